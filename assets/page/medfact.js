@@ -1,0 +1,269 @@
+/* Views of the page. Every text goes through textContent: a name from a file is never markup, code or an address.
+   (Templates of the page library are not used for data: they evaluate ${…} inside values.) */
+(() => {
+  const make = (tag, attributes = {}, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === true) node.setAttribute(name, "");
+      else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
+    }
+    for (const child of children.flat(Infinity)) {
+      if (child !== null && child !== undefined && child !== false) node.append(child);
+    }
+    return node;
+  };
+
+  const badge = (label) =>
+    make("span", { class: `mf-badge ${label ? "mf-true" : "mf-false"}` }, label ? "true" : "FALSE (test statement)");
+
+  const note = (text, kind = "") => make("p", { class: `mf-note ${kind}` }, text);
+
+  const table = (headings, rows, caption) =>
+    make(
+      "div",
+      { class: "mf-scroll", tabindex: 0, role: "region", "aria-label": caption },
+      make(
+        "table",
+        { class: "mf-table" },
+        make("thead", {}, make("tr", {}, headings.map((h) => make("th", { scope: "col", title: h.title }, h.text ?? h)))),
+        make("tbody", {}, rows),
+      ),
+    );
+
+  const views = {};
+
+  views.facts = (value) => [
+    table(
+      ["relation", "true facts", "different heads", "false partners", "kept aside for demonstrations"],
+      value.relations.map((r) =>
+        make("tr", {}, make("th", { scope: "row" }, r.name), [r.facts, r.heads, r.negatives, r.aside].map((n) => make("td", {}, n))),
+      ),
+      "facts by relation",
+    ),
+    value.notes.map((text) => note(text)),
+    value.problems.length
+      ? make(
+          "details",
+          { class: "mf-problems", open: true },
+          make("summary", {}, value.problems_title),
+          make("ul", {}, value.problems.map((text) => make("li", {}, text))),
+        )
+      : null,
+  ];
+
+  views.message = (value) => (value.text ? note(value.text, value.kind) : []);
+
+  views.statements = (value) =>
+    value.cards.length
+      ? value.cards.map(statementCard)
+      : note("No fact matches. Clear the search, or choose another relation.");
+
+  const factLine = (fact) =>
+    make(
+      "span",
+      {},
+      make("b", {}, fact.head),
+      make("span", { class: "mf-arrow" }, ` — ${fact.relation} → `),
+      make("b", {}, fact.tail),
+    );
+
+  const statementCard = (card) =>
+    make(
+      "section",
+      { class: "mf-card", "aria-label": `${card.fact.head}, ${card.fact.relation}, ${card.fact.tail}` },
+      make("h4", {}, badge(true), " ", factLine(card.fact)),
+      make("p", { class: "mf-source" }, card.fact.source),
+      card.partner
+        ? make("p", { class: "mf-partner" }, "Its false partner says instead: ", make("b", {}, card.partner.tail))
+        : make("p", { class: "mf-partner" }, "No safe false partner was found."),
+      make(
+        "div",
+        { class: "mf-variants", role: "table", "aria-label": "eight statements" },
+        make(
+          "div",
+          { class: "mf-variant mf-head", role: "row" },
+          ["How it is said", "About the true fact", card.partner ? "About its false partner" : ""].map((text) =>
+            make("div", { role: "columnheader" }, text),
+          ),
+        ),
+        card.rows.map((row) =>
+          make(
+            "div",
+            { class: "mf-variant", role: "row" },
+            make(
+              "div",
+              { role: "rowheader", title: `the papers' key: ${row.key}` },
+              make("span", { class: "mf-plain" }, row.plain),
+              make("code", { class: "mf-predicate" }, row.predicate),
+            ),
+            [row.fact, row.partner].map((said) =>
+              said
+                ? make("div", { role: "cell" }, make("p", { class: "mf-sentence" }, said.text), badge(said.label))
+                : make("div", { role: "cell" }),
+            ),
+          ),
+        ),
+      ),
+    );
+
+  views.progress = (value) =>
+    value.runs.map((run) =>
+      make(
+        "div",
+        { class: "mf-progress" },
+        make("div", { class: "mf-progress-text" }, make("b", {}, run.model), make("span", {}, run.text)),
+        make("progress", { max: run.total || 1, value: run.done, "aria-label": `progress of ${run.model}` }),
+        run.reason ? note(run.reason, "mf-warn") : null,
+      ),
+    );
+
+  const interval = (figure) =>
+    make(
+      "td",
+      { "data-figure": figure.name },
+      make("span", { class: "mf-figure" }, figure.value),
+      make("span", { class: "mf-of" }, figure.of),
+      figure.low === null
+        ? null
+        : make(
+            "span",
+            { class: "mf-interval", "aria-hidden": "true" },
+            make("i", { style: `left:${figure.low}%;width:${Math.max(figure.high - figure.low, 0.5)}%` }),
+            make("b", { style: `left:${figure.point}%` }),
+          ),
+    );
+
+  views.scores = (value) => [
+    table(
+      value.headings,
+      [
+        ...value.rows.map((row) =>
+          make("tr", {}, make("th", { scope: "row" }, row.model, row.demonstration ? make("small", {}, " demonstration") : null), row.figures.map(interval), make("td", { class: "mf-rest" }, row.rest)),
+        ),
+        make("tr", { class: "mf-reference" }, make("th", { scope: "row" }, "a coin, for comparison"), value.coin.map((text) => make("td", {}, text)), make("td", {}, "")),
+      ],
+      "scores",
+    ),
+    value.notes.map((text) => note(text)),
+  ];
+
+  const GLYPHS = { right: "✓", wrong: "✗", unreadable: "?", failed: "!", pending: "·" };
+
+  views.heatmap = (value, trigger) =>
+    value.rows.length
+      ? [
+          make("p", { class: "mf-legend" }, Object.entries(value.legend).map(([fate, text]) => make("span", {}, make("i", { class: `mf-cell mf-${fate}` }, GLYPHS[fate]), " ", text))),
+          make(
+            "div",
+            { class: "mf-scroll", tabindex: 0, role: "region", "aria-label": "facts by way of saying" },
+            make(
+              "table",
+              { class: "mf-table mf-heat" },
+              make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "fact"), value.columns.map((c) => make("th", { scope: "col", title: `the papers' key: ${c.key}` }, c.plain)))),
+              make(
+                "tbody",
+                {},
+                value.rows.map((row) =>
+                  make(
+                    "tr",
+                    {},
+                    make("th", { scope: "row" }, row.positive ? null : [badge(false), " "], row.text),
+                    row.cells.map((cell) =>
+                      make(
+                        "td",
+                        {},
+                        cell
+                          ? make("button", { class: `mf-cell mf-${cell.fate}`, type: "button", "data-key": cell.place, "aria-label": `${cell.fate}: ${row.text}, ${cell.plain}` }, GLYPHS[cell.fate])
+                          : null,
+                      ),
+                    ),
+                  ),
+                ),
+              ),
+            ),
+          ),
+        ]
+      : note("Nothing has been asked yet.");
+
+  views.detail = (value) =>
+    value.statement
+      ? make(
+          "section",
+          { class: "mf-card mf-detail", "aria-live": "polite" },
+          make("p", { class: "mf-sentence mf-large" }, value.statement),
+          make("p", {}, badge(value.label), " ", value.true_fact ? ["The true fact: ", make("b", {}, value.true_fact)] : null),
+          make("p", { title: `the papers' key: ${value.key}` }, `How it is said: ${value.plain}.`),
+          make("p", { class: `mf-fate mf-fate-${value.fate}` }, value.verdict),
+          make("p", {}, value.p_true),
+          copyable("The exact prompt", value.prompt),
+          copyable("The raw reply", value.raw),
+        )
+      : note("Choose a cell above to see its statement, the exact prompt and the raw reply.");
+
+  const copyable = (title, text) => {
+    const button = make("button", { type: "button", class: "mf-copy" }, "Copy");
+    button.addEventListener("click", async () => {
+      await copyText(text);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 1500);
+    });
+    return make("div", { class: "mf-copyable" }, make("div", { class: "mf-copy-head" }, make("b", {}, title), button), make("pre", { tabindex: 0 }, text));
+  };
+
+  const copyText = async (text) => {
+    if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+    const area = make("textarea", { class: "mf-off-screen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  };
+
+  const colour = (node, name, otherwise) => getComputedStyle(node).getPropertyValue(name).trim() || otherwise;
+
+  const drawFigure = (node, figure) => {
+    if (!figure || !figure.data) return;
+    const text = colour(node, "--body-text-color", "#222");
+    const grid = colour(node, "--border-color-primary", "#ccc");
+    const layout = { ...figure.layout, font: { color: text, family: "system-ui, sans-serif", size: 13 } };
+    layout.width = node.clientWidth || undefined;
+    for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+      layout[name] = { ...layout[name], gridcolor: grid, linecolor: grid, zerolinecolor: grid, automargin: true };
+    }
+    Plotly.react(node, figure.data, layout, { displaylogo: false, showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] });
+  };
+
+  const mountFigure = (element, props, watch) => {
+    const node = make("div", { class: "mf-plot" });
+    element.append(node);
+    const draw = () => drawFigure(node, props.value);
+    watch("value", draw);
+    new ResizeObserver(() => window.requestAnimationFrame(draw)).observe(element);
+    new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+    draw();
+  };
+
+  const mountView = (name, element, props, trigger, watch) => {
+    const node = make("div", { class: `mf-view mf-view-${name}` });
+    element.append(node);
+    const draw = () => {
+      const focused = node.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+      const scrolled = [...node.querySelectorAll(".mf-scroll")].map((part) => part.scrollLeft);
+      node.replaceChildren(...[props.value ? views[name](props.value, trigger) : []].flat(Infinity).filter(Boolean));
+      node.querySelectorAll(".mf-scroll").forEach((part, index) => (part.scrollLeft = scrolled[index] || 0));
+      if (focused !== undefined) node.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    };
+    node.addEventListener("click", (event) => {
+      const key = event.target.closest("[data-key]")?.dataset.key;
+      if (key !== undefined) trigger("click", { key });
+    });
+    watch("value", draw);
+    draw();
+  };
+
+  window.medfact = {
+    mount: (name, element, props, trigger, watch) =>
+      name === "figure" ? mountFigure(element, props, watch) : mountView(name, element, props, trigger, watch),
+  };
+})();

@@ -1,0 +1,46 @@
+"""The data sets that come with medfact: files in `assets/datasets/`, written by this project.
+
+A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (links that are true too, or too near to true to be called
+false) and `NAME.synonyms.csv` (names of one thing); its data card is `NAME.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from medfact.datasets.collection import Collection
+from medfact.datasets.tables import read_table
+from medfact.datasets.uploads import load_file
+from medfact.errors import UnknownName
+from medfact.facts import KnowledgeBase
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
+
+
+def bundled_names() -> list[str]:
+    """Names of the bundled data sets."""
+    return sorted(card.stem for card in FOLDER.glob("*.md") if (FOLDER / f"{card.stem}.csv").is_file())
+
+
+@cache
+def load_bundled(name: str) -> Collection:
+    """A bundled data set by its name; raises UnknownName when there is none."""
+    if name not in bundled_names():
+        raise UnknownName("data set", name, bundled_names())
+    collection = load_file(FOLDER / f"{name}.csv")
+    known = KnowledgeBase(
+        collection.known.facts,
+        also_true=tuple((row["head"], row["tail"]) for row in _rows(f"{name}.also-true.csv")),
+        synonyms=tuple((row["name"], row["synonym"]) for row in _rows(f"{name}.synonyms.csv")),
+    )
+    return replace(collection, name=name, known=known)
+
+
+def _rows(file: str) -> Iterator[dict[str, str]]:
+    path = FOLDER / file
+    if path.is_file():
+        for _, row in read_table(path)[1]:
+            yield row

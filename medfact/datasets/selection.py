@@ -1,0 +1,225 @@
+"""Which facts are tested, which are kept aside for the shots, and which negatives come along."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from medfact.datasets.collection import Collection
+from medfact.errors import Mistake
+from medfact.facts import Fact, digest, name_key
+from medfact.negatives import draw_negatives
+
+FEWEST_HEADS = 10
+"""A relation with fewer heads is too small to keep heads aside: its shots come from the bundled facts where they can."""
+
+Canonical = Callable[[str], str | None]
+"""A relation's name in the prototype pool, or None where the pool has no prototypes for it."""
+
+Group = tuple[Fact, ...]
+"""A positive fact followed by its negatives."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, likewise.
+
+    without_negative: positive facts for which fewer safe tails were left than the protocol asks for.
+    """
+
+    test: tuple[Fact, ...]
+    shots: tuple[Fact, ...]
+    without_negative: tuple[Fact, ...]
+    notes: tuple[str, ...]
+
+
+def select(
+    collection: Collection,
+    *,
+    negatives: int,
+    heads_aside: int,
+    seed: int,
+    limit: int | None = None,
+    per_relation: int | None = None,
+    canonical: Canonical = lambda relation: relation,
+    lender: Collection | None = None,
+) -> Selection:
+    """Chooses facts by a seeded draw: even over relations, one fact per head before a second, and nested, so that the
+    first 100 are among the first 200.
+
+    Args:
+        negatives: negative facts per positive one; a file's own, paired ones count.
+        heads_aside: heads per relation that are kept aside for the shots.
+        limit, per_relation: how many positive facts that have all their negatives, in all and of each relation; None
+            takes every fact, those without a negative too.
+        canonical: a relation's name in the pool; facts whose relation has none are left out, and a note says so.
+        lender: where a relation with fewer than FEWEST_HEADS heads finds its shots, if it has that relation.
+    """
+    for name, number in (("limit", limit), ("number per relation", per_relation)):
+        if number is not None and number < 1:
+            raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
+    stated = [fact for fact in collection.facts if canonical(fact.relation) is not None]
+    loans = _loans(stated, lender, heads_aside, canonical)
+    aside = _heads_aside(stated, heads_aside, seed, lent=frozenset(loans))
+    group = grouping(collection, negatives, seed)
+    free = [f for f in stated if f.positive and name_key(f.head) not in aside[f.relation]]
+    groups = [group(fact) for fact in _even_order(free, seed)] if limit is per_relation is None else None
+    chosen = groups or list(_first((group(fact) for fact in _even_order(free, seed)), negatives, limit, per_relation))
+    without = tuple(members[0] for members in chosen if len(members) <= negatives)
+    kept = [group(f) for f in stated if f.positive and name_key(f.head) in aside[f.relation]]
+    borrowed = _borrowed(loans, lender, stated, negatives, heads_aside, seed)
+    test = [fact for members in chosen for fact in members]
+    return Selection(
+        test=(*test, *_lone_negatives(stated, test)),
+        shots=tuple(fact for members in (*kept, *borrowed) for fact in members),
+        without_negative=without,
+        notes=tuple(_notes(collection, canonical, without, loans, aside, heads_aside)),
+    )
+
+
+def grouping(collection: Collection, negatives: int, seed: int) -> Callable[[Fact], Group]:
+    """A function from a positive fact to its group: with the file's own negatives where there are enough, else drawn ones."""
+    own = _given_negatives(collection.facts)
+
+    def group(fact: Fact) -> Group:
+        given = own.get(fact.fact_id, [])[:negatives]
+        drawn = () if len(given) == negatives else draw_negatives(fact, collection.known, negatives, seed).negatives
+        return (fact, *(drawn or given))
+
+    return group
+
+
+def _first(
+    groups: Iterable[Group], negatives: int, limit: int | None, per_relation: int | None
+) -> Iterator[Group]:
+    """The first groups that have all their negatives, up to the limits."""
+    taken: Counter[str] = Counter()
+    for members in groups:
+        relation = members[0].relation
+        if len(members) > negatives and (per_relation is None or taken[relation] < per_relation):
+            taken[relation] += 1
+            yield members
+        if taken.total() == limit:
+            return
+
+
+def _even_order(facts: Iterable[Fact], seed: int) -> Iterator[Fact]:
+    """The facts, one relation after the other in turn; within each, heads that have been visited least come first."""
+    queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
+    for fact in facts:
+        queues[fact.relation].append((0, digest(str(seed), fact.fact_id), fact))
+    for queue in queues.values():
+        queue.sort(key=lambda entry: entry[:2])
+    visits: Counter[str] = Counter()
+    relations = sorted(queues, key=lambda relation: digest(str(seed), relation))
+    while relations:
+        for relation in list(relations):
+            fact = _least_visited(queues[relation], visits)
+            visits[name_key(fact.head)] += 1
+            yield fact
+            if not queues[relation]:
+                relations.remove(relation)
+
+
+def _least_visited(queue: list[tuple[int, str, Fact]], visits: Counter[str]) -> Fact:
+    """Takes a fact whose head has the fewest visits off the heap; a stale count is renewed and put back."""
+    while True:
+        count, key, fact = heapq.heappop(queue)
+        now = visits[name_key(fact.head)]
+        if now == count:
+            return fact
+        heapq.heappush(queue, (now, key, fact))
+
+
+def _heads_of(facts: Iterable[Fact]) -> dict[str, set[str]]:
+    """relation → keys of the heads of its positive facts."""
+    heads: defaultdict[str, set[str]] = defaultdict(set)
+    for fact in facts:
+        if fact.positive:
+            heads[fact.relation].add(name_key(fact.head))
+    return heads
+
+
+def _ranked(heads: Iterable[str], relation: str, seed: int) -> list[str]:
+    return sorted(heads, key=lambda head: digest(str(seed), "aside", relation, head))
+
+
+def _heads_aside(
+    facts: Sequence[Fact], count: int, seed: int, lent: frozenset[str]
+) -> defaultdict[str, frozenset[str]]:
+    """relation → keys of the heads kept aside: `count`, half of them where heads are few, none where shots are lent."""
+    aside: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for relation, heads in _heads_of(facts).items():
+        few = len(heads) < max(FEWEST_HEADS, count + 1)
+        take = 0 if relation in lent else min(count, len(heads) // 2) if few else count
+        aside[relation] = frozenset(_ranked(heads, relation, seed)[:take])
+    return aside
+
+
+def _loans(
+    facts: Sequence[Fact], lender: Collection | None, count: int, canonical: Canonical
+) -> dict[str, list[Fact]]:
+    """relation with too few heads → the lender's positive facts of that relation, under heads that are not ours."""
+    if lender is None or count == 0:
+        return {}
+    ours = {name_key(fact.head) for fact in facts}
+    loans = {}
+    for relation, heads in _heads_of(facts).items():
+        if len(heads) < max(FEWEST_HEADS, count + 1):
+            found = [
+                fact
+                for fact in lender.facts
+                if fact.positive and canonical(fact.relation) == canonical(relation) and name_key(fact.head) not in ours
+            ]
+            if found:
+                loans[relation] = found
+    return loans
+
+
+def _borrowed(
+    loans: dict[str, list[Fact]], lender: Collection | None, facts: Sequence[Fact], negatives: int, count: int, seed: int
+) -> Iterator[Group]:
+    for relation, found in loans.items():
+        heads = set(_ranked({name_key(fact.head) for fact in found}, relation, seed)[:count])
+        for fact in found:
+            if lender is not None and name_key(fact.head) in heads:
+                yield (fact, *draw_negatives(fact, lender.known, negatives, seed).negatives)
+
+
+def _given_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
+    """Id of a positive fact → the negatives that the file itself pairs with it."""
+    given: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.negative_of is not None:
+            given[fact.negative_of].append(fact)
+    return given
+
+
+def _lone_negatives(facts: Iterable[Fact], test: Sequence[Fact]) -> Iterator[Fact]:
+    """A file's negatives that are paired with no positive fact come along with a tested fact of their head and relation."""
+    tested = {(fact.head, fact.relation) for fact in test}
+    for fact in facts:
+        if not fact.positive and fact.negative_of is None and (fact.head, fact.relation) in tested:
+            yield fact
+
+
+def _notes(
+    collection: Collection,
+    canonical: Canonical,
+    without: Sequence[Fact],
+    loans: dict[str, list[Fact]],
+    aside: dict[str, frozenset[str]],
+    count: int,
+) -> Iterator[str]:
+    missing = Counter(fact.relation for fact in collection.facts if canonical(fact.relation) is None)
+    for relation, number in missing.items():
+        yield f"The pool has no prototypes for {relation!r}: {number} facts are left out."
+    if without:
+        yield f"{len(without)} facts have no safe false partner."
+    for relation in loans:
+        yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
+    for relation, heads in aside.items():
+        if relation not in loans and len(heads) < count:
+            yield f"{relation!r} has too few heads to keep {count} aside: {len(heads)} are kept, for fewer shots."

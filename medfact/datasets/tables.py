@@ -1,0 +1,341 @@
+"""Tables of any format as rows of text: CSV, TSV, JSON lines, Parquet and Excel.
+
+A row is its number, as a spreadsheet counts (the header is row 1), and a mapping from column name to text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from medfact.errors import FactsError
+
+Row = tuple[int, dict[str, str]]
+
+DELIMITERS = (",", ";", "\t", "|")
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+"""A cell that begins with one of these is a formula to a spreadsheet."""
+
+_LONG_CELL = 100_000
+csv.field_size_limit(_LONG_CELL)
+
+
+def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
+    """The column names and the rows of a table, whatever its format.
+
+    Raises FactsError, naming file and row, when the file is missing, of an unknown kind, or broken.
+    """
+    if not path.is_file():
+        raise FactsError(f"There is no file {str(path)!r}.", "Check the path.")
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise FactsError(
+            f"{path.name}: files of this kind are not read.", f"Save it as one of {', '.join(_READERS)}."
+        )
+    if path.stat().st_size == 0:
+        raise FactsError(f"{path.name} is empty.", "Choose a file with a header line and at least one fact.")
+    columns, rows = reader(path)
+    return columns, rows
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+def decode(path: Path) -> tuple[str, str]:
+    """The text of a file and the name of its encoding: UTF-8 with or without BOM, UTF-16, or Latin-1 (as Windows writes it)."""
+    data = path.read_bytes()
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _strictly(data, "utf-16", path), "UTF-16"
+    if data.startswith(codecs.BOM_UTF8):
+        return _strictly(data, "utf-8-sig", path), "UTF-8"
+    if b"\x00" in data[:4096]:
+        return _utf16_without_mark(data, path), "UTF-16"
+    try:
+        return data.decode("utf-8"), "UTF-8"
+    except UnicodeDecodeError as error:
+        return _latin1(data, error, path), "Latin-1"
+
+
+def _strictly(data: bytes, encoding: str, path: Path) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _wrong_encoding(data, error, path) from None
+
+
+def _utf16_without_mark(data: bytes, path: Path) -> str:
+    start = data[:4096]
+    for encoding, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[0::2])):
+        if zeros.count(0) > 0.7 * len(zeros):
+            return _strictly(data, encoding, path)
+    raise _binary(path)
+
+
+def _latin1(data: bytes, error: UnicodeDecodeError, path: Path) -> str:
+    control = sum(data.count(byte) for byte in range(32) if byte not in b"\t\n\r\f")
+    if control > 0:
+        raise _binary(path)
+    if re.search(rb"[\xc3-\xf4][\x80-\xbf]+", data) and not _mostly_lone_accents(data):
+        raise _wrong_encoding(data, error, path)
+    return data.decode("cp1252", errors="replace") if b"\x81" not in data else data.decode("latin-1")
+
+
+def _mostly_lone_accents(data: bytes) -> bool:
+    """Whether bytes above 127 mostly stand alone between ASCII letters, as they do in Latin-1, not in UTF-8."""
+    alone = len(re.findall(rb"(?<![\x80-\xff])[\xa0-\xff](?![\x80-\xff])", data))
+    paired = len(re.findall(rb"[\xc3-\xf4][\x80-\xbf]+", data))
+    return alone > paired
+
+
+def _wrong_encoding(data: bytes, error: UnicodeDecodeError, path: Path) -> FactsError:
+    row = data.count(b"\n", 0, error.start) + 1
+    return FactsError(f"{path.name}, row {row}: these bytes are not valid text.", "Save the file as UTF-8.")
+
+
+def _binary(path: Path) -> FactsError:
+    return FactsError(
+        f"{path.name} is not a text file, though its name ends in {path.suffix}.",
+        "Export it again as CSV, or rename it to its true format (.xlsx, .parquet).",
+    )
+
+
+def _read_delimited(path: Path) -> tuple[list[str], Iterator[Row]]:
+    text, _ = decode(path)
+    first = text.split("\n", 1)[0]
+    delimiter = max(DELIMITERS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    return _with_header(path, _csv_records(reader, path))
+
+
+def _csv_records(reader: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
+    start = 1
+    try:
+        for record in reader:
+            yield start, [_without_guard(cell) for cell in record]
+            start = reader.line_num + 1
+    except csv.Error:
+        raise FactsError(
+            f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
+            'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
+        ) from None
+
+
+def _read_tabbed(path: Path) -> tuple[list[str], Iterator[Row]]:
+    text, _ = decode(path)
+    lines = io.StringIO(text, newline=None)
+    records = (
+        (number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\n").split("\t")])
+        for number, line in enumerate(lines, 1)
+    )
+    return _with_header(path, records)
+
+
+def _unquoted(cell: str) -> str:
+    """Tables with tabs need no quotes; where a writer quoted a whole cell all the same, the quotes go."""
+    quoted = len(cell) >= 2 and cell[0] == cell[-1] == '"'
+    return cell[1:-1].replace('""', '"') if quoted else cell
+
+
+def _without_guard(cell: str) -> str:
+    """Undoes the apostrophe that exports put before what a spreadsheet would take for a formula."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in FORMULA_SIGNS and cell[1:2] else cell
+
+
+def _with_header(path: Path, records: Iterator[tuple[int, list[str]]]) -> tuple[list[str], Iterator[Row]]:
+    header = next(((n, cells) for n, cells in records if any(c.strip() for c in cells)), None)
+    if header is None:
+        raise FactsError(f"{path.name} is empty.", "Choose a file with a header line and at least one fact.")
+    columns = [name.strip().lstrip("\ufeff") for name in header[1]]
+
+    def rows() -> Iterator[Row]:
+        for number, cells in records:
+            if any(cell.strip() for cell in cells):
+                yield number, _named(path, number, columns, cells)
+
+    return columns, rows()
+
+
+def _named(path: Path, number: int, columns: list[str], cells: list[str]) -> dict[str, str]:
+    if any(cell.strip() for cell in cells[len(columns) :]):
+        raise FactsError(
+            f"{path.name}, row {number}: it has {len(cells)} cells where the header has {len(columns)}.",
+            "Put a cell that contains the separator in quotation marks.",
+        )
+    return dict(zip(columns, [*cells, *[""] * (len(columns) - len(cells))], strict=False))
+
+
+def _read_json_lines(path: Path) -> tuple[list[str], Iterator[Row]]:
+    text, _ = decode(path)
+    numbered = ((n, line) for n, line in enumerate(io.StringIO(text), 1) if line.strip())
+
+    def parsed() -> Iterator[Row]:
+        for number, line in numbered:
+            yield number, _json_row(path, number, line)
+
+    rows = parsed()
+    first = next(rows, None)
+    if first is None:
+        raise FactsError(f"{path.name} is empty.", "Choose a file with at least one fact.")
+
+    def all_rows() -> Iterator[Row]:
+        yield first
+        yield from rows
+
+    return list(first[1]), all_rows()
+
+
+def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise FactsError(
+            f"{path.name}, row {number}: it is not a JSON object.", 'Write one object a line: {"head": …, "tail": …}.'
+        )
+    return {str(key): _as_text(value) for key, value in record.items()}
+
+
+# ----------------------------------------------------------------------------------------------- binary
+
+
+def _read_parquet(path: Path) -> tuple[list[str], Iterator[Row]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowException, OSError):
+        raise FactsError(f"{path.name} is not a Parquet file.", "Export it again.") from None
+
+    def rows() -> Iterator[Row]:
+        number = 1
+        for batch in file.iter_batches(batch_size=10_000):
+            for record in batch.to_pylist():
+                number += 1
+                yield number, {str(key): _as_text(value) for key, value in record.items()}
+
+    return list(file.schema_arrow.names), rows()
+
+
+def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, IndexError):
+        raise FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.") from None
+    records = (
+        (number, [_as_text(value) for value in cells])
+        for number, cells in enumerate(sheet.iter_rows(values_only=True), 1)
+    )
+    return _with_header(path, records)
+
+
+def _as_text(value: object) -> str:
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+_READERS: dict[str, Callable[[Path], tuple[list[str], Iterator[Row]]]] = {
+    ".csv": _read_delimited,
+    ".tsv": _read_tabbed,
+    ".jsonl": _read_json_lines,
+    ".parquet": _read_parquet,
+    ".xlsx": _read_excel,
+}
+
+FORMATS: tuple[str, ...] = tuple(_READERS)
+"""Endings of the files that are read."""
+
+
+# ----------------------------------------------------------------------------------------------- writing
+
+
+def guarded(value: Any) -> Any:
+    """Text that no spreadsheet takes for a formula: an apostrophe goes before the signs that begin one."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
+
+
+def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes rows in the format of the path's ending (.csv .tsv .jsonl .parquet); returns how many.
+
+    All rows have the columns of the first. Missing values are empty cells, null in JSON and Parquet.
+    """
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(_WRITERS)}.")
+    try:
+        return writer(rows, path)
+    except OSError as error:
+        raise FactsError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+
+
+def _write_csv(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    return _write_delimited(rows, path, ",")
+
+
+def _write_tsv(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    return _write_delimited(rows, path, "\t")
+
+
+def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        for row in rows:
+            if count == 0:
+                writer.writerow(row)
+            writer.writerow([_cell(value) for value in row.values()])
+            count += 1
+    return count
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return guarded(value)
+
+
+def _write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            file.write(json_line(row) + "\n")
+            count += 1
+    return count
+
+
+def json_line(row: dict[str, Any]) -> str:
+    """One row as a line of JSON, in plain UTF-8."""
+    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+def _write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.Table.from_pylist(list(rows))
+    pyarrow.parquet.write_table(table, path)
+    return int(table.num_rows)
+
+
+_WRITERS: dict[str, Callable[[Iterable[dict[str, Any]], Path], int]] = {
+    ".csv": _write_csv,
+    ".tsv": _write_tsv,
+    ".jsonl": _write_json_lines,
+    ".parquet": _write_parquet,
+}

@@ -1,0 +1,151 @@
+"""A file of facts that a person brings: its columns, its rows, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from medfact.datasets.collection import Collection, Problem
+from medfact.datasets.tables import decode, read_table
+from medfact.errors import ColumnsMissing, FactsError
+from medfact.facts import Fact, KnowledgeBase, positive_facts
+
+REQUIRED = ("head", "relation", "tail")
+OPTIONAL = (
+    "positive",
+    "head_type",
+    "tail_type",
+    "head_id",
+    "tail_id",
+    "source",
+    "source_id",
+    "strength",
+    "specialty",
+    "negative_of",
+)
+OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
+LONGEST_NAME = 1_000
+"""Characters; a longer cell is a paragraph, not a name."""
+
+CONSTANT = "="
+"""A column map's value that begins so gives one value to all rows: {"relation": "=symptoms"}."""
+
+_TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
+_FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
+
+
+def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Collection:
+    """The facts of a CSV, TSV, JSONL, Parquet or Excel file.
+
+    Args:
+        path: the file. Columns `head, relation, tail` in any case, or `subject, predicate, object`.
+        columns: names of the file's columns under ours, where they differ; `=TEXT` gives all rows that text.
+
+    Rows that cannot be used are left out and told as problems; a file without a single usable row is refused.
+    """
+    path = Path(path)
+    names, rows = read_table(path)
+    column_of = map_columns(names, columns or {}, path.name)
+    facts: dict[str, Fact] = {}
+    row_of: dict[str, int] = {}
+    problems: list[Problem] = []
+    for number, row in rows:
+        fact = _fact(number, row, column_of, problems)
+        if fact is None:
+            continue
+        if fact.fact_id in facts:
+            problems.append(Problem(number, "it repeats an earlier row, and is counted once"))
+        else:
+            facts[fact.fact_id], row_of[fact.fact_id] = fact, number
+    paired = _paired(facts, row_of, problems)
+    if not positive_facts(paired):
+        first = f" ({problems[0]})" if problems else ""
+        raise FactsError(f"{path.name} holds no usable true fact{first}.", "Mend the rows and choose the file again.")
+    return Collection(path.name, paired, KnowledgeBase(positive_facts(paired)), tuple(problems), _notes(path))
+
+
+def map_columns(names: list[str], columns: Mapping[str, str], file: str) -> dict[str, str]:
+    """Our column name → the file's, from a column map and the names that speak for themselves."""
+    found: dict[str, str] = {}
+    for name in names:
+        ours = OTHER_NAMES.get(name.strip().lower(), name.strip().lower())
+        if ours in (*REQUIRED, *OPTIONAL):
+            found.setdefault(ours, name)
+    for ours, theirs in columns.items():
+        if ours not in (*REQUIRED, *OPTIONAL):
+            raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
+        if theirs not in names and not theirs.startswith(CONSTANT):
+            raise FactsError(f"{file} has no column {theirs!r}.", f"It has: {', '.join(names)}.")
+        found[ours] = theirs
+    missing = [name for name in REQUIRED if name not in found]
+    if missing:
+        raise ColumnsMissing(
+            f"{file}, row 1: the column {_listed(missing)} is missing; the file has {', '.join(names)[:200]}.",
+            "Name the columns head, relation and tail, or say which of yours they are.",
+            names,
+        )
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _fact(number: int, row: dict[str, str], column_of: Mapping[str, str], problems: list[Problem]) -> Fact | None:
+    """The fact of one row, or None after saying why there is none."""
+    cells = {
+        ours: " ".join((theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "")).split())
+        for ours, theirs in column_of.items()
+    }
+    for name in REQUIRED:
+        if not cells[name]:
+            problems.append(Problem(number, f"the {name} is empty; fill it in, or delete the row"))
+            return None
+        if len(cells[name]) > LONGEST_NAME:
+            problems.append(Problem(number, f"the {name} is longer than {LONGEST_NAME} characters; give a name"))
+            return None
+        if any(ord(character) < 32 or ord(character) == 127 for character in cells[name]):
+            problems.append(Problem(number, f"the {name} holds control characters; type it again"))
+            return None
+    positive = _truth(cells.pop("positive", "") or "true")
+    if positive is None:
+        problems.append(Problem(number, "positive must be true or false"))
+        return None
+    if positive:
+        cells.pop("negative_of", None)
+    return Fact(positive=positive, **{name: text for name, text in cells.items() if text})
+
+
+def _truth(text: str) -> bool | None:
+    word = text.lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _paired(facts: Mapping[str, Fact], row_of: Mapping[str, int], problems: list[Problem]) -> tuple[Fact, ...]:
+    """Negative facts of the file find their positive one through `negative_of`, or stand alone."""
+    counts: dict[str, int] = {}
+    paired: list[Fact] = []
+    for key, fact in facts.items():
+        partner = facts.get(fact.negative_of or "")
+        if fact.positive or fact.tail is None:
+            paired.append(fact)
+        elif partner is None:
+            paired.append(_alone(fact))
+        elif partner.positive and (partner.head, partner.relation) == (fact.head, fact.relation):
+            counts[partner.fact_id] = counts.get(partner.fact_id, 0) + 1
+            paired.append(partner.negative(fact.tail, fact.tail_id, counts[partner.fact_id]))
+        else:
+            problems.append(Problem(row_of[key], "negative_of names a fact with another head or relation"))
+            paired.append(_alone(fact))
+    return tuple(paired)
+
+
+def _alone(fact: Fact) -> Fact:
+    return replace(fact, negative_of=None, fact_id="")
+
+
+def _notes(path: Path) -> tuple[str, ...]:
+    if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and decode(path)[1] == "Latin-1":
+        return (f"{path.name} was read as Latin-1, not UTF-8: check that names with accents look right.",)
+    return ()

@@ -1,0 +1,202 @@
+"""The fact: a triplet (head, relation, tail), and the knowledge base of all that is known to be true.
+
+Identity of entities is by name. Identifiers (UMLS CUIs, DOIDs, ...) may repeat; they only widen what counts as known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+ID_LENGTH = 20
+"""Hexadecimal characters of a fact's or statement's id: 80 bits."""
+
+
+def digest(*parts: str | None) -> str:
+    """A stable id of the parts: the same on every machine and under every hash seed."""
+    text = "\x1f".join("" if part is None else part for part in parts)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:ID_LENGTH]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A triplet. A negative fact (`positive` false) does not hold.
+
+    `negative_of` is the id of the positive fact that a drawn negative belongs to, and `k` (from 1) its number among that
+    fact's negatives. `text` is a ready statement, for data sets that carry one. `strength` is "a" or "a common": whether
+    the source asserts a frequency. `tail` is None only where a ready statement's tail is not known.
+    """
+
+    head: str
+    relation: str
+    tail: str | None
+    positive: bool = True
+    head_type: str | None = None
+    tail_type: str | None = None
+    head_id: str | None = None
+    tail_id: str | None = None
+    source: str | None = None
+    source_id: str | None = None
+    strength: str | None = None
+    specialty: str | None = None
+    text: str | None = None
+    negative_of: str | None = None
+    k: int = 0
+    fact_id: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.fact_id:
+            object.__setattr__(self, "fact_id", self._id())
+
+    def _id(self) -> str:
+        if self.negative_of is not None:
+            return digest("negative", self.negative_of, str(self.k))
+        sign = None if self.positive else "does not hold"
+        return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, self.text, sign)
+
+    def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
+        """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
+        return replace(
+            self,
+            tail=tail,
+            tail_id=tail_id,
+            positive=False,
+            source=None,
+            source_id=None,
+            text=None,
+            negative_of=self.fact_id,
+            k=k,
+            fact_id="",
+        )
+
+
+def name_key(name: str) -> str:
+    """The key under which two spellings of one name meet: case, white space and hyphens do not tell names apart."""
+    return " ".join(re.sub(r"[\s\-‐‑–_]+", " ", name).casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A tail as the knowledge base knows it: one entry per fact, so that a frequent tail is drawn as often as it is true."""
+
+    name: str
+    identifier: str | None
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """Everything that is known, wider than the facts under test.
+
+    facts:      known positive facts.
+    also_true:  further links (head, tail), true or too near to true to be called false, in whatever relation.
+    synonyms:   groups of names of one thing.
+    """
+
+    facts: tuple[Fact, ...]
+    also_true: tuple[tuple[str, str], ...] = ()
+    synonyms: tuple[tuple[str, ...], ...] = ()
+
+    @cached_property
+    def _entity_of(self) -> dict[str, str]:
+        """name key → the representative of all names that share an identifier or a synonym group with it."""
+        parent: dict[str, str] = {}
+
+        def find(node: str) -> str:
+            parent.setdefault(node, node)
+            while parent[node] != node:
+                parent[node] = parent[parent[node]]
+                node = parent[node]
+            return node
+
+        def join(a: str, b: str) -> None:
+            roots = sorted((find(a), find(b)))
+            parent[roots[1]] = roots[0]
+
+        for fact in self.facts:
+            for name, identifier in ((fact.head, fact.head_id), (fact.tail, fact.tail_id)):
+                if name is not None:
+                    find(name_key(name))
+                    if identifier:
+                        join(name_key(name), f"id\x1f{identifier}")
+        for group in self.synonyms:
+            for name in group[1:]:
+                join(name_key(group[0]), name_key(name))
+        return {node: find(node) for node in list(parent)}
+
+    def entity(self, name: str) -> str:
+        """The one key of all known names of this entity."""
+        key = name_key(name)
+        return self._entity_of.get(key, key)
+
+    @cached_property
+    def _links(self) -> dict[str, frozenset[str]]:
+        links: dict[str, set[str]] = defaultdict(set)
+        for head, tail in self._pairs():
+            a, b = self.entity(head), self.entity(tail)
+            links[a].add(b)
+            links[b].add(a)
+        return {entity: frozenset(linked) for entity, linked in links.items()}
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        for fact in self.facts:
+            if fact.tail is not None:
+                yield fact.head, fact.tail
+        yield from self.also_true
+
+    def linked(self, name: str) -> frozenset[str]:
+        """Entities that any relation, in either direction, links to any name of this one."""
+        return self._links.get(self.entity(name), frozenset())
+
+    @cached_property
+    def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
+        tails: dict[tuple[str, str], list[Tail]] = defaultdict(list)
+        for fact in self.facts:
+            if fact.tail is not None:
+                tails[fact.relation, fact.tail_type or ""].append(Tail(fact.tail, fact.tail_id))
+        return {key: tuple(sorted(group, key=lambda t: (t.name, t.identifier or ""))) for key, group in tails.items()}
+
+    def tails(self, relation: str, tail_type: str | None) -> tuple[Tail, ...]:
+        """The relation's tails of one semantic type, one entry per fact, sorted. Without types, relation and side are the type."""
+        return self._tails.get((relation, tail_type or ""), ())
+
+    @cached_property
+    def _known_tails(self) -> dict[str, tuple[str, ...]]:
+        known: dict[str, set[str]] = defaultdict(set)
+        for head, tail in self._pairs():
+            known[self.entity(head)].add(tail)
+        return {entity: tuple(sorted(names)) for entity, names in known.items()}
+
+    def known_tails(self, head: str) -> tuple[str, ...]:
+        """Names of everything that is listed as a tail of any name of this head, in any relation."""
+        return self._known_tails.get(self.entity(head), ())
+
+    @cached_property
+    def _share_of_heads(self) -> dict[tuple[str, str], float]:
+        heads: dict[str, set[str]] = defaultdict(set)
+        heads_of_tail: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for fact in self.facts:
+            if fact.tail is not None:
+                head = self.entity(fact.head)
+                heads[fact.relation].add(head)
+                heads_of_tail[fact.relation, self.entity(fact.tail)].add(head)
+        return {key: len(having) / len(heads[key[0]]) for key, having in heads_of_tail.items()}
+
+    def share_of_heads(self, relation: str, tail: str) -> float:
+        """Share, from 0 to 1, of the relation's heads that have this tail."""
+        return self._share_of_heads.get((relation, self.entity(tail)), 0.0)
+
+    def fingerprint(self) -> str:
+        """A hash of all that is known, in whatever order it was read."""
+        ids = sorted(fact.fact_id for fact in self.facts)
+        links = sorted("\x1f".join(pair) for pair in self.also_true)
+        names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
+        return digest(*ids, *links, *names)
+
+
+def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Those facts that hold."""
+    return tuple(fact for fact in facts if fact.positive)

@@ -1,0 +1,126 @@
+"""Figures as Plotly specifications. They draw what they are given and compute nothing.
+
+Colours are Okabe and Ito's, which the colour-blind can tell apart; text and grid colours are left to the page, so that dark
+mode is right. Markers differ in shape too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from medfact.statements import VARIANTS
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
+_GREY = "#888888"
+
+Figure = dict[str, Any]
+
+
+def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Accuracy of each way of saying, one group of bars per variant and one colour per model, with intervals.
+
+    Args:
+        reports: model name → its report.
+    """
+    figure = go.Figure()
+    for index, (model, report) in enumerate(reports.items()):
+        by = report["by_variant"]
+        keys = [key for key in VARIANTS if key in by and by[key]["value"] is not None]
+        figure.add_bar(
+            name=model,
+            x=[_broken(VARIANTS[key].plain) for key in keys],
+            y=[100 * by[key]["value"] for key in keys],
+            error_y=_errors([by[key] for key in keys]),
+            marker={"color": COLOURS[index % len(COLOURS)], "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
+            customdata=[[key, by[key]["n"]] for key in keys],
+            hovertemplate="%{y:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}",
+        )
+    figure.add_hline(y=50, line={"dash": "dot", "color": _GREY})
+    figure.update_yaxes(title="right answers, %", range=[0, 100], fixedrange=True)
+    figure.update_xaxes(fixedrange=True)
+    return _page_figure(figure, barmode="group", height=360)
+
+
+_PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
+
+
+def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Share of true statements against P(True), above a histogram of P(True); the diagonal is a model that is well calibrated."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": _GREY}, showlegend=False, hoverinfo="skip"
+    )
+    for index, (model, report) in enumerate(reports.items()):
+        bins = [b for b in report["calibration"]["bins"] if b["n"]]
+        if not bins:
+            continue
+        colour = COLOURS[index % len(COLOURS)]
+        counts = [b["n"] for b in bins]
+        figure.add_scatter(
+            name=model,
+            legendgroup=model,
+            x=[b["mean_p_true"] for b in bins],
+            y=[b["positive_rate"] for b in bins],
+            mode="markers+lines",
+            marker={"color": colour, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+            line={"color": colour, "width": 1},
+            customdata=counts,
+            hovertemplate="P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
+        )
+        figure.add_bar(
+            name=model,
+            legendgroup=model,
+            showlegend=False,
+            x=[(b["low"] + b["high"]) / 2 for b in bins],
+            y=counts,
+            width=0.045,
+            yaxis="y2",
+            marker={"color": colour},
+            opacity=0.7,
+            hovertemplate="%{y} statements",
+        )
+    figure.update_xaxes(title="P(True), the model's own", range=[-0.02, 1.02], fixedrange=True)
+    figure.update_layout(
+        yaxis={"title": "share that is true", "range": [-0.04, 1.04], "domain": [0.32, 1], "fixedrange": True},
+        yaxis2={"title": "statements", "domain": [0, 0.22], "rangemode": "tozero", "fixedrange": True},
+        barmode="overlay",
+    )
+    return _page_figure(figure, height=400)
+
+
+def _errors(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def side(end: str, sign: int) -> list[float]:
+        return [0.0 if e[end] is None else sign * 100 * (e[end] - e["value"]) for e in estimates]
+
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": side("high", 1),
+        "arrayminus": side("low", -1),
+        "color": _GREY,
+        "thickness": 1.5,
+    }
+
+
+def _broken(label: str) -> str:
+    return label.replace(", ", ",<br>").replace("as a patient's case", "as a patient's<br>case")
+
+
+def _page_figure(figure: go.Figure, **layout: Any) -> Figure:
+    figure.update_layout(
+        template="none",
+        margin={"l": 56, "r": 12, "t": 36, "b": 64},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        showlegend=True,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        uirevision="keep",
+        **layout,
+    )
+    made: Figure = figure.to_plotly_json()
+    made["layout"].pop("template", None)
+    return made

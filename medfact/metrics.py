@@ -1,0 +1,379 @@
+"""Every figure of a run, from arrays alone.
+
+Four fates of a statement are never mixed: right, wrong, unreadable (scored as wrong, as the papers' indicator does) and
+failed (never scored). Nothing to measure gives no value, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.statements import FORM_NAMES, VARIANTS
+from medfact.uncertainty import (
+    NOTHING,
+    Codes,
+    Estimate,
+    Floats,
+    linear_interval,
+    mean_interval,
+    share_interval,
+)
+
+UNREADABLE, FAILED, PENDING = -1, -2, -3
+"""Values of `Records.answer` beside 1 (True) and 0 (False)."""
+
+BINS = 20
+LEAST_MASS = 0.5
+"""Answers whose True and False words hold less of the probability than this say nothing about calibration."""
+
+Bools = NDArray[np.bool_]
+
+IMPLICATION_SETS = {
+    "none": ("none",),
+    "+dn": ("none", "dn"),
+    "+dn+inv": ("none", "dn", "inv", "inv+dn"),
+    "+all": tuple(VARIANTS),
+}
+"""PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """One row per statement of a run, in parallel arrays.
+
+    fact, pair, head, tail: codes from 0; `pair` joins a positive fact and its negatives.
+    variant, relation, tail_type: text. positive: does the fact hold? label: is the statement true?
+    answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
+    """
+
+    fact: Codes
+    pair: Codes
+    head: Codes
+    tail: Codes
+    variant: NDArray[np.str_]
+    relation: NDArray[np.str_]
+    tail_type: NDArray[np.str_]
+    positive: Bools
+    label: Bools
+    answer: NDArray[np.int8]
+    p_true: Floats
+    p_mass: Floats
+
+    @cached_property
+    def scored(self) -> Bools:
+        """Statements with an answer, readable or not."""
+        return self.answer >= UNREADABLE
+
+    @cached_property
+    def readable(self) -> Bools:
+        return self.answer >= 0
+
+    @cached_property
+    def right(self) -> Bools:
+        return self.answer == self.label.astype(np.int8)
+
+    @cached_property
+    def negated(self) -> Bools:
+        return np.array([VARIANTS[key].negated for key in VARIANTS])[self._variant_code]
+
+    @cached_property
+    def form(self) -> NDArray[np.str_]:
+        return np.array([variant.form for variant in VARIANTS.values()])[self._variant_code]
+
+    @cached_property
+    def _variant_code(self) -> Codes:
+        keys = np.array(list(VARIANTS))
+        order = np.argsort(keys)
+        return order[np.searchsorted(keys[order], self.variant)]
+
+    def accuracy(self, chosen: Bools) -> Estimate:
+        """Share of right answers among the scored ones of the chosen statements."""
+        rows = chosen & self.scored
+        return mean_interval(self.right[rows].astype(float), self.head[rows], self.tail[rows])
+
+
+def codes(values: Sequence[str]) -> Codes:
+    """Codes from 0, one for each different value."""
+    if not len(values):
+        return np.zeros(0, dtype=np.int64)
+    return np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
+
+
+def measure(records: Records) -> dict[str, Any]:
+    """All figures of a run under the names that a report gives them."""
+    everything = np.ones(len(records.fact), dtype=bool)
+    facts = _facts(records)
+    return {
+        "statements": len(records.fact),
+        "facts": facts.count,
+        "answered": int(records.scored.sum()),
+        "unreadable": int((records.answer == UNREADABLE).sum()),
+        "failed": int((records.answer == FAILED).sum()),
+        "average_accuracy": records.accuracy(everything)._asdict(),
+        "joint_accuracy": facts.joint()._asdict(),
+        "pair_joint_accuracy": _pair_joint(records, facts)._asdict(),
+        "macro_accuracy": _macro(records)._asdict(),
+        "yes_bias": _yes_bias(records)._asdict(),
+        "false_affirmation": _harm(records, positive=False, answer=1),
+        "false_denial": _harm(records, positive=True, answer=0),
+        "positive_accuracy": records.accuracy(records.positive)._asdict(),
+        "negative_accuracy": records.accuracy(~records.positive)._asdict(),
+        "accuracy_gap": _gap(records)._asdict(),
+        "joint_accuracy_at": facts.joint_at(),
+        **_ordered(records, facts),
+        "by_variant": _by(records, records.variant, list(VARIANTS)),
+        "by_relation": _by(records, records.relation),
+        "by_polarity": _by(records, np.where(records.negated, "negated", "affirmed"), ["affirmed", "negated"]),
+        "by_form": _by(records, records.form, list(FORM_NAMES)),
+        "by_implications": _by_implications(records),
+        "by_tail_type": _by(records, records.tail_type),
+        "calibration": calibration(records),
+        "coherence": _coherence(records),
+    }
+
+
+def headline(records: Records) -> dict[str, Any]:
+    """The three figures shown first, and the counts, for a page that moves while a run goes on."""
+    facts = _facts(records)
+    everything = np.ones(len(records.fact), dtype=bool)
+    return {
+        "average_accuracy": records.accuracy(everything)._asdict(),
+        "joint_accuracy": facts.joint()._asdict(),
+        "pair_joint_accuracy": _pair_joint(records, facts)._asdict(),
+    }
+
+
+# ------------------------------------------------------------------------------------------------ joint
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Per fact: how many statements it has, how many are right, and whether all of them were answered."""
+
+    total: Codes
+    right: Codes
+    complete: Bools
+    pair: Codes
+    head: Codes
+    tail: Codes
+    positive: Bools
+
+    @property
+    def count(self) -> int:
+        return len(self.total)
+
+    @property
+    def mastered(self) -> Bools:
+        return self.right == self.total
+
+    def joint(self) -> Estimate:
+        done = self.complete
+        return share_interval(self.mastered[done].astype(float), self.head[done], self.tail[done])
+
+    def joint_at(self) -> list[float] | None:
+        """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K."""
+        done = self.complete
+        if not done.any() or len(set(self.total[done])) != 1:
+            return None
+        k = int(self.total[done][0])
+        table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
+        return [float(x) for x in table[self.right[done]].mean(axis=0)]
+
+
+def _facts(records: Records) -> _Facts:
+    count = int(records.fact.max()) + 1 if len(records.fact) else 0
+    first = np.unique(records.fact, return_index=True)[1]
+    total = np.bincount(records.fact, minlength=count)
+    return _Facts(
+        total=total,
+        right=np.bincount(records.fact, weights=records.scored & records.right, minlength=count).astype(np.int64),
+        complete=np.bincount(records.fact, weights=records.scored, minlength=count).astype(np.int64) == total,
+        pair=records.pair[first],
+        head=records.head[first],
+        tail=records.tail[first],
+        positive=records.positive[first],
+    )
+
+
+def _pair_joint(records: Records, facts: _Facts) -> Estimate:
+    """Over positive facts with at least one negative and every statement of the pair answered: share with all right."""
+    if not facts.count:
+        return NOTHING
+    pairs = int(facts.pair.max()) + 1
+    members = np.bincount(facts.pair, minlength=pairs)
+    complete = np.bincount(facts.pair, weights=facts.complete, minlength=pairs) == members
+    right = np.bincount(facts.pair, weights=facts.complete & facts.mastered, minlength=pairs) == members
+    rows = facts.positive & (members >= 2)[facts.pair] & complete[facts.pair]
+    return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows])
+
+
+def _ordered(records: Records, facts: _Facts) -> dict[str, list[float] | None]:
+    """Average and joint accuracy with the first, the first two, … variants, in their fixed order, over complete facts."""
+    done = facts.complete[records.fact] if facts.count else np.zeros(0, dtype=bool)
+    keys = [key for key in VARIANTS if key in set(records.variant)]
+    if not done.any():
+        return {"joint_accuracy_ordered": None, "average_accuracy_ordered": None}
+    joint, average = [], []
+    alive = np.ones(facts.count, dtype=bool)
+    right = total = 0
+    for key in keys:
+        rows = done & (records.variant == key)
+        alive[records.fact[rows & ~records.right]] = False
+        right, total = right + int(records.right[rows].sum()), total + int(rows.sum())
+        joint.append(float(alive[facts.complete].mean()))
+        average.append(right / total)
+    return {"joint_accuracy_ordered": joint, "average_accuracy_ordered": average}
+
+
+# ------------------------------------------------------------------------------------------------ averages
+
+
+def _by(records: Records, groups: NDArray[np.str_], order: list[str] | None = None) -> dict[str, Any]:
+    names = [name for name in order if name in set(groups)] if order else sorted(set(map(str, groups)))
+    return {name: records.accuracy(groups == name)._asdict() for name in names if name}
+
+
+def _by_implications(records: Records) -> dict[str, Any]:
+    present = set(records.variant)
+    return {
+        name: records.accuracy(np.isin(records.variant, keys))._asdict()
+        for name, keys in IMPLICATION_SETS.items()
+        if present.issuperset(keys)
+    }
+
+
+def _macro(records: Records) -> Estimate:
+    """Mean over relations of their average accuracies; its linear parts are each statement's share in it."""
+    rows = records.scored
+    if not rows.any():
+        return NOTHING
+    relation, right = codes(list(records.relation[rows])), records.right[rows].astype(float)
+    sizes = np.bincount(relation)
+    means = np.bincount(relation, weights=right) / sizes
+    weight = len(right) / (len(sizes) * sizes[relation])
+    estimate = linear_interval(
+        means.mean() + weight * (right - means[relation]), records.head[rows], records.tail[rows]
+    )
+    return _within(estimate, 0.0)
+
+
+def _gap(records: Records) -> Estimate:
+    """Accuracy over statements of positive facts less that over statements of negative ones."""
+    rows = records.scored
+    positive, right = records.positive[rows], records.right[rows].astype(float)
+    if not positive.any() or positive.all():
+        return NOTHING
+    share = positive.mean()
+    means = np.where(positive, right[positive].mean(), right[~positive].mean())
+    gap = right[positive].mean() - right[~positive].mean()
+    parts = gap + (right - means) * np.where(positive, 1 / share, -1 / (1 - share))
+    return _within(linear_interval(parts, records.head[rows], records.tail[rows]), -1.0)
+
+
+def _within(estimate: Estimate, lowest: float) -> Estimate:
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    return estimate._replace(low=max(lowest, estimate.low), high=min(1.0, estimate.high))
+
+
+def _yes_bias(records: Records) -> Estimate:
+    """Share of True answers less the share of True labels, over readable answers."""
+    rows = records.readable
+    parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
+    return _within(linear_interval(parts, records.head[rows], records.tail[rows]), -1.0)
+
+
+def _harm(records: Records, *, positive: bool, answer: int) -> dict[str, Any]:
+    """Over affirmed forms of facts that hold (or not): share with this, the harmful, answer; in all and by relation."""
+    rows = records.scored & ~records.negated & (records.positive == positive)
+
+    def share(chosen: Bools) -> dict[str, Any]:
+        harmful = (records.answer[chosen] == answer).astype(float)
+        return mean_interval(harmful, records.head[chosen], records.tail[chosen])._asdict()
+
+    relations = sorted(set(map(str, records.relation[rows])))
+    return {**share(rows), "by_relation": {name: share(rows & (records.relation == name)) for name in relations}}
+
+
+# ------------------------------------------------------------------------------------------------ P(True)
+
+
+def calibration(records: Records) -> dict[str, Any]:
+    """How well P(True) tells truth: 20 equal bins, and the expected calibration error beside that of a perfect model.
+
+    `coverage` is the share of answers with a P(True) whose True and False words hold at least half of the probability;
+    the others are left out.
+    """
+    given = records.scored & ~np.isnan(records.p_true)
+    mass = np.where(np.isnan(records.p_mass), 1.0, records.p_mass)
+    rows = given & (mass >= LEAST_MASS)
+    p, label = records.p_true[rows], records.label[rows].astype(float)
+    right = records.right[rows].astype(float)
+    bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    none = not len(p)
+    return {
+        "n": len(p),
+        "coverage": float(rows.sum() / given.sum()) if given.any() else None,
+        "ece": None if none else _ece(p, label, bins),
+        "ece_floor": None if none else _ece_floor(p, bins),
+        "ece_confidence": None if none else _ece_of_confidence(np.maximum(p, 1 - p), right),
+        "brier": None if none else float(np.square(p - label).mean()),
+        "bins": list(_bins(p, label, bins)),
+    }
+
+
+def _bins(p: Floats, label: Floats, bins: Codes) -> Iterator[dict[str, Any]]:
+    for b in range(BINS):
+        rows = bins == b
+        yield {
+            "low": b / BINS,
+            "high": (b + 1) / BINS,
+            "n": int(rows.sum()),
+            "mean_p_true": float(p[rows].mean()) if rows.any() else None,
+            "positive_rate": float(label[rows].mean()) if rows.any() else None,
+        }
+
+
+def _ece(p: Floats, outcome: Floats, bins: Codes) -> float:
+    """Expected calibration error: Σ n_b / n · |mean p − outcome rate| = Σ |sum p − sum outcome| / n."""
+    return float(np.abs(np.bincount(bins, weights=p - outcome)).sum() / len(p))
+
+
+def _ece_of_confidence(confidence: Floats, right: Floats) -> float:
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    return _ece(confidence, right, bins)
+
+
+def _ece_floor(p: Floats, bins: Codes, draws: int = 100) -> float:
+    """The error that a perfectly calibrated model with these very P(True) shows by chance: mean over seeded draws."""
+    randomness = np.random.default_rng(0)
+    return float(np.mean([_ece(p, (randomness.random(len(p)) < p).astype(float), bins) for _ in range(draws)]))
+
+
+def _coherence(records: Records) -> dict[str, Any]:
+    """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
+    mean of |p(s) + p(¬s) − 1|.
+    """
+    forms = {name: i for i, name in enumerate(FORM_NAMES)}
+    key = records.fact * len(forms) + np.array([forms[name] for name in records.form], dtype=np.int64)
+    size = int(key.max()) + 1 if len(key) else 0
+    answer = np.full((2, size), PENDING, dtype=np.int8)
+    p_true = np.full((2, size), np.nan)
+    polarity = records.negated.astype(int)
+    answer[polarity, key], p_true[polarity, key] = records.answer, records.p_true
+    both = (answer >= 0).all(axis=0)
+    gaps = np.abs(p_true.sum(axis=0) - 1)
+    gaps = gaps[~np.isnan(gaps)]
+    return {
+        "n": int(both.sum()),
+        "affirms_both": float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
+        "denies_both": float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
+        "probability_gap": float(gaps.mean()) if len(gaps) else None,
+    }

@@ -1,0 +1,101 @@
+"""Models behind one door: prompts in, completions out, in order, streaming.
+
+A model is named by a spec: `medfact-tiny`, `hf:<repo or folder>` or `baseline:<name>`. `load_model` imports the heavy
+libraries only when a spec needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypedDict
+
+from medfact.errors import UnknownName
+from medfact.models.baseline import BASELINES, load_baseline
+from medfact.models.prompt import Completion, Message, Prompt
+from medfact.models.revision import folder_revision
+
+BUNDLED_MODEL = "medfact-tiny"
+BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUNDLED_MODEL
+
+__all__ = [
+    "BUNDLED_FOLDER",
+    "BUNDLED_MODEL",
+    "Completion",
+    "Message",
+    "Model",
+    "ModelInfo",
+    "Prompt",
+    "bundled_revision",
+    "is_local",
+    "known_models",
+    "load_model",
+    "takes_messages",
+]
+
+
+class ModelInfo(TypedDict):
+    """What a run records of its model: `revision` changes whenever its weights do."""
+
+    revision: str
+    decoding: Mapping[str, Any]
+
+
+class Model(Protocol):
+    """A loaded model. `chat`: whether it takes messages, not plain text."""
+
+    spec: str
+    chat: bool
+    info: ModelInfo
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
+        """One completion for each prompt, in order, as they come."""
+        ...
+
+
+def bundled_revision() -> str:
+    """The revision of the bundled model, found without loading it."""
+    return folder_revision(BUNDLED_FOLDER)
+
+
+def known_models() -> list[str]:
+    """Specs that need nothing but this repository."""
+    return [BUNDLED_MODEL, *(f"baseline:{name}" for name in BASELINES)]
+
+
+def is_local(spec: str) -> bool:
+    """Whether the model computes on this machine with weights, which is worth a process of its own."""
+    return spec == BUNDLED_MODEL or spec.startswith("hf:")
+
+
+def load_model(spec: str, *, seed: int = 0) -> Model:
+    """The model of a spec, ready to answer.
+
+    Raises:
+        UnknownName: no such model or kind of model.
+        ModelError: it cannot be loaded; says what to do.
+    """
+    kind, _, name = spec.partition(":")
+    if kind == "baseline":
+        return load_baseline(name, seed)
+    if spec == BUNDLED_MODEL or (kind == "hf" and name):
+        from medfact.models.local import load_local
+
+        return load_local(spec, str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else name)
+    raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
+
+
+def takes_messages(spec: str) -> bool:
+    """Whether a model takes messages, found without loading its weights.
+
+    Raises as `load_model` does.
+    """
+    kind, _, name = spec.partition(":")
+    if kind == "hf" and name:
+        from medfact.models.local import has_chat_template
+
+        return has_chat_template(name)
+    if spec not in known_models():
+        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
+    return False

@@ -1,0 +1,52 @@
+"""Answerers that know no medicine. What they score is what any model must beat."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from medfact.errors import UnknownName
+from medfact.models.prompt import Completion, Prompt
+
+if TYPE_CHECKING:
+    from medfact.models import ModelInfo
+
+_NEGATION = re.compile(r"\b(not|cannot|no|never|unlikely|n't)\b", re.IGNORECASE)
+
+
+def _random(prompt: Prompt, seed: int) -> bool:
+    return hashlib.sha256(f"{seed}\x1f{prompt.content}".encode()).digest()[0] % 2 == 0
+
+
+BASELINES: dict[str, Callable[[Prompt, int], bool]] = {
+    "random": _random,
+    "always-true": lambda prompt, seed: True,
+    "always-false": lambda prompt, seed: False,
+    "negation-cue": lambda prompt, seed: _NEGATION.search(prompt.question) is None,
+}
+"""Name → what it answers to a prompt: a fair coin of the seed and the prompt, one word always, or true unless negated."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A model that answers by a rule. It gives no probabilities."""
+
+    spec: str
+    answer: Callable[[Prompt, int], bool]
+    seed: int
+    chat: bool = False
+    info: ModelInfo = field(default_factory=lambda: {"revision": "1", "decoding": {}})
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
+        for prompt in prompts:
+            yield Completion("True" if self.answer(prompt, self.seed) else "False")
+
+
+def load_baseline(name: str, seed: int) -> Baseline:
+    """A baseline by its name; raises UnknownName when there is none."""
+    if name not in BASELINES:
+        raise UnknownName("baseline", name, BASELINES)
+    return Baseline(f"baseline:{name}", BASELINES[name], seed, info={"revision": "1", "decoding": {"seed": seed}})

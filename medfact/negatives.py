@@ -1,0 +1,128 @@
+"""Negative facts that one can trust: the same head and relation, another tail of the same type that is not known to hold.
+
+Tails drawn at random from the relation, with the listed ones removed by name, are often true. A candidate is therefore
+left out by the first of the rules below that applies. The draw depends on the seed, the fact, the knowledge base and
+the rejections alone: not on which facts are under test, on their order, on the machine or on the hash seed.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
+
+MAX_SHARE_OF_HEADS = 0.5
+"""A tail that more than this share of a relation's heads have is never drawn."""
+MIN_SHARED_TAIL_FACTS = 4
+
+_JUNK = re.compile(r"\b(unknown|unspecified|not otherwise specified|nos|miscellaneous|other)\b", re.IGNORECASE)
+_SMALL_WORDS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or", "the", "to", "with"})
+
+RULES = {
+    "itself": "is the head itself, or another name of it",
+    "known": "is linked to the head in a known fact, under any name or identifier, in any relation, in either direction",
+    "nested": "holds all the words of a tail that is listed for the head, or is held in one",
+    "common": "is a tail of more than half of the relation's heads",
+    "junk": "names nothing definite",
+    "rejected": "was rejected by a reviewer",
+}
+"""Why a candidate is left out, in the order in which the rules are asked."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What was drawn for one fact. `negatives` may hold fewer than were asked for, when no safe tail is left."""
+
+    fact: Fact
+    negatives: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How many tails of the right type there were (`candidates`), and how many each of RULES removed."""
+
+    candidates: int
+    removed: dict[str, int]
+
+    @property
+    def left(self) -> int:
+        return self.candidates - sum(self.removed.values())
+
+
+def draw_negatives(
+    fact: Fact, known: KnowledgeBase, count: int, seed: int, rejected: frozenset[str] = frozenset()
+) -> Draw:
+    """Draws `count` negative facts of a positive one, with different tails.
+
+    Tails are drawn as often as they are true of some head, so that a frequent tail gives no hint of the label.
+    """
+    judge = _Judge(fact, known, rejected)
+    negatives: list[Fact] = []
+    taken: set[str] = set()
+    for tail in _shuffled(known.tails(fact.relation, fact.tail_type), digest(str(seed), fact.fact_id)):
+        if len(negatives) == count:
+            break
+        entity = known.entity(tail.name)
+        if entity not in taken and judge(tail) is None:
+            taken.add(entity)
+            negatives.append(fact.negative(tail.name, tail.identifier, len(negatives) + 1))
+    return Draw(fact, tuple(negatives))
+
+
+def explain(fact: Fact, known: KnowledgeBase, rejected: frozenset[str] = frozenset()) -> Explanation:
+    """Counts, over the different tails of the fact's relation and type, what each rule removes."""
+    judge = _Judge(fact, known, rejected)
+    candidates = {tail.name: tail for tail in known.tails(fact.relation, fact.tail_type)}.values()
+    removed = Counter(rule for tail in candidates if (rule := judge(tail)) is not None)
+    return Explanation(len(candidates), {rule: removed[rule] for rule in RULES if removed[rule]})
+
+
+class _Judge:
+    """Says of a candidate tail by which of RULES it is left out, or None when it is safe."""
+
+    def __init__(self, fact: Fact, known: KnowledgeBase, rejected: frozenset[str]) -> None:
+        self.fact = fact
+        self.known = known
+        self.rejected = frozenset(name_key(name) for name in rejected)
+        self.head = known.entity(fact.head)
+        self.linked = known.linked(fact.head)
+        self.listed = [_words(name) for name in known.known_tails(fact.head)]
+
+    def __call__(self, tail: Tail) -> str | None:
+        entity = self.known.entity(tail.name)
+        if entity == self.head:
+            return "itself"
+        if entity in self.linked:
+            return "known"
+        words = _words(tail.name)
+        if any(words <= listed or listed <= words for listed in self.listed):
+            return "nested"
+        if self._common(tail):
+            return "common"
+        if _JUNK.search(tail.name):
+            return "junk"
+        return "rejected" if name_key(tail.name) in self.rejected else None
+
+    def _common(self, tail: Tail) -> bool:
+        facts = len(self.known.tails(self.fact.relation, self.fact.tail_type))
+        share = self.known.share_of_heads(self.fact.relation, tail.name)
+        return share > MAX_SHARE_OF_HEADS and facts >= MIN_SHARED_TAIL_FACTS
+
+
+def _words(name: str) -> frozenset[str]:
+    words = frozenset(re.findall(r"\w+", name.casefold()))
+    return words - _SMALL_WORDS or words
+
+
+def _shuffled(tails: tuple[Tail, ...], key: str) -> Iterator[Tail]:
+    """The tails in an order that the key alone decides, made only as far as it is read (Fisher and Yates)."""
+    randomness = random.Random(int(key, 16))
+    order: dict[int, int] = {}
+    for i in range(len(tails)):
+        j = i + int(randomness.random() * (len(tails) - i))
+        order[i], order[j] = order.get(j, j), order.get(i, i)
+        yield tails[order[i]]

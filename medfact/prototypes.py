@@ -1,0 +1,176 @@
+"""Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them.
+
+A pool is data, a YAML file in `prototypes/`. The papers' pools are word for word; the project's own pool mends them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from medfact.errors import PoolError, UnknownName
+from medfact.facts import Fact, name_key
+from medfact.statements import VARIANTS, Statement
+
+FOLDER = Path(__file__).resolve().parents[1] / "prototypes"
+
+_SLOTS = re.compile(r"\[[XY]\]")
+
+
+@dataclass(frozen=True)
+class RelationPrototypes:
+    """The prototypes of one relation: variant key → sentence; `strengths` holds those of another strength."""
+
+    name: str
+    description: str
+    head: str
+    tail: str
+    aliases: tuple[str, ...]
+    sentences: Mapping[str, str]
+    strengths: Mapping[str, Mapping[str, str]]
+    defects: tuple[str, ...] = ()
+
+    def sentences_for(self, fact: Fact) -> Mapping[str, str]:
+        """The sentences of the fact's own strength, else those that assert no frequency."""
+        return self.strengths.get(fact.strength or "", self.sentences)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A named set of prototypes. `forms` are its variants in order; `operators` its pairs (affirmed, denied), if it claims any."""
+
+    name: str
+    title: str
+    source: str
+    verbatim: bool
+    notes: tuple[str, ...]
+    forms: tuple[str, ...]
+    operators: tuple[tuple[str, str], ...]
+    relations: Mapping[str, RelationPrototypes]
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {name_key(name): r.name for r in self.relations.values() for name in (r.name, *r.aliases)}
+
+    def canonical(self, relation: str) -> str | None:
+        """The pool's name of a relation, found through its aliases in any case; None where it has no prototypes."""
+        return self._names.get(name_key(relation))
+
+    def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
+        """Every form of every fact whose relation the pool has, fact by fact, in the order of `forms`."""
+        for fact in facts:
+            name = self.canonical(fact.relation)
+            if name is None or fact.tail is None:
+                continue
+            sentences = self.relations[name].sentences_for(fact)
+            for form in self.forms:
+                yield Statement(fact, self.name, form, fill(sentences[form], fact.head, fact.tail))
+
+
+def fill(prototype: str, head: str, tail: str) -> str:
+    """Fills both slots in one pass: a name may itself contain [X] or [Y]."""
+    names = {"[X]": head, "[Y]": tail}
+    return _SLOTS.sub(lambda slot: names[slot.group()], prototype)
+
+
+def pool_names() -> list[str]:
+    """Names of the pools in `prototypes/`."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@cache
+def load_pool(name_or_file: str) -> Pool:
+    """A pool by its name, or from a YAML file of the user's.
+
+    Raises PoolError naming file, relation and form when the pool breaks a rule, UnknownName when there is none.
+    """
+    if name_or_file in pool_names():
+        return read_pool(FOLDER / f"{name_or_file}.yaml")
+    path = Path(name_or_file)
+    if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
+        return read_pool(path)
+    raise UnknownName("pool", name_or_file, pool_names())
+
+
+def read_pool(path: Path) -> Pool:
+    """Reads and checks a pool file: its forms, both slots once in every sentence, and its operators of negation."""
+    try:
+        record = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise PoolError(f"{path.name}{where}: it is not valid YAML.", "Check indentation and quotes.") from None
+    if not isinstance(record, dict) or not isinstance(record.get("relations"), dict):
+        raise PoolError(f"{path.name}: it has no relations.", "A pool has `forms` and `relations`; see prototypes/.")
+    forms = tuple(str(form) for form in record.get("forms") or ())
+    for form in forms or ("(none given)",):
+        if form not in VARIANTS:
+            raise PoolError(f"{path.name}: the form {form!r} is not known.", f"Forms are: {', '.join(VARIANTS)}.")
+    pool = Pool(
+        name=str(record.get("name") or path.stem),
+        title=str(record.get("title") or path.stem),
+        source=str(record.get("source") or path.name),
+        verbatim=bool(record.get("verbatim", False)),
+        notes=tuple(map(str, record.get("notes") or ())),
+        forms=forms,
+        operators=tuple((str(a), str(b)) for a, b in record.get("operators") or ()),
+        relations={
+            str(name): _relation(path, str(name), entry, forms) for name, entry in record["relations"].items()
+        },
+    )
+    _check_negations(path, pool)
+    return pool
+
+
+def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...]) -> RelationPrototypes:
+    if not isinstance(entry, dict):
+        raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
+    strengths = entry.get("strengths") or {}
+    return RelationPrototypes(
+        name=name,
+        description=str(entry.get("description") or name),
+        head=str(entry.get("head") or "head"),
+        tail=str(entry.get("tail") or "tail"),
+        aliases=tuple(map(str, entry.get("aliases") or ())),
+        sentences=_sentences(path, name, entry.get("sentences"), forms),
+        strengths={str(s): _sentences(path, f"{name} ({s})", given, forms) for s, given in strengths.items()},
+        defects=tuple(map(str, entry.get("defects") or ())),
+    )
+
+
+def _sentences(path: Path, relation: str, given: Any, forms: tuple[str, ...]) -> dict[str, str]:
+    given = given if isinstance(given, dict) else {}
+    for form in forms:
+        where = f"{path.name}, relation {relation!r}, form {form!r}"
+        sentence = given.get(form)
+        if not isinstance(sentence, str) or not sentence.strip():
+            raise PoolError(f"{where}: the sentence is missing.", "Write one.")
+        for slot in ("[X]", "[Y]"):
+            if sentence.count(slot) != 1:
+                raise PoolError(f"{where}: {slot} stands {sentence.count(slot)} times.", "Each slot stands once.")
+    extra = sorted(set(map(str, given)) - set(forms))
+    if extra:
+        raise PoolError(f"{path.name}, relation {relation!r}, form {extra[0]!r}: it is not among the pool's forms.")
+    return {form: given[form] for form in forms}
+
+
+def _check_negations(path: Path, pool: Pool) -> None:
+    """Where a pool names its operators of negation, a denied sentence is its affirmed one with one operator put in."""
+    if not pool.operators:
+        return
+    for relation in pool.relations.values():
+        for sentences in (relation.sentences, *relation.strengths.values()):
+            for form in (form for form in pool.forms if VARIANTS[form].negated):
+                affirmed, denied = sentences[VARIANTS[form].form], sentences[form]
+                if denied not in {affirmed.replace(yes, no, 1) for yes, no in pool.operators if yes in affirmed}:
+                    raise PoolError(
+                        f"{path.name}, relation {relation.name!r}, form {form!r}: more than the negation differs from "
+                        f"form {VARIANTS[form].form!r}.",
+                        "Change one operator only, and list it under `operators`.",
+                    )

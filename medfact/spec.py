@@ -1,0 +1,80 @@
+"""Names and numbers that say what a run is, without behaviour."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A named way of asking: a paper's, or the project's own.
+
+    pool:        the prototype pool that it takes.
+    negatives:   negative facts per positive one.
+    shots:       demonstrations before each statement.
+    heads_aside: heads per relation that are kept aside for the demonstrations, whatever the number of shots.
+    rephraser:   who rewrote the prototypes; None is PretextTrans' own ablation, -LMReph (its Table 13).
+    """
+
+    name: str
+    title: str
+    explanation: str
+    pool: str
+    negatives: int
+    shots: int
+    heads_aside: int
+    rephraser: str | None = None
+
+
+PROTOCOLS = {
+    "medfact": Protocol(
+        name="medfact",
+        title="medfact",
+        explanation=(
+            "The project's own: eight statements of equal strength per fact, five demonstrations, and false facts that no "
+            "known source holds true. The prototypes are not rephrased (-LMReph)."
+        ),
+        pool="medfact",
+        negatives=1,
+        shots=5,
+        heads_aside=5,
+    )
+}
+
+RETRIEVALS = ("none",)
+LOCAL_OWNER = "local"
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """All that decides what one model is asked. `facts` is a file or folder; it goes before `dataset`.
+
+    limit and per_relation count positive facts that have all their negatives. None for pool, negatives or shots means the
+    protocol's own.
+    """
+
+    model: str
+    dataset: str = "clinical-core"
+    facts: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    protocol: str = "medfact"
+    pool: str | None = None
+    limit: int | None = None
+    per_relation: int | None = None
+    negatives: int | None = None
+    shots: int | None = None
+    seed: int = 0
+    shot_seed: int | None = None
+    retrieval: str = "none"
+    base_url: str | None = None
+
+    def to_record(self) -> dict[str, Any]:
+        """A JSON-ready record, from which `from_record` makes an equal spec."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> RunSpec:
+        columns = tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ()))
+        return cls(**{**record, "columns": columns})

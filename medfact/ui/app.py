@@ -1,0 +1,128 @@
+"""The application: the page, mounted in a server with its own headers, static files and limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+import gradio as gr  # noqa: E402 - the settings above are read on import
+import plotly  # noqa: E402
+import uvicorn  # noqa: E402
+from fastapi import FastAPI, Request, Response  # noqa: E402
+from fastapi.responses import FileResponse  # noqa: E402
+
+from medfact.ui import evaluate_step, facts_step, statements_step  # noqa: E402
+from medfact.ui.services import Services, demonstration_run, open_services  # noqa: E402
+from medfact.ui.view import PLOTLY, SCRIPT  # noqa: E402
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
+LARGEST_UPLOAD = "50mb"
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+"""Nothing is loaded from, or sent to, another host."""
+
+INTRODUCTION = """
+# medfact
+**Does a language model know a medical fact, or only one way of saying it?**
+
+Half of the statements below are false on purpose, and marked **FALSE (test statement)**. This page tests language models. It is
+not for clinical use, and not a place for patient data.
+"""
+
+FOOTER = """
+---
+**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these facts
+can still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet.
+"""
+
+
+def build_page(services: Services, demonstration: str) -> gr.Blocks:
+    """The three steps on one page."""
+    with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
+        gr.Markdown(INTRODUCTION)
+        facts = facts_step.build()
+        statements = statements_step.build(facts.source)
+        evaluate_step.build(services, facts, statements, demonstration, page)
+        gr.Markdown(FOOTER)
+    page.queue(max_size=64, default_concurrency_limit=8)
+    return page
+
+
+def theme() -> gr.themes.Base:
+    """System fonts and colours with enough contrast, in light and in dark mode."""
+    fonts = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif")
+    made = gr.themes.Base(
+        primary_hue="blue", neutral_hue="slate", font=fonts, font_mono=("ui-monospace", "Menlo", "Consolas", "monospace")
+    )
+    return made.set(
+        button_primary_background_fill="#005a92",
+        button_primary_background_fill_hover="#00466f",
+        button_primary_text_color="#ffffff",
+        button_primary_background_fill_dark="#0072B2",
+        button_primary_background_fill_hover_dark="#005a92",
+        button_primary_text_color_dark="#ffffff",
+    )
+
+
+def create_app(url: str | None = None) -> FastAPI:
+    """The whole application on one database; `url` is the default one's when not given."""
+    services = open_services(url or os.environ.get("MEDFACT_DATABASE_URL") or None)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        services.close()
+
+    app = FastAPI(lifespan=lifespan, openapi_url=None)
+
+    @app.middleware("http")
+    async def with_headers(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await answer(request)
+        response.headers.update(HEADERS)
+        return response
+
+    @app.get(SCRIPT, include_in_schema=False)
+    def script() -> FileResponse:
+        return FileResponse(ASSETS / "medfact.js", media_type="text/javascript")
+
+    @app.get(PLOTLY, include_in_schema=False)
+    def plotly_script() -> FileResponse:
+        return FileResponse(
+            Path(plotly.__file__).parent / "package_data" / "plotly.min.js", media_type="text/javascript"
+        )
+
+    return gr.mount_gradio_app(
+        app,
+        build_page(services, demonstration_run(services)),
+        path="",
+        theme=theme(),
+        css=(ASSETS / "medfact.css").read_text(encoding="utf-8"),
+        show_error=False,
+        run_history=False,
+        enable_monitoring=False,
+        max_file_size=LARGEST_UPLOAD,
+        allowed_paths=[],
+        ssr_mode=False,
+        footer_links=[],
+    )
+
+
+def serve() -> None:
+    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses."""
+    host = os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
+    port = int(os.environ.get("GRADIO_SERVER_PORT") or 7860)
+    app = create_app()
+    print(f"medfact is ready: http://{host}:{port}")
+    uvicorn.run(app, host=host, port=port, log_level="warning")

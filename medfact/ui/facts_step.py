@@ -1,0 +1,162 @@
+"""Step 1: which facts. A bundled data set, or a file of the visitor's own, with its columns mapped where they need it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from medfact.datasets import Collection, bundled_names
+from medfact.datasets.collection import summary
+from medfact.datasets.tables import FORMATS
+from medfact.errors import ColumnsMissing, MedfactError
+from medfact.runner import select_facts
+from medfact.spec import RunSpec
+from medfact.ui.services import Source, collection_of, spec_of
+from medfact.ui.view import message, view
+
+MANY = 20_000
+"""Above so many facts, false partners are drawn when they are shown or asked, not counted here."""
+
+SHOWN_PROBLEMS = 12
+ONE_RELATION = "(one relation for all rows)"
+
+
+@dataclass(frozen=True)
+class FactsStep:
+    """What the later steps read: where the facts come from."""
+
+    source: gr.State
+
+
+def build() -> FactsStep:
+    """Lays the step out and wires it."""
+    source = gr.State({"dataset": RunSpec.dataset})
+    gr.Markdown(
+        "## 1 · Facts\nA fact is a triplet: a *head*, a *relation* and a *tail*. Each true fact gets a false partner, the same "
+        "head and relation with another tail that no known source holds true."
+    )
+    with gr.Row():
+        with gr.Column(min_width=280):
+            dataset = gr.Dropdown(
+                bundled_names(), value=RunSpec.dataset, label="Data set", elem_id="dataset", interactive=True
+            )
+        with gr.Column(min_width=280):
+            upload = gr.File(
+                label=f"or a file of your own ({', '.join(FORMATS)}; up to 50 MB; columns head, relation, tail)",
+                file_types=list(FORMATS),
+                height=110,
+                elem_id="upload",
+            )
+    said = view("message", message(""), elem_id="facts-message")
+    with gr.Group(visible=False) as mapping:
+        gr.Markdown("Which of your columns are the head, the relation and the tail?", container=True)
+        with gr.Row():
+            head = gr.Dropdown([], label="head (what the fact is about)", elem_id="map-head", min_width=180)
+            relation = gr.Dropdown([], label="relation", elem_id="map-relation", min_width=180)
+            tail = gr.Dropdown([], label="tail", elem_id="map-tail", min_width=180)
+        constant = gr.Textbox(
+            label="the relation of all rows, if no column has it", placeholder="symptoms", max_length=200
+        )
+        use = gr.Button("Use these columns", variant="secondary")
+    table = view("facts", facts_view({"dataset": RunSpec.dataset}), elem_id="facts-view")
+
+    shown = [source, said, table, mapping, head, relation, tail]
+    dataset.input(choose, dataset, [*shown, upload], api_visibility="private", api_name="choose_dataset")
+    upload.upload(take_file, upload, shown, api_visibility="private", api_name="take_file")
+    upload.clear(choose, dataset, [*shown, upload], api_visibility="private", api_name="clear_file")
+    use.click(
+        take_columns, [upload, head, relation, tail, constant], shown, api_visibility="private", api_name="take_columns"
+    )
+    return FactsStep(source)
+
+
+def choose(name: str) -> list[Any]:
+    """Takes a bundled data set."""
+    return [*_taken({"dataset": name}, ""), gr.File(value=None)]
+
+
+def take_file(path: str) -> list[Any]:
+    """Takes an uploaded file; asks for its columns where they do not speak for themselves."""
+    source = {"facts": path, "columns": []}
+    try:
+        collection = collection_of(source)
+    except ColumnsMissing as error:
+        choices = error.columns[:200]
+        return [
+            gr.skip(),
+            message(f"{error}", "warn"),
+            gr.skip(),
+            gr.Group(visible=True),
+            gr.Dropdown(choices, value=None),
+            gr.Dropdown([*choices, ONE_RELATION], value=None),
+            gr.Dropdown(choices, value=None),
+        ]
+    except MedfactError as error:
+        return _refused(error)
+    return _taken(source, f"{Path(path).name}: {len(collection.known.facts):,} true facts were read.")
+
+
+def take_columns(path: str | None, head: str | None, relation: str | None, tail: str | None, constant: str) -> list[Any]:
+    """Takes the uploaded file again with the columns that the visitor chose."""
+    if not path:
+        return [gr.skip(), message("Choose a file first.", "warn"), *[gr.skip()] * 5]
+    chosen = {"head": head, "relation": f"={constant.strip()}" if relation in (None, ONE_RELATION) else relation}
+    chosen["tail"] = tail
+    if not head or not tail or chosen["relation"] == "=":
+        return [gr.skip(), message("Choose a column for each of the three, or type one relation.", "warn"), *[gr.skip()] * 5]
+    source = {"facts": path, "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
+    try:
+        collection = collection_of(source)
+    except MedfactError as error:
+        return _refused(error)
+    return _taken(source, f"{Path(path).name}: {len(collection.known.facts):,} true facts were read.")
+
+
+def _taken(source: Source, said: str) -> list[Any]:
+    return [source, message(said, "good"), facts_view(source), gr.Group(visible=False), *[gr.skip()] * 3]
+
+
+def _refused(error: MedfactError) -> list[Any]:
+    return [gr.skip(), message(str(error), "warn"), gr.skip(), gr.Group(visible=False), *[gr.skip()] * 3]
+
+
+def facts_view(source: Source) -> dict[str, Any]:
+    """What the table of facts shows: counts by relation, notes, and problems by row."""
+    collection = collection_of(source)
+    problems = summary(collection.problems)
+    more = [f"… and {len(problems) - SHOWN_PROBLEMS} more kinds of problem"] if len(problems) > SHOWN_PROBLEMS else []
+    counted = len(collection.known.facts) <= MANY
+    return {
+        "relations": _relations(collection, spec_of(source), counted),
+        "notes": _notes(collection, spec_of(source), counted),
+        "problems": [*problems[:SHOWN_PROBLEMS], *more],
+        "problems_title": f"{len(collection.problems):,} rows were left out or need a look",
+    }
+
+
+def _notes(collection: Collection, spec: RunSpec, counted: bool) -> list[str]:
+    if not counted:
+        return [*collection.notes, "So many facts: their false partners are drawn when they are shown or asked."]
+    return [*collection.notes, *select_facts(spec, collection).notes]
+
+
+def _relations(collection: Collection, spec: RunSpec, counted: bool) -> list[dict[str, Any]]:
+    facts = Counter(fact.relation for fact in collection.known.facts)
+    heads = {relation: {f.head for f in collection.known.facts if f.relation == relation} for relation in facts}
+    selection = select_facts(spec, collection) if counted else None
+    negatives = Counter(f.relation for f in (*selection.test, *selection.shots) if not f.positive) if selection else None
+    aside = Counter(f.relation for f in selection.shots if f.positive) if selection else None
+    return [
+        {
+            "name": relation,
+            "facts": f"{number:,}",
+            "heads": f"{len(heads[relation]):,}",
+            "negatives": "on demand" if negatives is None else f"{negatives[relation]:,}",
+            "aside": "on demand" if aside is None else f"{aside[relation]:,}",
+        }
+        for relation, number in facts.most_common()
+    ]

@@ -1,0 +1,235 @@
+"""The values of the views that a run moves: figures in words, and rows for the heat map. Formats; computes no figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from medfact.answers import Demonstration, make_prompt
+from medfact.jobs import WAITING
+from medfact.models import BUNDLED_MODEL
+from medfact.prototypes import load_pool
+from medfact.report import Live
+from medfact.statements import VARIANTS
+from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Asked
+from medfact.ui.view import message
+
+DEMONSTRATION_BANNER = (
+    "A demonstration, computed by this app: medfact-tiny is a very small model that was trained on some of these facts, and on "
+    "some ways of saying them, to show what the method is for. It is not a model to choose, and no source of medical knowledge."
+)
+
+LEGEND = {
+    "right": "right",
+    "wrong": "wrong",
+    "unreadable": "unreadable, counted as wrong",
+    "failed": "the call failed, not counted",
+    "pending": "not asked yet",
+}
+
+COIN = ("50 %", "0.4 % (1 in 256)", "0.002 % (1 in 65,536)", "0")
+"""What a fair coin scores, for the columns of the table of scores."""
+
+_STATES = {WAITING: "waiting for its turn", COMPLETE: "complete", STOPPED: "stopped", FAILED_RUN: "ended early"}
+
+
+def is_going(live: Live) -> bool:
+    """Whether a job works on the run now, or will."""
+    return live.job is not None and live.job.state in {WAITING, RUNNING}
+
+
+def progress(lives: Sequence[Live]) -> dict[str, Any]:
+    """One bar per run: how far, how fast, how long still."""
+    return {"runs": [_progress(live) for live in lives]}
+
+
+def _progress(live: Live) -> dict[str, Any]:
+    total = live.figures["statements"]
+    done = live.figures["answered"] + live.figures["failed"]
+    state = live.job.state if live.job else live.run.state
+    parts = [f"{done:,} of {total:,} statements"]
+    if state == RUNNING and live.job is not None:
+        parts.append(f"{live.job.rate:,.0f} a second" if live.job.rate else "the model is being loaded" if not done else "")
+        parts.append(f"{_duration(live.job.seconds_left)} left" if live.job.seconds_left is not None else "")
+    else:
+        parts.append(_STATES.get(state, "interrupted; it can be resumed on the command line"))
+    reason = live.job.reason if live.job else live.run.reason
+    text = " · ".join(part for part in parts if part)
+    return {"model": live.run.model, "done": done, "total": total, "text": text, "reason": reason}
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def scores(lives: Sequence[Live]) -> dict[str, Any]:
+    """The table of scores: one row per model."""
+    return {
+        "headings": [
+            "model",
+            {"text": "right answers", "title": "average accuracy: the share of right answers over all statements"},
+            {"text": "all eight right", "title": "joint accuracy: the share of facts, true and false ones, with all right"},
+            {
+                "text": "all right, false partner too",
+                "title": "pair joint accuracy: the share of true facts that are mastered together with their false partner",
+            },
+            {"text": "leaning to “true”", "title": "yes-bias: share of True answers less the share of true statements"},
+            "",
+        ],
+        "rows": [_score_row(live) for live in lives],
+        "coin": COIN,
+        "notes": [
+            *dict.fromkeys(note for live in lives for note in live.run.notes),
+            "Below each figure: of how many, and the 95 % interval (statements about one disease or one tail stand or fall "
+            "together, and are counted so). Mastery of a fact is not competence.",
+        ],
+    }
+
+
+def _score_row(live: Live) -> dict[str, Any]:
+    made = live.figures
+    rest = [f"{made['unreadable']} unreadable (counted as wrong)", f"{made['failed']} failed (not counted)"]
+    described = f"{live.run.dataset}, {load_title(live.run.pool)}, {live.run.shots or 'no'} demonstrations, not rephrased"
+    return {
+        "model": live.run.model,
+        "demonstration": live.run.model == BUNDLED_MODEL,
+        "figures": [
+            _figure("average_accuracy", made["average_accuracy"], "statements"),
+            _figure("joint_accuracy", made["joint_accuracy"], "facts"),
+            _figure("pair_joint_accuracy", made["pair_joint_accuracy"], "pairs"),
+            _signed("yes_bias", made["yes_bias"]),
+        ],
+        "rest": f"{described}; {', '.join(rest)}.",
+    }
+
+
+def load_title(pool: str) -> str:
+    """A pool's name for people; its own name where the pool is a file that is no longer there."""
+    try:
+        return load_pool(pool).title
+    except Exception:
+        return pool
+
+
+def _figure(name: str, estimate: Mapping[str, Any], of: str) -> dict[str, Any]:
+    value, low, high = (estimate[part] for part in ("value", "low", "high"))
+    if value is None:
+        return {"name": name, "value": "no value", "of": f"of 0 {of} yet", "low": None}
+    interval = f", {100 * low:.1f} to {100 * high:.1f}" if low is not None else ", no interval"
+    return {
+        "name": name,
+        "value": f"{100 * value:.1f} %",
+        "of": f"of {estimate['n']:,} {of}{interval}",
+        "low": None if low is None else 100 * low,
+        "high": None if high is None else 100 * high,
+        "point": 100 * value,
+    }
+
+
+def _signed(name: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
+    value, low, high = (estimate[part] for part in ("value", "low", "high"))
+    if value is None:
+        return {"name": name, "value": "no value", "of": "of 0 answers yet", "low": None}
+    interval = f", {100 * low:+.1f} to {100 * high:+.1f}" if low is not None else ", no interval"
+    return {"name": name, "value": f"{100 * value:+.1f} points", "of": f"of {estimate['n']:,} answers{interval}", "low": None}
+
+
+def calibration_said(lives: Sequence[Live]) -> dict[str, str]:
+    """What the calibration plot shows, or why there is none."""
+    lines = []
+    for live in lives:
+        made = live.figures["calibration"]
+        if made["n"]:
+            lines.append(
+                f"{live.run.model}: its probability of “true” is off by {100 * made['ece']:.1f} points on average (of "
+                f"{made['n']:,} statements; a perfectly calibrated model would show {100 * made['ece_floor']:.1f} by chance)."
+            )
+        elif live.figures["answered"]:
+            lines.append(f"{live.run.model} gives no probabilities, so there is nothing to draw.")
+    return message(" ".join(lines) or "Nothing has been asked yet.")
+
+
+def heatmap(live: Live, page: int, size: int) -> tuple[dict[str, Any], str, int]:
+    """One row per fact of one page, one cell per variant; a line that says where the page is; and the page, kept in range."""
+    facts = [list(rows) for _, rows in groupby(enumerate(live.asked), key=lambda row: row[1].statement.fact.fact_id)]
+    page = max(0, min(page, (len(facts) - 1) // size))
+    rows = facts[page * size : (page + 1) * size]
+    keys = [key for key in VARIANTS if any(item.statement.variant == key for _, item in facts[0])] if facts else []
+    value = {
+        "legend": LEGEND,
+        "columns": [{"key": key, "plain": VARIANTS[key].plain} for key in keys],
+        "rows": [_heat_row(row, keys) for row in rows],
+    }
+    where = f"facts {page * size + 1:,} to {page * size + len(rows):,} of {len(facts):,}" if facts else ""
+    return value, where, page
+
+
+def _heat_row(row: Sequence[tuple[int, Asked]], keys: Sequence[str]) -> dict[str, Any]:
+    fact = row[0][1].statement.fact
+    cells = {
+        item.statement.variant: {
+            "place": place,
+            "fate": fate(item),
+            "plain": VARIANTS[item.statement.variant].plain,
+        }
+        for place, item in row
+    }
+    return {
+        "text": f"{fact.head} — {fact.relation} → {fact.tail}",
+        "positive": fact.positive,
+        "cells": [cells.get(key) for key in keys],
+    }
+
+
+def fate(item: Asked) -> str:
+    """What became of a statement: right, wrong, unreadable, failed or pending."""
+    if item.answer is None:
+        return "pending"
+    if item.answer.failure is not None:
+        return "failed"
+    if item.answer.answer is None:
+        return "unreadable"
+    return "right" if item.answer.answer == item.statement.label else "wrong"
+
+
+def detail(live: Live, item: Asked, demonstrations: Mapping[str, Sequence[Demonstration]]) -> dict[str, Any]:
+    """Everything about one answer: statement, label, true fact, verdict, P(True), the exact prompt and the raw reply."""
+    statement, answer = item.statement, item.answer
+    prompt = make_prompt(statement, demonstrations.get(item.shots_of, ()), chat=bool(live.run.chat)).content
+    if not isinstance(prompt, str):
+        prompt = "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in prompt)
+    return {
+        "statement": statement.text,
+        "label": statement.label,
+        "true_fact": _true_fact(live, item),
+        "key": statement.variant,
+        "plain": VARIANTS[statement.variant].plain,
+        "fate": fate(item),
+        "verdict": _verdict(item),
+        "p_true": "" if answer is None or answer.p_true is None else f"Its probability of “true”: {answer.p_true:.3f}.",
+        "prompt": prompt,
+        "raw": "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)",
+    }
+
+
+def _true_fact(live: Live, item: Asked) -> str:
+    fact = item.statement.fact
+    if fact.negative_of is None:
+        return f"{fact.head} — {fact.relation} → {fact.tail}" if fact.positive else ""
+    partners = (a.statement.fact for a in live.asked if a.statement.fact.fact_id == fact.negative_of)
+    partner = next(partners, None)
+    return f"{partner.head} — {partner.relation} → {partner.tail}" if partner else ""
+
+
+def _verdict(item: Asked) -> str:
+    reached = fate(item)
+    if reached == "pending":
+        return "Not asked yet."
+    if reached == "failed":
+        return f"The call failed and is not counted: {item.answer.failure if item.answer else ''}."
+    if reached == "unreadable":
+        return "The reply is neither true nor false; it counts as wrong."
+    said = "true" if item.answer and item.answer.answer else "false"
+    return f"The model says {said}: {reached}."

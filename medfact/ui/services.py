@@ -1,0 +1,75 @@
+"""What the page needs of the rest of the house, made once for an application."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medfact.datasets import Collection, load
+from medfact.jobs import Jobs
+from medfact.models import BUNDLED_MODEL, bundled_revision
+from medfact.report import Reports
+from medfact.runner import plan, start
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, Store
+
+DEMONSTRATION_OWNER = "demonstration"
+DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
+"""The run that a first visitor finds drawn already."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """The database, the jobs on it, and the reports of its runs."""
+
+    store: Store
+    jobs: Jobs
+    reports: Reports
+
+    def close(self) -> None:
+        self.jobs.close()
+
+
+def open_services(url: str | None = None) -> Services:
+    """Opens the database and begins to load the bundled model, so that the first run need not wait for it."""
+    store = Store(url)
+    jobs = Jobs(store)
+    jobs.warm_up(BUNDLED_MODEL)
+    return Services(store, jobs, Reports(store, jobs))
+
+
+def demonstration_run(services: Services) -> str:
+    """The run of the bundled model on the bundled facts; made now if the model, the facts or the prototypes have changed."""
+    fingerprint = plan(DEMONSTRATION).dataset_fingerprint
+    for run in reversed(services.store.runs(DEMONSTRATION_OWNER)):
+        same = (run.spec, run.dataset_fingerprint, run.model_revision) == (
+            DEMONSTRATION,
+            fingerprint,
+            bundled_revision(),
+        )
+        if same and run.state == COMPLETE:
+            return run.run
+    run_id = start(DEMONSTRATION, Store(services.store.url, DEMONSTRATION_OWNER))
+    services.jobs.submit(run_id)
+    return run_id
+
+
+Source = Mapping[str, object]
+"""Where the visitor's facts come from, as the page's state holds it: dataset, or file and columns."""
+
+
+def spec_of(source: Source, **numbers: object) -> RunSpec:
+    """The spec of a source of facts, with whatever numbers and names are given."""
+    return RunSpec.from_record({"model": "", **source, **numbers})
+
+
+def collection_of(source: Source) -> Collection:
+    """The facts of a source, kept for the sources last looked at. Raises FactsError or UnknownName."""
+    spec = spec_of(source)
+    return _collection(spec.dataset, spec.facts, spec.columns)
+
+
+@lru_cache(maxsize=8)
+def _collection(dataset: str, facts: str | None, columns: tuple[tuple[str, str], ...]) -> Collection:
+    return load(dataset, facts, columns)

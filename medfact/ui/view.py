@@ -1,0 +1,35 @@
+"""The bridge to `assets/page/medfact.js`: a view is a component whose value is data, drawn in the browser as text nodes.
+
+The page library's own templates are not given data: they evaluate `${…}` inside values. Here the template is empty, and the
+script reads the value and builds the elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+SCRIPT = "/page/medfact.js"
+PLOTLY = "/page/plotly.min.js"
+
+
+def view(name: str, value: Any, **options: Any) -> gr.HTML:
+    """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
+    scripts = f'<script src="{SCRIPT}"></script>'
+    if name == "figure":
+        scripts = f'<script src="{PLOTLY}"></script>{scripts}'
+    return gr.HTML(
+        value=value,
+        html_template="<div></div>",
+        css_template="",
+        js_on_load=f"window.medfact.mount('{name}', element.firstElementChild || element, props, trigger, watch);",
+        head=scripts,
+        apply_default_css=False,
+        **options,
+    )
+
+
+def message(text: str, kind: str = "") -> dict[str, str]:
+    """The value of a `message` view; `kind` is "", "good" or "warn"."""
+    return {"text": text, "kind": f"mf-{kind}" if kind else ""}
