@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from medfact import __version__
 from medfact.errors import MedfactError, Mistake
@@ -53,8 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # ------------------------------------------------------------------------------------------------ options
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISTAKE, f"medfact: {message}. See `{self.prog} --help`.\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m medfact",
         description="Does a language model know a medical fact, or only one way of saying it?",
         epilog=DISCLAIMER,
@@ -256,13 +263,13 @@ def _prompt_content(prompt: Any) -> str | list[dict[str, str]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from medfact.models import BUNDLED_MODEL, takes_messages
+    from medfact.models import BUNDLED_MODEL, check_spec
     from medfact.runner import start
     from medfact.store import Store
 
     specs = [_spec(options, model) for model in options.model or [BUNDLED_MODEL]]
     for spec in specs:
-        takes_messages(spec.model)
+        check_spec(spec.model)
     collection = _collection(specs[0])
     store = Store(options.db)
     started = [start(spec, store, collection) for spec in specs]
@@ -362,9 +369,20 @@ def _say_all(lines: Iterable[str]) -> None:
 
 # --------------------------------------------------------------------------------------------------- rows
 
-_FACT_COLUMNS = (
-    "fact_id negative_of head relation tail positive head_type tail_type head_id tail_id source source_id".split()
-)
+_FACT_COLUMNS = [
+    "fact_id",
+    "negative_of",
+    "head",
+    "relation",
+    "tail",
+    "positive",
+    "head_type",
+    "tail_type",
+    "head_id",
+    "tail_id",
+    "source",
+    "source_id",
+]
 
 
 def fact_row(fact: Fact) -> dict[str, Any]:

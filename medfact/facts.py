@@ -160,7 +160,7 @@ class KnowledgeBase:
         return {key: tuple(sorted(group, key=lambda t: (t.name, t.identifier or ""))) for key, group in tails.items()}
 
     def tails(self, relation: str, tail_type: str | None) -> tuple[Tail, ...]:
-        """The relation's tails of one semantic type, one entry per fact, sorted. Without types, relation and side are the type."""
+        """The relation's tails of one semantic type, one entry per fact, sorted; without types, all tails of the relation."""
         return self._tails.get((relation, tail_type or ""), ())
 
     @cached_property

@@ -49,7 +49,7 @@ _PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 
 def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Share of true statements against P(True), above a histogram of P(True); the diagonal is a model that is well calibrated."""
+    """Share of true statements against P(True), above a histogram of P(True); the diagonal is perfect."""
     figure = go.Figure()
     figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": _GREY}, showlegend=False, hoverinfo="skip"

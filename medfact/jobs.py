@@ -202,9 +202,7 @@ class _LocalProcess:
             if self._connection is None or not self._process.is_alive():
                 ours, theirs = self._context.Pipe()
                 self._stop = self._context.Event()
-                self._process = self._context.Process(
-                    target=_local_process, args=(theirs, self._stop, self._url), daemon=True
-                )
+                self._process = self._context.Process(target=_local_process, args=(theirs, self._stop, self._url), daemon=True)
                 self._process.start()
                 theirs.close()
                 self._connection = ours

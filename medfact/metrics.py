@@ -77,7 +77,7 @@ class Records:
 
     @cached_property
     def right(self) -> Bools:
-        return self.answer == self.label.astype(np.int8)
+        return np.asarray(self.answer == self.label.astype(np.int8), dtype=bool)
 
     @cached_property
     def negated(self) -> Bools:
@@ -171,7 +171,7 @@ class _Facts:
 
     @property
     def mastered(self) -> Bools:
-        return self.right == self.total
+        return np.asarray(self.right == self.total, dtype=bool)
 
     def joint(self) -> Estimate:
         done = self.complete
@@ -258,9 +258,7 @@ def _macro(records: Records) -> Estimate:
     sizes = np.bincount(relation)
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
-    estimate = linear_interval(
-        means.mean() + weight * (right - means[relation]), records.head[rows], records.tail[rows]
-    )
+    estimate = linear_interval(means.mean() + weight * (right - means[relation]), records.head[rows], records.tail[rows])
     return _within(estimate, 0.0)
 
 

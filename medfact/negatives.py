@@ -53,9 +53,7 @@ class Explanation:
         return self.candidates - sum(self.removed.values())
 
 
-def draw_negatives(
-    fact: Fact, known: KnowledgeBase, count: int, seed: int, rejected: frozenset[str] = frozenset()
-) -> Draw:
+def draw_negatives(fact: Fact, known: KnowledgeBase, count: int, seed: int, rejected: frozenset[str] = frozenset()) -> Draw:
     """Draws `count` negative facts of a positive one, with different tails.
 
     Tails are drawn as often as they are true of some head, so that a frequent tail gives no hint of the label.

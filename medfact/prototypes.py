@@ -43,7 +43,7 @@ class RelationPrototypes:
 
 @dataclass(frozen=True)
 class Pool:
-    """A named set of prototypes. `forms` are its variants in order; `operators` its pairs (affirmed, denied), if it claims any."""
+    """A named set of prototypes. `forms` are its variants in order; `operators` its pairs (affirmed, denied)."""
 
     name: str
     title: str
@@ -120,9 +120,7 @@ def read_pool(path: Path) -> Pool:
         notes=tuple(map(str, record.get("notes") or ())),
         forms=forms,
         operators=tuple((str(a), str(b)) for a, b in record.get("operators") or ()),
-        relations={
-            str(name): _relation(path, str(name), entry, forms) for name, entry in record["relations"].items()
-        },
+        relations={str(name): _relation(path, str(name), entry, forms) for name, entry in record["relations"].items()},
     )
     _check_negations(path, pool)
     return pool

@@ -14,6 +14,7 @@ from medfact.jobs import Jobs, Snapshot
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, codes, measure
 from medfact.statements import VARIANTS
 from medfact.store import Answer, Asked, Run, Store
+from medfact.uncertainty import Floats
 
 
 def records_of(asked: Sequence[Asked]) -> Records:
@@ -30,8 +31,8 @@ def records_of(asked: Sequence[Asked]) -> Records:
         positive=np.array([fact.positive for fact in facts], dtype=bool),
         label=np.array([item.statement.label for item in asked], dtype=bool),
         answer=np.array([answer_code(item.answer) for item in asked], dtype=np.int8),
-        p_true=np.array([_number(item.answer and item.answer.p_true) for item in asked], dtype=float),
-        p_mass=np.array([_number(item.answer and item.answer.p_mass) for item in asked], dtype=float),
+        p_true=_numbers([None if item.answer is None else item.answer.p_true for item in asked]),
+        p_mass=_numbers([None if item.answer is None else item.answer.p_mass for item in asked]),
     )
 
 
@@ -66,6 +67,10 @@ def answer_code(answer: Answer | None) -> int:
     if answer.failure is not None:
         return FAILED
     return UNREADABLE if answer.answer is None else int(answer.answer)
+
+
+def _numbers(values: Sequence[float | None]) -> Floats:
+    return np.array([_number(value) for value in values], dtype=np.float64)
 
 
 def _number(value: float | None) -> float:

@@ -137,9 +137,7 @@ def _group(pool: Pool, statement: Statement) -> str:
     return f"{pool.canonical(statement.fact.relation)} / {statement.variant}"
 
 
-def _demonstrations(
-    pool: Pool, facts: Sequence[Fact], shots: int, seed: int
-) -> dict[str, tuple[Demonstration, ...]]:
+def _demonstrations(pool: Pool, facts: Sequence[Fact], shots: int, seed: int) -> dict[str, tuple[Demonstration, ...]]:
     """Group → its demonstrations: both labels, a majority that alternates over the variants, one head before a second."""
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -207,9 +205,7 @@ def answer(
             store.set_state(record.run, "running")
             model = load(record.model, seed=record.spec.seed)
             info = model.info
-            store.record_model(
-                record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"])
-            )
+            store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]))
             for answers in ask(record.run, pending, model, store, stopped):
                 done += len(answers)
                 failed += sum(a.failure is not None for a in answers)
@@ -233,9 +229,7 @@ def ask(
         if stopped():
             return
         batch = pending[first : first + BATCH]
-        prompts = [
-            make_prompt(item.statement, demonstrations.get(item.shots_of, ()), chat=model.chat) for item in batch
-        ]
+        prompts = [make_prompt(item.statement, demonstrations.get(item.shots_of, ()), chat=model.chat) for item in batch]
         completions = model.complete(prompts)
         answers = tuple(
             _answer(item, prompt, completion, model)

@@ -356,9 +356,7 @@ class Store:
 
     def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
         """The demonstrations of a run by their group."""
-        query = (
-            sql.select(_demonstrations).where(_demonstrations.c.run == run).order_by(_demonstrations.c.position)
-        )
+        query = sql.select(_demonstrations).where(_demonstrations.c.run == run).order_by(_demonstrations.c.position)
         groups: dict[str, tuple[Demonstration, ...]] = {}
         with self._reading() as connection:
             for row in connection.execute(query):

@@ -107,6 +107,6 @@ DESIGN_EFFECT = 1.57
 
 
 def expected_half_width(facts: int, statements_per_fact: int = 8) -> float:
-    """Half the width, at worst, of the interval of an average accuracy over so many positive facts and as many negative ones."""
+    """Half the width, at worst, of the interval of an average accuracy over so many positive facts, and as many negative."""
     independent = 0.5 / math.sqrt(2 * facts * statements_per_fact)
     return float(stats.norm.ppf(0.5 + LEVEL / 2)) * DESIGN_EFFECT * independent

@@ -138,9 +138,9 @@
       value.headings,
       [
         ...value.rows.map((row) =>
-          make("tr", {}, make("th", { scope: "row" }, row.model, row.demonstration ? make("small", {}, " demonstration") : null), row.figures.map(interval), make("td", { class: "mf-rest" }, row.rest)),
+          make("tr", {}, make("th", { scope: "row" }, row.model, make("small", { class: "mf-rest" }, row.rest)), row.figures.map(interval)),
         ),
-        make("tr", { class: "mf-reference" }, make("th", { scope: "row" }, "a coin, for comparison"), value.coin.map((text) => make("td", {}, text)), make("td", {}, "")),
+        make("tr", { class: "mf-reference" }, make("th", { scope: "row" }, "a coin, for comparison"), value.coin.map((text) => make("td", {}, text))),
       ],
       "scores",
     ),

@@ -91,9 +91,7 @@ def grouping(collection: Collection, negatives: int, seed: int) -> Callable[[Fac
     return group
 
 
-def _first(
-    groups: Iterable[Group], negatives: int, limit: int | None, per_relation: int | None
-) -> Iterator[Group]:
+def _first(groups: Iterable[Group], negatives: int, limit: int | None, per_relation: int | None) -> Iterator[Group]:
     """The first groups that have all their negatives, up to the limits."""
     taken: Counter[str] = Counter()
     for members in groups:
@@ -146,9 +144,7 @@ def _ranked(heads: Iterable[str], relation: str, seed: int) -> list[str]:
     return sorted(heads, key=lambda head: digest(str(seed), "aside", relation, head))
 
 
-def _heads_aside(
-    facts: Sequence[Fact], count: int, seed: int, lent: frozenset[str]
-) -> defaultdict[str, frozenset[str]]:
+def _heads_aside(facts: Sequence[Fact], count: int, seed: int, lent: frozenset[str]) -> defaultdict[str, frozenset[str]]:
     """relation → keys of the heads kept aside: `count`, half of them where heads are few, none where shots are lent."""
     aside: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for relation, heads in _heads_of(facts).items():
@@ -158,9 +154,7 @@ def _heads_aside(
     return aside
 
 
-def _loans(
-    facts: Sequence[Fact], lender: Collection | None, count: int, canonical: Canonical
-) -> dict[str, list[Fact]]:
+def _loans(facts: Sequence[Fact], lender: Collection | None, count: int, canonical: Canonical) -> dict[str, list[Fact]]:
     """relation with too few heads → the lender's positive facts of that relation, under heads that are not ours."""
     if lender is None or count == 0:
         return {}

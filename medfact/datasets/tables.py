@@ -36,9 +36,7 @@ def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
         raise FactsError(f"There is no file {str(path)!r}.", "Check the path.")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise FactsError(
-            f"{path.name}: files of this kind are not read.", f"Save it as one of {', '.join(_READERS)}."
-        )
+        raise FactsError(f"{path.name}: files of this kind are not read.", f"Save it as one of {', '.join(_READERS)}.")
     if path.stat().st_size == 0:
         raise FactsError(f"{path.name} is empty.", "Choose a file with a header line and at least one fact.")
     columns, rows = reader(path)
@@ -234,8 +232,7 @@ def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
     except (zipfile.BadZipFile, KeyError, ValueError, OSError, IndexError):
         raise FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.") from None
     records = (
-        (number, [_as_text(value) for value in cells])
-        for number, cells in enumerate(sheet.iter_rows(values_only=True), 1)
+        (number, [_as_text(value) for value in cells]) for number, cells in enumerate(sheet.iter_rows(values_only=True), 1)
     )
     return _with_header(path, records)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.tables import decode, read_table
@@ -114,7 +115,8 @@ def _fact(number: int, row: dict[str, str], column_of: Mapping[str, str], proble
         return None
     if positive:
         cells.pop("negative_of", None)
-    return Fact(positive=positive, **{name: text for name, text in cells.items() if text})
+    texts: dict[str, Any] = {name: text for name, text in cells.items() if text}
+    return Fact(positive=positive, **texts)
 
 
 def _truth(text: str) -> bool | None:

@@ -7,7 +7,6 @@ libraries only when a spec needs them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
 
@@ -28,6 +27,7 @@ __all__ = [
     "ModelInfo",
     "Prompt",
     "bundled_revision",
+    "check_spec",
     "is_local",
     "known_models",
     "load_model",
@@ -43,11 +43,16 @@ class ModelInfo(TypedDict):
 
 
 class Model(Protocol):
-    """A loaded model. `chat`: whether it takes messages, not plain text."""
+    """A loaded model. `spec`: its name; `chat`: whether it takes messages, not plain text; `info`: what a run records of it."""
 
-    spec: str
-    chat: bool
-    info: ModelInfo
+    @property
+    def spec(self) -> str: ...
+
+    @property
+    def chat(self) -> bool: ...
+
+    @property
+    def info(self) -> ModelInfo: ...
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
         """One completion for each prompt, in order, as they come."""
@@ -69,6 +74,13 @@ def is_local(spec: str) -> bool:
     return spec == BUNDLED_MODEL or spec.startswith("hf:")
 
 
+def check_spec(spec: str) -> None:
+    """Raises UnknownName where a spec names no kind of model; whether it can be loaded shows when it is."""
+    kind, _, name = spec.partition(":")
+    if spec not in known_models() and not (kind == "hf" and name.strip()):
+        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
+
+
 def load_model(spec: str, *, seed: int = 0) -> Model:
     """The model of a spec, ready to answer.
 
@@ -76,14 +88,13 @@ def load_model(spec: str, *, seed: int = 0) -> Model:
         UnknownName: no such model or kind of model.
         ModelError: it cannot be loaded; says what to do.
     """
+    check_spec(spec)
     kind, _, name = spec.partition(":")
     if kind == "baseline":
         return load_baseline(name, seed)
-    if spec == BUNDLED_MODEL or (kind == "hf" and name):
-        from medfact.models.local import load_local
+    from medfact.models.local import load_local
 
-        return load_local(spec, str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else name)
-    raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
+    return load_local(spec, str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else name)
 
 
 def takes_messages(spec: str) -> bool:
@@ -91,11 +102,10 @@ def takes_messages(spec: str) -> bool:
 
     Raises as `load_model` does.
     """
+    check_spec(spec)
     kind, _, name = spec.partition(":")
-    if kind == "hf" and name:
-        from medfact.models.local import has_chat_template
+    if kind != "hf":
+        return False
+    from medfact.models.local import has_chat_template
 
-        return has_chat_template(name)
-    if spec not in known_models():
-        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
-    return False
+    return has_chat_template(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from medfact.errors import UnknownName
@@ -37,8 +37,8 @@ class Baseline:
     spec: str
     answer: Callable[[Prompt, int], bool]
     seed: int
+    info: ModelInfo
     chat: bool = False
-    info: ModelInfo = field(default_factory=lambda: {"revision": "1", "decoding": {}})
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
         for prompt in prompts:
@@ -49,4 +49,4 @@ def load_baseline(name: str, seed: int) -> Baseline:
     """A baseline by its name; raises UnknownName when there is none."""
     if name not in BASELINES:
         raise UnknownName("baseline", name, BASELINES)
-    return Baseline(f"baseline:{name}", BASELINES[name], seed, info={"revision": "1", "decoding": {"seed": seed}})
+    return Baseline(f"baseline:{name}", BASELINES[name], seed, {"revision": "1", "decoding": {"seed": seed}})

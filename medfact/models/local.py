@@ -64,7 +64,7 @@ class LocalModel:
         """A chat template writes its own special tokens."""
         return self.tokenizer(texts, add_special_tokens=not self.chat, **options)
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch(self, texts: list[str], choices: tuple[tuple[str, ...], tuple[str, ...]]) -> list[Completion]:
         if not texts:
             return []
@@ -80,10 +80,7 @@ class LocalModel:
         if not bool(committed.all()):
             self._continue(encoded, ~committed, replies)
         p_true = torch.where(mass > 0, true / mass, torch.nan).tolist()
-        return [
-            Completion(reply, None if p != p else p, m)
-            for reply, p, m in zip(replies, p_true, mass.tolist(), strict=True)
-        ]
+        return [Completion(reply, None if p != p else p, m) for reply, p, m in zip(replies, p_true, mass.tolist(), strict=True)]
 
     def _next_token(self, encoded: Any) -> Any:
         """Logits of the token after each prompt, (batch, vocabulary), in float32."""
@@ -107,9 +104,7 @@ class LocalModel:
     def _text(self, prompt: Prompt) -> str:
         if isinstance(prompt.content, str):
             return prompt.content
-        return str(
-            self.tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True)
-        )
+        return str(self.tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True))
 
     @cached_property
     def _context(self) -> int:
@@ -169,7 +164,9 @@ def _not_loaded(source: str, error: Exception) -> ModelError:
             "It needs config.json, the tokenizer's files and safetensors weights.",
         )
     if "gated" in text.lower():
-        return ModelError(f"The repository {source!r} is gated.", "Ask its owners for access, then log in with `hf auth login`.")
+        return ModelError(
+            f"The repository {source!r} is gated.", "Ask its owners for access, then log in with `hf auth login`."
+        )
     return ModelError(
         f"The model {source!r} cannot be loaded: no such folder, and the repository was not found or not reached.",
         "Check the name and the network, or give the path of a folder.",

@@ -10,15 +10,15 @@ from pathlib import Path
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-import gradio as gr  # noqa: E402 - the settings above are read on import
-import plotly  # noqa: E402
-import uvicorn  # noqa: E402
-from fastapi import FastAPI, Request, Response  # noqa: E402
-from fastapi.responses import FileResponse  # noqa: E402
+import gradio as gr
+import plotly
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import FileResponse
 
-from medfact.ui import evaluate_step, facts_step, statements_step  # noqa: E402
-from medfact.ui.services import Services, demonstration_run, open_services  # noqa: E402
-from medfact.ui.view import PLOTLY, SCRIPT  # noqa: E402
+from medfact.ui import evaluate_step, facts_step, statements_step
+from medfact.ui.services import Services, demonstration_run, open_services
+from medfact.ui.view import PLOTLY, SCRIPT
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
 LARGEST_UPLOAD = "50mb"
@@ -37,14 +37,14 @@ INTRODUCTION = """
 # medfact
 **Does a language model know a medical fact, or only one way of saying it?**
 
-Half of the statements below are false on purpose, and marked **FALSE (test statement)**. This page tests language models. It is
-not for clinical use, and not a place for patient data.
+Half of the statements below are false on purpose, and marked **FALSE (test statement)**. This page tests language models.
+It is not for clinical use, and not a place for patient data.
 """
 
 FOOTER = """
 ---
-**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these facts
-can still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet.
+**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
+facts can still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet.
 """
 
 
@@ -99,9 +99,7 @@ def create_app(url: str | None = None) -> FastAPI:
 
     @app.get(PLOTLY, include_in_schema=False)
     def plotly_script() -> FileResponse:
-        return FileResponse(
-            Path(plotly.__file__).parent / "package_data" / "plotly.min.js", media_type="text/javascript"
-        )
+        return FileResponse(Path(plotly.__file__).parent / "package_data" / "plotly.min.js", media_type="text/javascript")
 
     return gr.mount_gradio_app(
         app,

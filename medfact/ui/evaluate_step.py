@@ -11,8 +11,8 @@ from typing import Any
 import gradio as gr
 
 from medfact import figures
-from medfact.errors import MedfactError
-from medfact.models import BUNDLED_MODEL, known_models, takes_messages
+from medfact.errors import MedfactError, Mistake
+from medfact.models import BUNDLED_MODEL, check_spec, known_models
 from medfact.report import Live
 from medfact.runner import start
 from medfact.ui import live_views
@@ -32,26 +32,78 @@ Shown = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """The components that a run moves."""
+class _Controls:
+    """What the visitor chooses."""
 
+    models: gr.CheckboxGroup
+    other: gr.Textbox
+    count: gr.Slider
+    precision: gr.Markdown
+    shots: gr.Radio
+    go: gr.Button
+    stop: gr.Button
+    said: gr.HTML
+
+
+@dataclass(frozen=True)
+class _Results:
+    """What a run moves."""
+
+    banner: gr.HTML
     progress: gr.HTML
     scores: gr.HTML
     bars: gr.HTML
-    calibration: gr.HTML
     calibration_said: gr.HTML
+    calibration: gr.HTML
+    which: gr.Radio
     heat: gr.HTML
-    banner: gr.HTML
+    back: gr.Button
+    where: gr.Markdown
+    forward: gr.Button
+    detail: gr.HTML
 
 
-def build(
-    services: Services, facts: FactsStep, statements: StatementsStep, demonstration: str, blocks: gr.Blocks
-) -> None:
+@dataclass(frozen=True)
+class _Page:
+    """What this browser shows: runs, which of them in the heat map and on which page, and the versions drawn already."""
+
+    runs: gr.State
+    kept: gr.BrowserState
+    chosen: gr.State
+    page: gr.State
+    seen_text: gr.State
+    seen_figures: gr.State
+    fast: gr.Timer
+    slow: gr.Timer
+
+
+AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+"""Options of handlers that answer without waiting for a place in the queue."""
+
+
+def build(services: Services, facts: FactsStep, statements: StatementsStep, demonstration: str, blocks: gr.Blocks) -> None:
     """Lays the step out and wires it. `demonstration` is the run that a first visitor sees."""
     gr.Markdown(
         "## 3 · Evaluate\nA model says true or false to each statement. A fact counts as mastered only when *all eight* "
         "answers are right."
     )
+    controls = _controls()
+    page = _Page(
+        runs=gr.State([demonstration]),
+        kept=gr.BrowserState([], storage_key="medfact-runs", secret="medfact"),
+        chosen=gr.State(0),
+        page=gr.State(0),
+        seen_text=gr.State(()),
+        seen_figures=gr.State(()),
+        fast=gr.Timer(0.25, active=False),
+        slow=gr.Timer(0.6, active=False),
+    )
+    results = _results()
+    _wire_live(services, demonstration, blocks, facts, statements, controls, page, results)
+    _wire_heat_map(services, page, results)
+
+
+def _controls() -> _Controls:
     with gr.Row():
         with gr.Column(min_width=280):
             models = gr.CheckboxGroup(
@@ -76,14 +128,12 @@ def build(
         go = gr.Button("Evaluate", variant="primary", elem_id="evaluate")
         stop = gr.Button("Stop", variant="stop", elem_id="stop", interactive=False)
     said = view("message", message(""), elem_id="evaluate-message")
+    count.input(_precision, count, precision, api_name="precision", **AT_ONCE)
+    return _Controls(models, other, count, precision, shots, go, stop, said)
+
+
+def _results() -> _Results:
     banner = view("message", message(""), elem_id="banner")
-
-    runs = gr.State([demonstration])
-    kept = gr.BrowserState([], storage_key="medfact-runs", secret="medfact")
-    chosen = gr.State(0)
-    seen_text, seen_figures = gr.State(()), gr.State(())
-    page = gr.State(0)
-
     progress = view("progress", {"runs": []}, elem_id="progress")
     scores = view("scores", None, elem_id="scores")
     gr.Markdown("### Right answers by the way of saying")
@@ -92,63 +142,106 @@ def build(
     calibration_said = view("message", message(""), elem_id="calibration-said")
     calibration = view("figure", {}, elem_id="calibration")
     gr.Markdown("### Fact by fact")
-    with gr.Row():
-        which = gr.Radio([], label="Model", visible=False, elem_id="which", interactive=True)
+    which = gr.Radio([], label="Model", visible=False, elem_id="which", interactive=True)
     heat = view("heatmap", None, elem_id="heat")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous facts", size="sm", elem_id="heat-previous", min_width=90)
         where = gr.Markdown("", elem_id="heat-where")
         forward = gr.Button("Next facts →", size="sm", elem_id="heat-next", min_width=90)
     detail = view("detail", {}, elem_id="detail")
+    return _Results(banner, progress, scores, bars, calibration_said, calibration, which, heat, back, where, forward, detail)
 
-    parts = _Parts(progress, scores, bars, calibration, calibration_said, heat, banner)
-    fast, slow = gr.Timer(0.25, active=False), gr.Timer(0.6, active=False)
-    page_options: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
-    poll: dict[str, Any] = {**page_options, "concurrency_limit": None, "trigger_mode": "once"}
 
-    count.input(_precision, count, precision, api_name="precision", **page_options)
-    begin = go.click(
+def _wire_live(
+    services: Services,
+    demonstration: str,
+    blocks: gr.Blocks,
+    facts: FactsStep,
+    statements: StatementsStep,
+    controls: _Controls,
+    page: _Page,
+    results: _Results,
+) -> None:
+    """Evaluate, Stop, the two clocks, and what happens after a (re)load."""
+    text = (
+        partial(_text, services),
+        [page.runs, page.seen_text],
+        [results.progress, results.scores, page.seen_text, controls.go, controls.stop, page.fast],
+    )
+    drawn = (
+        partial(_figures, services, demonstration),
+        [page.runs, page.seen_figures, page.chosen, page.page],
+        [
+            results.bars,
+            results.calibration,
+            results.calibration_said,
+            results.heat,
+            results.where,
+            results.banner,
+            page.seen_figures,
+            page.slow,
+        ],
+    )
+    clock: dict[str, Any] = {**AT_ONCE, "concurrency_limit": None, "trigger_mode": "once"}
+    page.fast.tick(*text, api_name="text", **clock)
+    page.slow.tick(*drawn, api_name="figures", **clock)
+    controls.go.click(
         partial(_begin, services),
-        [facts.source, statements.pool, models, other, count, shots],
-        [runs, kept, said, chosen, page, seen_text, seen_figures, fast, slow, go, stop, which, detail],
+        [facts.source, statements.pool, controls.models, controls.other, controls.count, controls.shots],
+        [
+            controls.said,
+            page.runs,
+            page.kept,
+            page.chosen,
+            page.page,
+            page.seen_text,
+            page.seen_figures,
+            page.fast,
+            page.slow,
+            results.which,
+            results.detail,
+        ],
         api_name="evaluate",
         api_visibility="private",
         show_progress="hidden",
         concurrency_limit=None,
-    )
-    fast_outputs = [progress, scores, seen_text, go, stop, fast]
-    slow_outputs = [bars, calibration, calibration_said, heat, where, banner, seen_figures, slow]
-    show_text, show_figures = partial(_text, services), partial(_figures, services, demonstration)
-    fast.tick(show_text, [runs, seen_text], fast_outputs, api_name="text", **poll)
-    slow.tick(show_figures, [runs, seen_figures, chosen, page], slow_outputs, api_name="figures", **poll)
-    begin.then(show_text, [runs, seen_text], fast_outputs, api_name="text_at_once", **page_options)
-    stop.click(partial(_stop, services), runs, stop, api_name="stop", **page_options)
-
-    def turn(change: int, api_name: str, event: Any) -> None:
-        event(
-            partial(_turned, services, change),
-            [runs, chosen, page],
-            [heat, where, page],
-            api_name=api_name,
-            **page_options,
-        )
-
-    turn(-1, "previous_facts", back.click)
-    turn(1, "next_facts", forward.click)
-    which.input(
-        partial(_choose_model, services), [runs, which], [chosen, page, heat, where, detail], api_name="which", **page_options
-    )
-
-    def open_answer(runs_shown: list[str], model: int, event: gr.EventData) -> dict[str, Any]:
-        return _open(services, runs_shown, model, str(event._data.get("key", "")))
-
-    heat.click(open_answer, [runs, chosen], detail, api_name="open_answer", **page_options)
-    # After a (re)load, the page takes up the visitor's last runs, or else shows the demonstration.
+    ).then(*text, api_name="text_at_once", **AT_ONCE)
+    controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
     blocks.load(
-        partial(_reattach, services, demonstration), kept, [runs, which, fast, slow], api_name="reattach", **page_options
-    ).then(show_text, [runs, seen_text], fast_outputs, api_name="text_on_load", **page_options).then(
-        show_figures, [runs, seen_figures, chosen, page], slow_outputs, api_name="figures_on_load", **page_options
+        partial(_reattach, services, demonstration),
+        page.kept,
+        [page.runs, results.which, page.fast, page.slow],
+        api_name="reattach",
+        **AT_ONCE,
+    ).then(*text, api_name="text_on_load", **AT_ONCE).then(*drawn, api_name="figures_on_load", **AT_ONCE)
+
+
+def _wire_heat_map(services: Services, page: _Page, results: _Results) -> None:
+    """Turning pages, choosing a model, and opening a cell."""
+
+    def previous(runs: list[str], chosen: int, number: int) -> tuple[Any, str, int]:
+        return _heat(services.reports.live(runs[chosen]), number - 1)
+
+    def following(runs: list[str], chosen: int, number: int) -> tuple[Any, str, int]:
+        return _heat(services.reports.live(runs[chosen]), number + 1)
+
+    def choose_model(runs: list[str], chosen: int) -> list[Any]:
+        return [chosen, {}, *_heat(services.reports.live(runs[chosen]), 0)]
+
+    def open_answer(runs: list[str], chosen: int, event: gr.EventData) -> dict[str, Any]:
+        return _answer(services, runs[chosen], str(event._data.get("key", "")))
+
+    shown, inputs = [results.heat, results.where, page.page], [page.runs, page.chosen, page.page]
+    results.back.click(previous, inputs, shown, api_name="previous_facts", **AT_ONCE)
+    results.forward.click(following, inputs, shown, api_name="next_facts", **AT_ONCE)
+    results.which.input(
+        choose_model,
+        [page.runs, results.which],
+        [page.chosen, results.detail, *shown],
+        api_name="choose_model",
+        **AT_ONCE,
     )
+    results.heat.click(open_answer, [page.runs, page.chosen], results.detail, api_name="open_answer", **AT_ONCE)
 
 
 def _model_choices() -> list[tuple[str, str]]:
@@ -178,27 +271,21 @@ def _begin(
     services: Services, source: Source, pool: str, models: Sequence[str], other: str, count: float, shots: int
 ) -> list[Any]:
     """Records one run per model and queues them. What is wrong is said, and nothing else changes."""
-    specs = [*models, *([_hub_spec(other)] if other and other.strip() else [])]
-    unchanged: list[Any] = [gr.skip()] * 10
-    if not specs:
-        return [gr.skip(), gr.skip(), message("Choose a model first.", "warn"), *unchanged]
-    if len(specs) > MOST_MODELS:
-        return [gr.skip(), gr.skip(), message(f"Choose at most {MOST_MODELS} models.", "warn"), *unchanged]
+    specs = list(dict.fromkeys([*models, *([_hub_spec(other)] if other and other.strip() else [])]))
     try:
-        collection = collection_of(source)
+        if not 1 <= len(specs) <= MOST_MODELS:
+            raise Mistake(f"{len(specs)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
         for spec in specs:
-            takes_messages(spec)
-        made = [
-            start(spec_of(source, model=model, pool=pool, limit=int(count), shots=int(shots)), services.store, collection)
-            for model in dict.fromkeys(specs)
-        ]
+            check_spec(spec)
+        collection = collection_of(source)
+        numbers = {"pool": pool, "limit": int(count), "shots": int(shots)}
+        runs = [start(spec_of(source, model=spec, **numbers), services.store, collection) for spec in specs]
     except MedfactError as error:
-        return [gr.skip(), gr.skip(), message(str(error), "warn"), *unchanged]
-    for run in made:
+        return [message(str(error), "warn"), *[gr.skip()] * 10]
+    for run in runs:
         services.jobs.submit(run)
-    on, nothing = gr.Timer(active=True), ()
-    buttons = [gr.Button(interactive=False), gr.Button(interactive=True)]
-    return [made, made, message(""), 0, 0, nothing, nothing, on, on, *buttons, _which(services, made), {}]
+    on = gr.Timer(active=True)
+    return [message(""), runs, runs, 0, 0, (), (), on, on, _which(services, runs), {}]
 
 
 def _hub_spec(name: str) -> str:
@@ -258,9 +345,7 @@ def _text(services: Services, runs: Sequence[str], seen: Shown) -> list[Any]:
     ]
 
 
-def _figures(
-    services: Services, demonstration: str, runs: Sequence[str], seen: Shown, chosen: int, page: int
-) -> list[Any]:
+def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: Shown, chosen: int, page: int) -> list[Any]:
     """Bars, calibration and the heat map, if anything is new."""
     versions = _versions(services, runs)
     if versions == tuple(seen):
@@ -284,18 +369,9 @@ def _heat(live: Live, page: int) -> tuple[dict[str, Any], str, int]:
     return live_views.heatmap(live, page, HEAT_PAGE)
 
 
-def _turned(services: Services, change: int, runs: Sequence[str], chosen: int, page: int) -> tuple[Any, str, int]:
-    return _heat(services.reports.live(runs[chosen]), page + change)
-
-
-def _choose_model(services: Services, runs: Sequence[str], chosen: int) -> list[Any]:
-    heat, where, page = _heat(services.reports.live(runs[chosen]), 0)
-    return [chosen, page, heat, where, {}]
-
-
-def _open(services: Services, runs: Sequence[str], chosen: int, key: str) -> dict[str, Any]:
-    """The statement and answer of the cell that was chosen."""
-    live = services.reports.live(runs[chosen])
+def _answer(services: Services, run: str, key: str) -> dict[str, Any]:
+    """The statement and answer of the cell that was chosen; nothing for a key that no cell has."""
+    live = services.reports.live(run)
     if not key.isdecimal() or int(key) >= len(live.asked):
         return {}
-    return live_views.detail(live, live.asked[int(key)], services.store.demonstrations(live.run.run))
+    return live_views.detail(live, live.asked[int(key)], services.store.demonstrations(run))

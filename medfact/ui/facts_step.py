@@ -41,9 +41,7 @@ def build() -> FactsStep:
     )
     with gr.Row():
         with gr.Column(min_width=280):
-            dataset = gr.Dropdown(
-                bundled_names(), value=RunSpec.dataset, label="Data set", elem_id="dataset", interactive=True
-            )
+            dataset = gr.Dropdown(bundled_names(), value=RunSpec.dataset, label="Data set", elem_id="dataset", interactive=True)
         with gr.Column(min_width=280):
             upload = gr.File(
                 label=f"or a file of your own ({', '.join(FORMATS)}; up to 50 MB; columns head, relation, tail)",
@@ -58,9 +56,7 @@ def build() -> FactsStep:
             head = gr.Dropdown([], label="head (what the fact is about)", elem_id="map-head", min_width=180)
             relation = gr.Dropdown([], label="relation", elem_id="map-relation", min_width=180)
             tail = gr.Dropdown([], label="tail", elem_id="map-tail", min_width=180)
-        constant = gr.Textbox(
-            label="the relation of all rows, if no column has it", placeholder="symptoms", max_length=200
-        )
+        constant = gr.Textbox(label="the relation of all rows, if no column has it", placeholder="symptoms", max_length=200)
         use = gr.Button("Use these columns", variant="secondary")
     table = view("facts", facts_view({"dataset": RunSpec.dataset}), elem_id="facts-view")
 
@@ -68,9 +64,7 @@ def build() -> FactsStep:
     dataset.input(choose, dataset, [*shown, upload], api_visibility="private", api_name="choose_dataset")
     upload.upload(take_file, upload, shown, api_visibility="private", api_name="take_file")
     upload.clear(choose, dataset, [*shown, upload], api_visibility="private", api_name="clear_file")
-    use.click(
-        take_columns, [upload, head, relation, tail, constant], shown, api_visibility="private", api_name="take_columns"
-    )
+    use.click(take_columns, [upload, head, relation, tail, constant], shown, api_visibility="private", api_name="take_columns")
     return FactsStep(source)
 
 

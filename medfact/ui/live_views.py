@@ -8,7 +8,6 @@ from typing import Any
 
 from medfact.answers import Demonstration, make_prompt
 from medfact.jobs import WAITING
-from medfact.models import BUNDLED_MODEL
 from medfact.prototypes import load_pool
 from medfact.report import Live
 from medfact.statements import VARIANTS
@@ -76,7 +75,6 @@ def scores(lives: Sequence[Live]) -> dict[str, Any]:
                 "title": "pair joint accuracy: the share of true facts that are mastered together with their false partner",
             },
             {"text": "leaning to “true”", "title": "yes-bias: share of True answers less the share of true statements"},
-            "",
         ],
         "rows": [_score_row(live) for live in lives],
         "coin": COIN,
@@ -90,18 +88,17 @@ def scores(lives: Sequence[Live]) -> dict[str, Any]:
 
 def _score_row(live: Live) -> dict[str, Any]:
     made = live.figures
-    rest = [f"{made['unreadable']} unreadable (counted as wrong)", f"{made['failed']} failed (not counted)"]
-    described = f"{live.run.dataset}, {load_title(live.run.pool)}, {live.run.shots or 'no'} demonstrations, not rephrased"
+    described = f"{live.run.dataset}; {load_title(live.run.pool)}, not rephrased; {live.run.shots or 'no'} demonstrations"
+    fates = f"{made['unreadable']:,} unreadable (counted as wrong), {made['failed']:,} failed (not counted)"
     return {
         "model": live.run.model,
-        "demonstration": live.run.model == BUNDLED_MODEL,
         "figures": [
             _figure("average_accuracy", made["average_accuracy"], "statements"),
             _figure("joint_accuracy", made["joint_accuracy"], "facts"),
             _figure("pair_joint_accuracy", made["pair_joint_accuracy"], "pairs"),
             _signed("yes_bias", made["yes_bias"]),
         ],
-        "rest": f"{described}; {', '.join(rest)}.",
+        "rest": f"{described}. {fates}.",
     }
 
 

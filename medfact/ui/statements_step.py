@@ -31,8 +31,8 @@ class StatementsStep:
 def build(source: gr.State) -> StatementsStep:
     """Lays the step out and wires it."""
     gr.Markdown(
-        "## 2 · Statements\nLogic turns a fact into eight statements: said plainly, backwards, as a patient's case, or both; each "
-        "affirmed and denied. If the fact holds, the four affirmed ones are true and the four denied ones false."
+        "## 2 · Statements\nLogic turns a fact into eight statements: said plainly, backwards, as a patient's case, or both; "
+        "each affirmed and denied. If the fact holds, the four affirmed ones are true and the four denied ones false."
     )
     first = spec_of({})
     with gr.Row():

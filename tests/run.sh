@@ -1,0 +1,10 @@
+#!/bin/sh
+# Installs what the tests need into .venv, checks the code, and runs all tests.
+set -eu
+cd "$(dirname "$0")/.."
+[ -x .venv/bin/python ] || python3 -m venv .venv
+.venv/bin/python -m pip install -q -r requirements-dev.txt
+.venv/bin/python -m ruff check .
+.venv/bin/python -m ruff format --check .
+.venv/bin/python -m mypy
+.venv/bin/python -m pytest

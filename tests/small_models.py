@@ -1,0 +1,54 @@
+"""Very small random language models, made by the tests: real architectures, real tokenizers, real files."""
+
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
+
+TEXT = [
+    "fever is a symptom of influenza, is the statement above true or false? Please answer True or False. True",
+    "Symptoms of asthma do not include wheezing, is the statement above true or false? Please answer True or False. False",
+    "Yes No True False Entailed Correct Wrong Contradicted",
+]
+CHAT = (
+    "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant:{% endif %}"
+)
+
+
+def small_tokenizer(*, chat: bool = False) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer trained on three sentences."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=420, special_tokens=["<s>", "</s>", "<pad>"], initial_alphabet=alphabet)
+    tokenizer.train_from_iterator(TEXT * 20, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>")
+    if chat:
+        fast.chat_template = CHAT
+    return fast
+
+
+def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512) -> Path:
+    """Writes a random Llama of about 60,000 parameters with its tokenizer to a folder, and returns the folder."""
+    tokenizer = small_tokenizer(chat=chat)
+    set_seed(seed)
+    model = LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=48,
+            intermediate_size=96,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=context,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+            initializer_range=0.3,
+        )
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -1,0 +1,101 @@
+"""Jobs: runs out of the page's way, in threads and in a process that can be killed."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from small_models import small_llama
+
+from medfact.jobs import WAITING, Jobs, Snapshot
+from medfact.report import Reports
+from medfact.runner import answer, start
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Store
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    made = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
+    yield made
+    made.close()
+
+
+def wait_for(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = 120) -> Snapshot:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        snapshot = jobs.snapshot(run)
+        if snapshot is not None and reached(snapshot):
+            return snapshot
+        time.sleep(0.02)
+    raise AssertionError(f"not reached: {jobs.snapshot(run)}")
+
+
+def ended(snapshot: Snapshot) -> bool:
+    return snapshot.state not in {WAITING, RUNNING}
+
+
+def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> None:
+    run = start(RunSpec(model="baseline:negation-cue", limit=10), jobs.store)
+    jobs.submit(run)
+    snapshot = wait_for(jobs, run, ended)
+    assert (snapshot.state, snapshot.done, snapshot.total) == (COMPLETE, 160, 160)
+    on_disk = {item.answer for item in jobs.store.asked(run)}
+    assert on_disk == set(snapshot.answers)
+    live = Reports(jobs.store, jobs).live(run)
+    assert live.figures["joint_accuracy"]["value"] == 0.5
+
+
+def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:
+    model = f"hf:{small_llama(tmp_path / 'model')}"
+    run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
+    jobs.submit(run)
+    wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
+    asked_to_stop = time.monotonic()
+    jobs.stop(run)
+    stopped = wait_for(jobs, run, ended)
+    assert time.monotonic() - asked_to_stop < 3  # 2 s, and what a busy machine adds
+    assert stopped.state == jobs.store.run(run).state == STOPPED
+    kept = sum(item.answer is not None for item in jobs.store.asked(run))
+    assert 0 < kept < stopped.total
+    jobs.submit(run)
+    done = wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
+    assert len(done.answers) == done.total - kept, "only what was pending is asked again"
+
+
+def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
+    model = f"hf:{small_llama(tmp_path / 'model')}"
+    run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
+    jobs.submit(run)
+    wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
+    os.kill(jobs._local._process.pid, signal.SIGKILL)
+    failed = wait_for(jobs, run, ended)
+    assert failed.state == jobs.store.run(run).state == FAILED_RUN
+    assert "process ended" in (failed.reason or "")
+    assert any(item.answer is not None for item in jobs.store.asked(run))
+    list(answer(run, jobs.store))
+    assert all(item.answer is not None for item in jobs.store.asked(run))
+
+
+def test_model_that_cannot_be_loaded_fails_with_one_sentence(jobs: Jobs, tmp_path: Path) -> None:
+    run = start(RunSpec(model=f"hf:{tmp_path}", limit=10), jobs.store)
+    jobs.submit(run)
+    failed = wait_for(jobs, run, ended)
+    assert failed.state == FAILED_RUN
+    assert "holds no causal language model" in (failed.reason or "")
+    assert "\n" not in (failed.reason or "\n")
+
+
+def test_stop_before_its_turn_asks_nothing(jobs: Jobs, tmp_path: Path) -> None:
+    model = f"hf:{small_llama(tmp_path / 'model')}"
+    first, second = (start(RunSpec(model=model, limit=20, shots=0), jobs.store) for _ in range(2))
+    jobs.submit(first)
+    jobs.submit(second)
+    jobs.stop(second)
+    jobs.stop(first)
+    assert wait_for(jobs, second, ended).done == 0
+    assert jobs.store.run(second).state == STOPPED
