@@ -194,8 +194,8 @@ def home() -> Path:
 
 
 def default_url() -> str:
-    """The database under `home`."""
-    return f"sqlite:///{home() / 'medfact.db'}"
+    """`MEDFACT_DATABASE_URL`, else a file under `home`."""
+    return os.environ.get("MEDFACT_DATABASE_URL") or f"sqlite:///{home() / 'medfact.db'}"
 
 
 class Store:

@@ -67,6 +67,16 @@ def theme() -> gr.themes.Base:
         primary_hue="blue", neutral_hue="slate", font=fonts, font_mono=("ui-monospace", "Menlo", "Consolas", "monospace")
     )
     return made.set(
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_300",
+        block_label_text_color="*neutral_700",
+        block_label_text_color_dark="*neutral_200",
+        block_title_text_color="*neutral_700",
+        block_title_text_color_dark="*neutral_200",
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
         button_primary_background_fill="#005a92",
         button_primary_background_fill_hover="#00466f",
         button_primary_text_color="#ffffff",
@@ -78,7 +88,7 @@ def theme() -> gr.themes.Base:
 
 def create_app(url: str | None = None) -> FastAPI:
     """The whole application on one database; `url` is the default one's when not given."""
-    services = open_services(url or os.environ.get("MEDFACT_DATABASE_URL") or None)
+    services = open_services(url)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -44,9 +44,9 @@ def build() -> FactsStep:
             dataset = gr.Dropdown(bundled_names(), value=RunSpec.dataset, label="Data set", elem_id="dataset", interactive=True)
         with gr.Column(min_width=280):
             upload = gr.File(
-                label=f"or a file of your own ({', '.join(FORMATS)}; up to 50 MB; columns head, relation, tail)",
+                label=f"or a file of your own with head, relation, tail ({' '.join(FORMATS)})",
                 file_types=list(FORMATS),
-                height=110,
+                height=150,
                 elem_id="upload",
             )
     said = view("message", message(""), elem_id="facts-message")

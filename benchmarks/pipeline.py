@@ -1,0 +1,70 @@
+"""How fast the house is without a model: statements made, prompts made, answers saved and measured.
+
+    python benchmarks/pipeline.py --facts 1000 --rounds 5
+
+Prints the median of the rounds for each stage, in statements per second, and its share of the whole. Absolute figures depend on
+the machine; compare stages within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from medfact.answers import make_prompt
+from medfact.metrics import measure
+from medfact.report import records_of
+from medfact.runner import answer, plan
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+
+def timed(work: Callable[[], object]) -> tuple[float, object]:
+    """Seconds that the work took, and what it gave."""
+    begun = time.perf_counter()
+    made = work()
+    return time.perf_counter() - begun, made
+
+
+def one_round(facts: int) -> tuple[dict[str, float], int]:
+    """Seconds per stage, and how many statements went through."""
+    seconds: dict[str, float] = {}
+    spec = RunSpec(model="baseline:random", limit=facts, shots=5)
+    seconds["plan (facts, negatives, statements, shots)"], made = timed(lambda: plan(spec))
+    statements = made.statements
+    seconds["prompts"], _ = timed(
+        lambda: [make_prompt(s, made.demonstrations.get(group, ()), chat=False) for s, group in statements]
+    )
+    with tempfile.TemporaryDirectory() as place:
+        store = Store(f"sqlite:///{place}/benchmark.db")
+        seconds["record the run"], run = timed(lambda: store.start_run(spec, made, {}))
+        seconds["ask and save (a coin)"], _ = timed(lambda: list(answer(run, store)))
+        seconds["read back"], asked = timed(lambda: store.asked(run))
+    seconds["all figures"], _ = timed(lambda: measure(records_of(asked)))
+    return seconds, len(statements)
+
+
+def main() -> None:
+    """Runs the rounds and prints the medians."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--facts", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    rounds = [one_round(options.facts) for _ in range(options.rounds)]
+    count = rounds[0][1]
+    medians = {stage: statistics.median(seconds[stage] for seconds, _ in rounds) for stage in rounds[0][0]}
+    whole = sum(medians.values())
+    print(f"{count} statements, median of {options.rounds} rounds")
+    for stage, seconds in medians.items():
+        print(f"{stage:<46}{count / seconds:>12,.0f} statements/s{100 * seconds / whole:>8.1f} %")
+
+
+if __name__ == "__main__":
+    main()

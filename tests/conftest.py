@@ -1,0 +1,67 @@
+"""What every test finds: a home of its own, a small facts file, a store on disk, and the command line in this process."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_facts import rows_of_facts, write_csv
+
+from medfact import cli
+from medfact.store import Store
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing that a test does reaches the person's own database."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("MEDFACT_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def facts_file(tmp_path: Path) -> Path:
+    """14 diseases; each has two symptoms and one drug: 42 positive facts of two relations."""
+    return write_csv(tmp_path / "facts.csv", rows_of_facts())
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'runs.db'}"
+
+
+@pytest.fixture
+def store(url: str) -> Store:
+    return Store(url)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one command gave: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The JSON lines that it printed."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@pytest.fixture
+def medfact(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Runs `python -m medfact ARGUMENTS` in this process."""
+
+    def call(*arguments: object) -> Outcome:
+        capsys.readouterr()
+        try:
+            code = cli.main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        return Outcome(code, printed.out, printed.err)
+
+    return call

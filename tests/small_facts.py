@@ -1,0 +1,60 @@
+"""Small facts, plans and answerers, made by the tests."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medfact.facts import Fact
+from medfact.models import Completion, Prompt
+
+HEADS = 14
+
+
+def rows_of_facts(heads: int = HEADS) -> list[dict[str, str]]:
+    """Disease i has the symptoms sign i and sign i + 1 (the last one sign 0 again) and the drug i."""
+    rows = []
+    for i in range(heads):
+        head = f"disease{i:02}"
+        rows.append({"head": head, "relation": "symptoms", "tail": f"sign{i:02}"})
+        rows.append({"head": head, "relation": "symptoms", "tail": f"sign{(i + 1) % heads:02}"})
+        rows.append({"head": head, "relation": "therapeutic drugs", "tail": f"drug{i:02}"})
+    return rows
+
+
+def facts_of(rows: Sequence[Mapping[str, str]]) -> tuple[Fact, ...]:
+    return tuple(Fact(**row) for row in rows)
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
+    """A facts file as a spreadsheet writes it."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@dataclass
+class Answerer:
+    """A model that replies by a rule and keeps what it was asked. A reply is a text, or a completion."""
+
+    reply: Callable[[Prompt], str | Completion] = lambda prompt: "True"
+    chat: bool = False
+    asked: list[Prompt] = field(default_factory=list)
+    spec: str = "answerer"
+
+    @property
+    def info(self) -> Any:
+        return {"revision": "7", "decoding": {"greedy": True}}
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
+        for prompt in prompts:
+            self.asked.append(prompt)
+            reply = self.reply(prompt)
+            yield Completion(reply) if isinstance(reply, str) else reply
+
+    def load(self, spec: str, *, seed: int = 0) -> "Answerer":
+        """Stands where `load_model` does."""
+        return self

@@ -1,0 +1,121 @@
+"""The floors: a file imports from lower floors, or from rooms further left on its own; the package itself is light."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import medfact
+
+ROOT = Path(medfact.__file__).resolve().parent
+
+FLOORS = [
+    ["errors"],
+    ["facts", "negatives", "models", "retrieval", "uncertainty"],
+    ["statements", "spec"],
+    ["datasets", "prototypes", "answers", "guards"],
+    ["store", "metrics"],
+    ["runner", "jobs", "writers", "figures", "report"],
+    ["cli", "ui"],
+]
+"""From the ground up; on each floor the rooms from left to right."""
+
+PLACES = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
+PLACES["medfact"] = (-1, 0)  # the package itself: a version number
+PLACES["__main__"] = (len(FLOORS), 0)
+
+HEAVY = {"torch", "openai", "gradio", "plotly", "pandas", "transformers"}
+
+
+def allowed(room: str, imported: str) -> bool:
+    """Whether a file of one room may import from another."""
+    if {room, imported} == {"cli", "ui"}:
+        return False
+    (floor, place), (other_floor, other_place) = PLACES[room], PLACES[imported]
+    return room == imported or other_floor < floor or (other_floor == floor and other_place < place)
+
+
+def room_of(parts: tuple[str, ...]) -> str:
+    """('medfact', 'datasets', 'tables') → datasets; a name of the package itself → medfact."""
+    known = len(parts) > 1 and ((ROOT / parts[1]).is_dir() or (ROOT / f"{parts[1]}.py").is_file())
+    return parts[1] if known else "medfact"
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """(line, room) of every import of this package in a file, those inside functions too."""
+    package = ("medfact", *file.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names: list[tuple[str, ...]] = []
+        if isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = (*base, *(node.module or "").split(".")) if node.module else base
+            names = [(*module, alias.name) for alias in node.names]
+        yield from ((node.lineno, room_of(name)) for name in names if name[0] == "medfact")
+
+
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_go_down_or_left(file: Path) -> None:
+    room = file.relative_to(ROOT).parts[0].removesuffix(".py").replace("__init__", "medfact")
+    assert room in PLACES, f"{room} has no place on any floor"
+    wrong = [f"line {line}: {room} imports {other}" for line, other in imports(file) if not allowed(room, other)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("room", "imported", "expected"),
+    [
+        ("negatives", "facts", True),
+        ("facts", "negatives", False),
+        ("store", "metrics", False),
+        ("metrics", "store", True),
+        ("facts", "statements", False),
+        ("report", "jobs", True),
+        ("cli", "runner", True),
+        ("cli", "ui", False),
+        ("ui", "cli", False),
+        ("datasets", "datasets", True),
+    ],
+)
+def test_the_rule_itself(room: str, imported: str, expected: bool) -> None:
+    assert allowed(room, imported) is expected
+
+
+def modules_after(code: str) -> set[str]:
+    """Top-level modules that a fresh interpreter has loaded after running the code."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted({{m.split('.')[0] for m in sys.modules}})), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT.parent, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_importing_medfact_loads_no_heavy_library() -> None:
+    loaded = modules_after("import medfact")
+    assert "medfact" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_help_loads_no_heavy_library() -> None:
+    loaded = modules_after(
+        "import runpy, sys\n"
+        "sys.argv = ['medfact', '--help']\n"
+        "try:\n    runpy.run_module('medfact', run_name='__main__')\n"
+        "except SystemExit as ended:\n    assert not ended.code"
+    )
+    assert "argparse" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_help_names_every_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "medfact", "--help"], capture_output=True, text=True, cwd=ROOT.parent, check=True
+    )
+    for command in ("datasets", "pools", "facts", "statements", "prompts", "run", "resume", "runs", "report", "answers"):
+        assert f"\n    {command} " in done.stdout

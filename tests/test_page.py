@@ -1,0 +1,280 @@
+"""The page in a real browser: choose facts, browse statements, evaluate, watch, stop, reload. Needs Chromium."""
+
+import csv
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[1]
+HOSTILE = [
+    "[X] syndrome",
+    "<img src=x onerror=alert(1)>",
+    '=HYPERLINK("http://127.0.0.1/x")',
+    "${alert(1)}",
+    "{{value}}",
+    "`${document.title='broken'}`",
+]
+
+
+def chromium() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    assert found, "The browser tests need Chromium: apt-get install chromium"
+    return found
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app, started as its user starts it, on a free port and in a home of its own."""
+    home = tmp_path_factory.mktemp("home")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "MEDFACT_HOME": str(home), "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"}
+    environment.pop("MEDFACT_DATABASE_URL", None)
+    log = (home / "log.txt").open("w")
+    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        _wait_until_served(url, process, Path(log.name))
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+        log.close()
+    assert "Traceback" not in Path(log.name).read_text()
+
+
+def _wait_until_served(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(240):
+        assert process.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.5)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """The page, opened; at the end nothing was executed, refused or asked of another host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    trouble: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            trouble.append(message.text)
+
+    opened.on("console", heard)
+    opened.on("pageerror", lambda error: trouble.append(str(error)))
+    opened.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    opened.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith((address, "data:", "blob:", address.replace("http", "ws")))
+            else trouble.append(f"asked another host: {request.url}")
+        ),
+    )
+    opened.goto(address)
+    expect(opened.locator("#cards .mf-card").first).to_be_visible()
+    yield opened
+    context.close()
+    assert trouble == []
+
+
+def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str, str, str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def choose_models(page: Page, *names: str) -> None:
+    for box in page.locator("#models input[type=checkbox]").all():
+        box.set_checked(False)
+    for name in names:
+        page.get_by_label(name, exact=False).set_checked(True)
+
+
+def progress(page: Page) -> str:
+    return page.locator("#progress").inner_text()
+
+
+def answered(page: Page) -> int:
+    found = re.search(r"([\d,]+) of [\d,]+ statements", progress(page))
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
+def figure(page: Page, name: str) -> str:
+    return page.locator(f"#scores td[data-figure={name}] .mf-figure").first.inner_text()
+
+
+def test_first_visitor_finds_a_demonstration(page: Page) -> None:
+    expect(page.locator("#banner")).to_contain_text("A demonstration, computed by this app")
+    expect(page.locator("#progress")).to_contain_text("medfact-tiny")
+    expect(page.locator("#progress")).to_contain_text("complete")
+    assert re.fullmatch(r"\d+\.\d %", figure(page, "average_accuracy"))
+    expect(page.locator("#heat .mf-cell[data-key]").first).to_be_visible()
+    expect(page.locator("#bars .plotly .bars path").first).to_be_attached()
+    expect(page.get_by_text("not for clinical use").first).to_be_visible()
+
+
+def test_statements_are_marked_searched_and_paged(page: Page) -> None:
+    page.get_by_label("Search").fill("asthma")
+    expect(page.locator("#cards .mf-card h4").first).to_contain_text("asthma")
+    card = page.locator("#cards .mf-card").first
+    assert card.locator(".mf-variant:not(.mf-head)").count() == 8
+    marks = card.locator(".mf-variant .mf-badge").all_inner_texts()
+    assert sorted(marks) == ["FALSE (test statement)"] * 8 + ["true"] * 8
+    before = page.locator("#where").inner_text()
+    page.get_by_role("button", name="Next →").click()
+    expect(page.locator("#where")).not_to_have_text(before)
+    page.get_by_label("Search").fill("no such disease anywhere")
+    expect(page.locator("#cards")).to_contain_text("No fact matches")
+
+
+def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
+    choose_models(page, "medfact-tiny", "true unless denied")
+    page.get_by_role("button", name="Evaluate").click()
+    page.wait_for_function("!document.querySelector('#banner').innerText.trim()")
+    seen = set()
+    while "complete" not in progress(page).split("baseline")[0]:
+        seen.add((answered(page), figure(page, "average_accuracy")))
+        page.wait_for_timeout(100)
+    assert len({count for count, _ in seen}) >= 3, "the numbers moved while the run went on"
+    expect(page.locator("#progress progress")).to_have_count(2)
+    rows = page.locator("#scores tbody tr")
+    expect(rows.nth(1)).to_contain_text("baseline:negation-cue")
+    expect(rows.nth(1).locator("td[data-figure=joint_accuracy] .mf-figure")).to_have_text("50.0 %")
+    expect(rows.nth(1).locator("td[data-figure=pair_joint_accuracy] .mf-figure")).to_have_text("0.0 %")
+
+    page.locator("#heat .mf-cell[data-key]").first.click()
+    detail = page.locator("#detail")
+    expect(detail).to_contain_text("is the statement above true or false? Please answer True or False.")
+    expect(detail.get_by_role("button", name="Copy")).to_have_count(2)
+    expect(detail).to_contain_text("The model says")
+
+    scores = figure(page, "average_accuracy")
+    page.reload()
+    expect(page.locator("#scores tbody tr").nth(1)).to_contain_text("baseline:negation-cue")
+    assert figure(page, "average_accuracy") == scores
+    expect(page.locator("#banner")).not_to_contain_text("demonstration")
+
+
+def test_stop_keeps_what_was_answered(page: Page) -> None:
+    choose_models(page, "medfact-tiny")
+    page.locator("#facts-count input[type=number]").fill("1000")
+    page.locator("#facts-count input[type=number]").press("Enter")
+    page.get_by_label("five, as in the papers").check()
+    page.get_by_role("button", name="Evaluate").click()
+    page.wait_for_function("/[1-9][0-9]* of [0-9,]+ statements · /.test(document.querySelector('#progress').innerText)")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#progress")).to_contain_text("stopped", timeout=5_000)
+    kept = answered(page)
+    assert kept > 0
+    page.reload()
+    expect(page.locator("#progress")).to_contain_text("stopped")
+    assert answered(page) == kept
+
+
+def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path) -> None:
+    rows = [(head, "symptoms", f"sign {number}") for number, head in enumerate(HOSTILE * 2)]
+    page.locator("#upload input[type=file]").set_input_files(
+        write_facts(tmp_path / "hostile.csv", rows, ("Head", "RELATION", "Tail"))
+    )
+    expect(page.locator("#facts-message")).to_contain_text("12 true facts were read")
+    for head in HOSTILE:
+        page.get_by_label("Search").fill(head)
+        expect(page.locator("#cards .mf-card h4").first).to_contain_text(head)
+    choose_models(page, "a coin")
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("complete")
+    expect(page.locator("#heat")).to_contain_text("<img src=x onerror=alert(1)>")
+    assert page.title() == "medfact"
+    assert page.locator("#heat img, #cards img, #detail img").count() == 0
+
+
+def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
+    path = write_facts(tmp_path / "mine.csv", [("gout", "x", "podagra"), ("gout", "y", "fever")], ("disease", "note", "sign"))
+    page.locator("#upload input[type=file]").set_input_files(path)
+    expect(page.locator("#facts-message")).to_contain_text("mine.csv, row 1: the column head, relation and tail is missing")
+    for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
+        page.locator(f"#map-{field} input").click()
+        page.get_by_role("option", name=choice, exact=True).click()
+    page.get_by_label("the relation of all rows").fill("symptoms")
+    page.get_by_role("button", name="Use these columns").click()
+    expect(page.locator("#facts-message")).to_contain_text("2 true facts were read")
+    expect(page.locator("#cards .mf-card h4").first).to_contain_text("gout")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("binary.csv", bytes(range(256)) * 40, "not a text file"),
+        ("broken.xlsx", b"PK\x03\x04 not a workbook", "is not an Excel workbook"),
+        ("broken.parquet", b"PAR1 nothing", "is not a Parquet file"),
+        ("quote.csv", b'head,relation,tail\n"a,b,c\n', "quotation mark"),
+        ("tails.csv", b"head,relation,tail\nflu,symptoms,\n", "row 2: the tail is empty"),
+    ],
+)
+def test_broken_files_are_refused_in_one_sentence(page: Page, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    page.locator("#upload input[type=file]").set_input_files(tmp_path / name)
+    expect(page.locator("#facts-message")).to_contain_text(said)
+    expect(page.locator("#facts-message")).not_to_contain_text("Traceback")
+    expect(page.locator("#cards .mf-card").first).to_be_visible()
+
+
+def test_what_cannot_be_asked_is_said(page: Page) -> None:
+    choose_models(page)
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.locator("#evaluate-message")).to_contain_text("0 models are chosen")
+    page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("ended early")
+    expect(page.locator("#progress")).to_contain_text("cannot be loaded")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_fits_its_screen(browser: Browser, address: str, width: int, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 844})
+    opened = context.new_page()
+    try:
+        opened.goto(f"{address}?__theme={scheme}")
+        expect(opened.locator("#heat .mf-cell[data-key]").first).to_be_visible()
+        opened.wait_for_timeout(500)
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
+            opened.screenshot(path=f"{pictures}/{scheme}-{width}.png", full_page=True)
+    except Error as error:
+        raise AssertionError(str(error)) from error
+    finally:
+        context.close()
