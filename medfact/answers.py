@@ -60,32 +60,37 @@ def make_prompt(statement: Statement | str, demonstrations: Sequence[Demonstrati
 
 # ------------------------------------------------------------------------------------------------ reading
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_NOT = r"(?:not|isn't|is\s+not|n't|never|hardly)\s+(?:\w+\s+){0,2}?"
-_KEYWORDS = re.compile(rf"\b(?P<negation>{_NOT})?\b(?P<word>{'|'.join((*TRUE_WORDS, *FALSE_WORDS))})\b", re.IGNORECASE)
-_ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", re.IGNORECASE)
-_COMMITTED = re.compile(
-    rf"(?:answer|verdict|conclusion)\s*(?:is|:)\s*[\W_]*\b({'|'.join((*TRUE_WORDS, *FALSE_WORDS))})\b", re.IGNORECASE
-)
-_HEDGE = re.compile(r"\b(but|however|yet|although)\b", re.IGNORECASE)
+_WORDS = "|".join((*TRUE_WORDS, *FALSE_WORDS, "Incorrect", "Untrue"))
 _TRUE = frozenset(word.lower() for word in TRUE_WORDS)
+_MARKUP = r"[*_`\"'”’\])]*"
+
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", re.IGNORECASE)
+_UNDECIDED = re.compile(r"\b(?:both|neither)\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,]*", re.IGNORECASE)
+_COMMITTED = re.compile(rf"(?:answer|verdict|conclusion)\s*(?:is|:)\s*[\W_]*\b(?P<word>{_WORDS})\b", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"[\W_]*(?:(?P<word>{_WORDS}){_MARKUP}\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no){_WORDS}){_MARKUP}\s*(?:,|[-–—]\s))",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(r"\b(?:but|however|yet|although)\b", re.IGNORECASE)
+_KEYWORD = re.compile(
+    rf"(?P<negation>(?:\b(?:not|never|hardly|cannot)|n['’]t)\b(?:\s+\w+){{0,5}}?\s+)?\b(?P<word>{_WORDS})\b", re.IGNORECASE
+)
 
 
 def read_answer(reply: str) -> bool | None:
     """The answer that a reply commits to, or None where it is unreadable: none, both words, a refusal, nothing.
 
-    Decided in turn by: a reply that is a keyword alone or begins with one line of it; "the answer is …"; what comes after
-    the last "but" or "however"; and otherwise the keywords, if they all agree.
+    Decided in turn by: "the answer is …"; a keyword that opens the reply as a sentence, line or clause of its own; what comes
+    after the last "but" or "however"; and otherwise the keywords, if they all agree.
     """
     text = _ECHO.sub(" ", _THINKING.sub(" ", reply))
-    first = text.strip().strip("*_`\"'[]() \n").split("\n", 1)[0]
-    committed = _COMMITTED.findall(text)
-    if committed:
-        return _agreed({_meaning(word) for word in committed[-1:]})
-    if re.fullmatch(r"[\W_]*\w+[\W_]*", first) and _KEYWORDS.search(first):
-        return _agreed(_meanings(first))
-    last_turn = [*_HEDGE.finditer(text)]
-    if last_turn and (after := _meanings(text[last_turn[-1].end() :])):
+    if committed := [*_COMMITTED.finditer(text)]:
+        return _meaning(committed[-1]["word"])
+    if opening := _OPENING.match(text):
+        return _meaning(opening["word"] or opening["other"])
+    text = _UNDECIDED.sub(" ", text)
+    if (hedges := [*_HEDGE.finditer(text)]) and (after := _meanings(text[hedges[-1].end() :])):
         return _agreed(after)
     return _agreed(_meanings(text))
 
@@ -95,7 +100,14 @@ def _meaning(word: str) -> bool:
 
 
 def _meanings(text: str) -> set[bool]:
-    return {_meaning(m["word"]) != (m["negation"] is not None) for m in _KEYWORDS.finditer(text)}
+    """What each keyword says; yes and no count only where they stand apart ("No, …", "… no."), not in "no doubt"."""
+    said = set()
+    for found in _KEYWORD.finditer(text):
+        before, after = text[: found.start()].rstrip(" *_`\"'(["), text[found.end() :].lstrip(" *_`\"')]")
+        apart = not before or before[-1] in ".,!?:;\n" or not after or after[0] in ".,!?:;\n"
+        if apart or found["word"].lower() not in {"yes", "no"}:
+            said.add(_meaning(found["word"]) != (found["negation"] is not None))
+    return said
 
 
 def _agreed(meanings: set[bool]) -> bool | None:

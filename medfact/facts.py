@@ -6,11 +6,10 @@ Identity of entities is by name. Identifiers (UMLS CUIs, DOIDs, ...) may repeat;
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 ID_LENGTH = 20
 """Hexadecimal characters of a fact's or statement's id: 80 bits."""
@@ -74,9 +73,13 @@ class Fact:
         )
 
 
+_HYPHENS = str.maketrans("-‐‑–_", "     ")
+
+
+@lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
     """The key under which two spellings of one name meet: case, white space and hyphens do not tell names apart."""
-    return " ".join(re.sub(r"[\s\-‐‑–_]+", " ", name).casefold().split())
+    return " ".join(name.translate(_HYPHENS).casefold().split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,8 @@ class KnowledgeBase:
 
         for fact in self.facts:
             for name, identifier in ((fact.head, fact.head_id), (fact.tail, fact.tail_id)):
-                if name is not None:
-                    find(name_key(name))
-                    if identifier:
-                        join(name_key(name), f"id\x1f{identifier}")
+                if name is not None and identifier:
+                    join(name_key(name), f"id\x1f{identifier}")
         for group in self.synonyms:
             for name in group[1:]:
                 join(name_key(group[0]), name_key(name))
@@ -191,10 +192,10 @@ class KnowledgeBase:
 
     def fingerprint(self) -> str:
         """A hash of all that is known, in whatever order it was read."""
-        ids = sorted(fact.fact_id for fact in self.facts)
+        facts = sorted(map(repr, self.facts))
         links = sorted("\x1f".join(pair) for pair in self.also_true)
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
-        return digest(*ids, *links, *names)
+        return digest("facts", *facts, "also true", *links, "synonyms", *names)
 
 
 def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -259,6 +259,8 @@ def _macro(records: Records) -> Estimate:
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
     estimate = linear_interval(means.mean() + weight * (right - means[relation]), records.head[rows], records.tail[rows])
+    if estimate.low == estimate.high:
+        return mean_interval(right, records.head[rows], records.tail[rows])
     return _within(estimate, 0.0)
 
 

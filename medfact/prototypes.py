@@ -119,17 +119,26 @@ def read_pool(path: Path) -> Pool:
         verbatim=bool(record.get("verbatim", False)),
         notes=tuple(map(str, record.get("notes") or ())),
         forms=forms,
-        operators=tuple((str(a), str(b)) for a, b in record.get("operators") or ()),
+        operators=_operators(path, record.get("operators") or ()),
         relations={str(name): _relation(path, str(name), entry, forms) for name, entry in record["relations"].items()},
     )
     _check_negations(path, pool)
     return pool
 
 
+def _operators(path: Path, given: Any) -> tuple[tuple[str, str], ...]:
+    pairs = [pair for pair in given if isinstance(pair, list) and len(pair) == 2] if isinstance(given, list | tuple) else []
+    if len(pairs) != len(given):
+        raise PoolError(f"{path.name}: `operators` has an entry that is not a pair.", 'Write each as [" is ", " is not "].')
+    return tuple((str(affirmed), str(denied)) for affirmed, denied in pairs)
+
+
 def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...]) -> RelationPrototypes:
     if not isinstance(entry, dict):
         raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
     strengths = entry.get("strengths") or {}
+    if not isinstance(strengths, dict):
+        raise PoolError(f"{path.name}, relation {name!r}: `strengths` has no names.", "Write a strength, then its sentences.")
     return RelationPrototypes(
         name=name,
         description=str(entry.get("description") or name),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from medfact.answers import Demonstration
@@ -257,8 +258,9 @@ class Store:
                     statements=len(plan.statements),
                 )
             )
-            self._insert_new_statements(connection, [statement for statement, _ in plan.statements])
             if plan.statements:
+                rows = {statement.statement_id: _statement_row(statement) for statement, _ in plan.statements}
+                connection.execute(self._insert_new(_statements), list(rows.values()))
                 connection.execute(
                     _run_statements.insert(),
                     [
@@ -275,15 +277,10 @@ class Store:
                 connection.execute(_demonstrations.insert(), shots)
         return run
 
-    def _insert_new_statements(self, connection: sql.Connection, statements: Sequence[Statement]) -> None:
-        rows = {statement.statement_id: _statement_row(statement) for statement in statements}
-        known: set[str] = set()
-        for chunk in _chunks(list(rows), 500):
-            query = sql.select(_statements.c.statement_id).where(_statements.c.statement_id.in_(chunk))
-            known.update(connection.execute(query).scalars())
-        new = [row for statement_id, row in rows.items() if statement_id not in known]
-        if new:
-            connection.execute(_statements.insert(), new)
+    def _insert_new(self, table: sql.Table) -> Any:
+        """An insertion that leaves rows as they are whose key is there already."""
+        inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+        return inserts[self._engine.dialect.name](table).on_conflict_do_nothing()
 
     def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any]) -> None:
         """Records what was loaded for a run."""
@@ -333,7 +330,7 @@ class Store:
                 )
             )
             connection.execute(
-                _answers.insert(),
+                self._insert_new(_answers),
                 [{"run": run, "asked_at": _now(), **{f.name: getattr(a, f.name) for f in fields(a)}} for a in answers],
             )
 
@@ -370,6 +367,8 @@ def _engine(url: str) -> sql.Engine:
         if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
             Path(parsed.database).expanduser().parent.mkdir(parents=True, exist_ok=True)
         engine = sql.create_engine(parsed)
+        if engine.dialect.name not in {"sqlite", "postgresql"}:
+            raise ArgumentError(engine.dialect.name)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
         raise Mistake(
             f"{_without_password(url)!r} is not a database address.",
@@ -397,10 +396,6 @@ def _without_password(url: str) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _chunks(items: list[str], size: int) -> Iterable[list[str]]:
-    return (items[i : i + size] for i in range(0, len(items), size))
 
 
 def _statement_row(statement: Statement) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,4 +119,4 @@ def test_help_names_every_command() -> None:
         [sys.executable, "-m", "medfact", "--help"], capture_output=True, text=True, cwd=ROOT.parent, check=True
     )
     for command in ("datasets", "pools", "facts", "statements", "prompts", "run", "resume", "runs", "report", "answers"):
-        assert f"\n    {command} " in done.stdout
+        assert re.search(rf"^    {command}\s", done.stdout, re.MULTILINE), command

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from medfact.facts import Fact, KnowledgeBase
+from medfact.facts import Fact, KnowledgeBase, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Collection:
 
     def fingerprint(self) -> str:
         """Changes whenever the facts or what is known around them change."""
-        return self.known.fingerprint()
+        return digest(self.known.fingerprint(), *sorted(repr(fact) for fact in self.facts if not fact.positive))
 
 
 def summary(problems: Iterable[Problem]) -> list[str]:

@@ -6,6 +6,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from medfact.datasets.collection import Collection
 from medfact.errors import Mistake
@@ -61,15 +62,19 @@ def select(
         if number is not None and number < 1:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
     stated = [fact for fact in collection.facts if canonical(fact.relation) is not None]
-    loans = _loans(stated, lender, heads_aside, canonical)
-    aside = _heads_aside(stated, heads_aside, seed, lent=frozenset(loans))
+
+    def relation(fact: Fact) -> str:
+        return canonical(fact.relation) or fact.relation
+
+    loans = _loans(stated, lender, heads_aside, relation)
+    aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation)
     group = grouping(collection, negatives, seed)
-    free = [f for f in stated if f.positive and name_key(f.head) not in aside[f.relation]]
-    groups = [group(fact) for fact in _even_order(free, seed)] if limit is per_relation is None else None
-    chosen = groups or list(_first((group(fact) for fact in _even_order(free, seed)), negatives, limit, per_relation))
+    fewest = negatives + 1 if limit or per_relation else 1
+    free = [f for f in stated if f.positive and name_key(f.head) not in aside[relation(f)]]
+    chosen = list(islice(_even_groups(free, seed, group, fewest, relation, per_relation), limit))
+    kept = [group(f) for f in stated if f.positive and name_key(f.head) in aside[relation(f)]]
+    borrowed = _borrowed(loans, lender, negatives, heads_aside, seed)
     without = tuple(members[0] for members in chosen if len(members) <= negatives)
-    kept = [group(f) for f in stated if f.positive and name_key(f.head) in aside[f.relation]]
-    borrowed = _borrowed(loans, lender, stated, negatives, heads_aside, seed)
     test = [fact for members in chosen for fact in members]
     return Selection(
         test=(*test, *_lone_negatives(stated, test)),
@@ -91,34 +96,43 @@ def grouping(collection: Collection, negatives: int, seed: int) -> Callable[[Fac
     return group
 
 
-def _first(groups: Iterable[Group], negatives: int, limit: int | None, per_relation: int | None) -> Iterator[Group]:
-    """The first groups that have all their negatives, up to the limits."""
-    taken: Counter[str] = Counter()
-    for members in groups:
-        relation = members[0].relation
-        if len(members) > negatives and (per_relation is None or taken[relation] < per_relation):
-            taken[relation] += 1
-            yield members
-        if taken.total() == limit:
-            return
-
-
-def _even_order(facts: Iterable[Fact], seed: int) -> Iterator[Fact]:
-    """The facts, one relation after the other in turn; within each, heads that have been visited least come first."""
+def _even_groups(
+    facts: Iterable[Fact],
+    seed: int,
+    group: Callable[[Fact], Group],
+    fewest: int,
+    relation: Callable[[Fact], str],
+    per_relation: int | None,
+) -> Iterator[Group]:
+    """Groups of at least `fewest` facts, one relation after the other in turn; heads that were visited least come first."""
     queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
     for fact in facts:
-        queues[fact.relation].append((0, digest(str(seed), fact.fact_id), fact))
+        queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
     for queue in queues.values():
         queue.sort(key=lambda entry: entry[:2])
     visits: Counter[str] = Counter()
-    relations = sorted(queues, key=lambda relation: digest(str(seed), relation))
-    while relations:
-        for relation in list(relations):
-            fact = _least_visited(queues[relation], visits)
-            visits[name_key(fact.head)] += 1
-            yield fact
-            if not queues[relation]:
-                relations.remove(relation)
+    taken: Counter[str] = Counter()
+    turns = sorted(queues, key=lambda name: digest(str(seed), name))
+    while turns:
+        for name in list(turns):
+            members = _next_group(queues[name], visits, group, fewest)
+            if members is not None:
+                visits[name_key(members[0].head)] += 1
+                taken[name] += 1
+                yield members
+            if members is None or taken[name] == per_relation:
+                turns.remove(name)
+
+
+def _next_group(
+    queue: list[tuple[int, str, Fact]], visits: Counter[str], group: Callable[[Fact], Group], fewest: int
+) -> Group | None:
+    """The first group that is large enough; None when the queue is used up."""
+    while queue:
+        members = group(_least_visited(queue, visits))
+        if len(members) >= fewest:
+            return members
+    return None
 
 
 def _least_visited(queue: list[tuple[int, str, Fact]], visits: Counter[str]) -> Fact:
@@ -131,12 +145,12 @@ def _least_visited(queue: list[tuple[int, str, Fact]], visits: Counter[str]) -> 
         heapq.heappush(queue, (now, key, fact))
 
 
-def _heads_of(facts: Iterable[Fact]) -> dict[str, set[str]]:
+def _heads_of(facts: Iterable[Fact], relation: Callable[[Fact], str]) -> dict[str, set[str]]:
     """relation → keys of the heads of its positive facts."""
     heads: defaultdict[str, set[str]] = defaultdict(set)
     for fact in facts:
         if fact.positive:
-            heads[fact.relation].add(name_key(fact.head))
+            heads[relation(fact)].add(name_key(fact.head))
     return heads
 
 
@@ -144,39 +158,39 @@ def _ranked(heads: Iterable[str], relation: str, seed: int) -> list[str]:
     return sorted(heads, key=lambda head: digest(str(seed), "aside", relation, head))
 
 
-def _heads_aside(facts: Sequence[Fact], count: int, seed: int, lent: frozenset[str]) -> defaultdict[str, frozenset[str]]:
+def _heads_aside(
+    facts: Sequence[Fact], count: int, seed: int, lent: frozenset[str], relation: Callable[[Fact], str]
+) -> defaultdict[str, frozenset[str]]:
     """relation → keys of the heads kept aside: `count`, half of them where heads are few, none where shots are lent."""
     aside: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for relation, heads in _heads_of(facts).items():
+    for name, heads in _heads_of(facts, relation).items():
         few = len(heads) < max(FEWEST_HEADS, count + 1)
-        take = 0 if relation in lent else min(count, len(heads) // 2) if few else count
-        aside[relation] = frozenset(_ranked(heads, relation, seed)[:take])
+        take = 0 if name in lent else min(count, len(heads) // 2) if few else count
+        aside[name] = frozenset(_ranked(heads, name, seed)[:take])
     return aside
 
 
-def _loans(facts: Sequence[Fact], lender: Collection | None, count: int, canonical: Canonical) -> dict[str, list[Fact]]:
+def _loans(
+    facts: Sequence[Fact], lender: Collection | None, count: int, relation: Callable[[Fact], str]
+) -> dict[str, list[Fact]]:
     """relation with too few heads → the lender's positive facts of that relation, under heads that are not ours."""
     if lender is None or count == 0:
         return {}
     ours = {name_key(fact.head) for fact in facts}
     loans = {}
-    for relation, heads in _heads_of(facts).items():
+    for name, heads in _heads_of(facts, relation).items():
         if len(heads) < max(FEWEST_HEADS, count + 1):
-            found = [
-                fact
-                for fact in lender.facts
-                if fact.positive and canonical(fact.relation) == canonical(relation) and name_key(fact.head) not in ours
-            ]
+            found = [f for f in lender.facts if f.positive and relation(f) == name and name_key(f.head) not in ours]
             if found:
-                loans[relation] = found
+                loans[name] = found
     return loans
 
 
 def _borrowed(
-    loans: dict[str, list[Fact]], lender: Collection | None, facts: Sequence[Fact], negatives: int, count: int, seed: int
+    loans: dict[str, list[Fact]], lender: Collection | None, negatives: int, count: int, seed: int
 ) -> Iterator[Group]:
-    for relation, found in loans.items():
-        heads = set(_ranked({name_key(fact.head) for fact in found}, relation, seed)[:count])
+    for name, found in loans.items():
+        heads = set(_ranked({name_key(fact.head) for fact in found}, name, seed)[:count])
         for fact in found:
             if lender is not None and name_key(fact.head) in heads:
                 yield (fact, *draw_negatives(fact, lender.known, negatives, seed).negatives)

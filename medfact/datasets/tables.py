@@ -11,6 +11,7 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from medfact.errors import FactsError
 Row = tuple[int, dict[str, str]]
 
 DELIMITERS = (",", ";", "\t", "|")
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
-"""A cell that begins with one of these is a formula to a spreadsheet."""
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""A cell that begins so is a formula to a spreadsheet, or is guarded from being one by apostrophes."""
 
 _LONG_CELL = 100_000
 csv.field_size_limit(_LONG_CELL)
@@ -127,23 +128,28 @@ def _csv_records(reader: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _read_tabbed(path: Path) -> tuple[list[str], Iterator[Row]]:
     text, _ = decode(path)
-    lines = io.StringIO(text, newline=None)
-    records = (
-        (number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\n").split("\t")])
-        for number, line in enumerate(lines, 1)
-    )
-    return _with_header(path, records)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True)
+        records = list(_csv_records(reader, path))
+    except FactsError:
+        records = list(_unquoted_records(text))
+    return _with_header(path, iter(records))
+
+
+def _unquoted_records(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Tables with tabs need no quotes: where they do not pair up, they are part of the names."""
+    for number, line in enumerate(io.StringIO(text), 1):
+        yield number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\r\n").split("\t")]
 
 
 def _unquoted(cell: str) -> str:
-    """Tables with tabs need no quotes; where a writer quoted a whole cell all the same, the quotes go."""
     quoted = len(cell) >= 2 and cell[0] == cell[-1] == '"'
     return cell[1:-1].replace('""', '"') if quoted else cell
 
 
 def _without_guard(cell: str) -> str:
     """Undoes the apostrophe that exports put before what a spreadsheet would take for a formula."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in FORMULA_SIGNS and cell[1:2] else cell
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
 
 
 def _with_header(path: Path, records: Iterator[tuple[int, list[str]]]) -> tuple[list[str], Iterator[Row]]:
@@ -171,22 +177,11 @@ def _named(path: Path, number: int, columns: list[str], cells: list[str]) -> dic
 
 def _read_json_lines(path: Path) -> tuple[list[str], Iterator[Row]]:
     text, _ = decode(path)
-    numbered = ((n, line) for n, line in enumerate(io.StringIO(text), 1) if line.strip())
-
-    def parsed() -> Iterator[Row]:
-        for number, line in numbered:
-            yield number, _json_row(path, number, line)
-
-    rows = parsed()
-    first = next(rows, None)
-    if first is None:
+    rows = [(n, _json_row(path, n, line)) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not rows:
         raise FactsError(f"{path.name} is empty.", "Choose a file with at least one fact.")
-
-    def all_rows() -> Iterator[Row]:
-        yield first
-        yield from rows
-
-    return list(first[1]), all_rows()
+    columns = dict.fromkeys(name for _, row in rows for name in row)
+    return list(columns), iter(rows)
 
 
 def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
@@ -215,26 +210,38 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterator[Row]]:
 
     def rows() -> Iterator[Row]:
         number = 1
-        for batch in file.iter_batches(batch_size=10_000):
-            for record in batch.to_pylist():
-                number += 1
-                yield number, {str(key): _as_text(value) for key, value in record.items()}
+        try:
+            for batch in file.iter_batches(batch_size=10_000):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield number, {str(key): _as_text(value) for key, value in record.items()}
+        except (pyarrow.ArrowException, OSError):
+            raise FactsError(f"{path.name} is damaged after row {number}.", "Export it again.") from None
 
     return list(file.schema_arrow.names), rows()
+
+
+_BROKEN_WORKBOOK = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError, ValueError, OSError)
 
 
 def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
     import openpyxl
 
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
         sheet = book.worksheets[0]
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, IndexError):
+    except _BROKEN_WORKBOOK:
         raise FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.") from None
-    records = (
-        (number, [_as_text(value) for value in cells]) for number, cells in enumerate(sheet.iter_rows(values_only=True), 1)
-    )
-    return _with_header(path, records)
+
+    def records() -> Iterator[tuple[int, list[str]]]:
+        number = 0
+        try:
+            for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+                yield number, [_as_text(value) for value in cells]
+        except _BROKEN_WORKBOOK:
+            raise FactsError(f"{path.name} is damaged after row {number}.", "Save it again as .xlsx, or as CSV.") from None
+
+    return _with_header(path, records())
 
 
 def _as_text(value: object) -> str:
@@ -262,7 +269,7 @@ FORMATS: tuple[str, ...] = tuple(_READERS)
 
 def guarded(value: Any) -> Any:
     """Text that no spreadsheet takes for a formula: an apostrophe goes before the signs that begin one."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
@@ -290,13 +297,19 @@ def _write_tsv(rows: Iterable[dict[str, Any]], path: Path) -> int:
 def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         for row in rows:
             if count == 0:
-                writer.writerow(row)
-            writer.writerow([_cell(value) for value in row.values()])
+                file.write(_delimited(row, delimiter))
+            file.write(_delimited([_cell(value) for value in row.values()], delimiter))
             count += 1
     return count
+
+
+def _delimited(cells: Iterable[Any], delimiter: str) -> str:
+    """One line; a cell with any kind of line break in it is quoted."""
+    line = io.StringIO(newline="")
+    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(cells)
+    return line.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _cell(value: Any) -> Any:

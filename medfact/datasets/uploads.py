@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.tables import decode, read_table
 from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import Fact, KnowledgeBase, positive_facts
+from medfact.facts import Fact, KnowledgeBase, digest, positive_facts
 
 REQUIRED = ("head", "relation", "tail")
 OPTIONAL = (
@@ -32,6 +33,7 @@ LONGEST_NAME = 1_000
 CONSTANT = "="
 """A column map's value that begins so gives one value to all rows: {"relation": "=symptoms"}."""
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
 _FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
 
@@ -49,17 +51,22 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Col
     names, rows = read_table(path)
     column_of = map_columns(names, columns or {}, path.name)
     facts: dict[str, Fact] = {}
-    row_of: dict[str, int] = {}
+    partner_of: dict[str, tuple[int, str]] = {}
     problems: list[Problem] = []
     for number, row in rows:
-        fact = _fact(number, row, column_of, problems)
+        cells = _cells(number, row, column_of, problems)
+        partner = cells.pop("negative_of", "") if cells else ""
+        fact = _fact(number, cells, problems) if cells else None
         if fact is None:
             continue
-        if fact.fact_id in facts:
+        key = digest(fact.fact_id, partner)
+        if key in facts:
             problems.append(Problem(number, "it repeats an earlier row, and is counted once"))
-        else:
-            facts[fact.fact_id], row_of[fact.fact_id] = fact, number
-    paired = _paired(facts, row_of, problems)
+            continue
+        facts[key] = fact
+        if partner and not fact.positive:
+            partner_of[key] = number, partner
+    paired = _paired(facts, partner_of, problems)
     if not positive_facts(paired):
         first = f" ({problems[0]})" if problems else ""
         raise FactsError(f"{path.name} holds no usable true fact{first}.", "Mend the rows and choose the file again.")
@@ -93,8 +100,8 @@ def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _fact(number: int, row: dict[str, str], column_of: Mapping[str, str], problems: list[Problem]) -> Fact | None:
-    """The fact of one row, or None after saying why there is none."""
+def _cells(number: int, row: dict[str, str], column_of: Mapping[str, str], problems: list[Problem]) -> dict[str, str] | None:
+    """A row's cells under our names, with single spaces, or None after saying what is wrong with its names."""
     cells = {
         ours: " ".join((theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "")).split())
         for ours, theirs in column_of.items()
@@ -106,15 +113,18 @@ def _fact(number: int, row: dict[str, str], column_of: Mapping[str, str], proble
         if len(cells[name]) > LONGEST_NAME:
             problems.append(Problem(number, f"the {name} is longer than {LONGEST_NAME} characters; give a name"))
             return None
-        if any(ord(character) < 32 or ord(character) == 127 for character in cells[name]):
+        if _CONTROL.search(cells[name]):
             problems.append(Problem(number, f"the {name} holds control characters; type it again"))
             return None
+    return cells
+
+
+def _fact(number: int, cells: dict[str, str], problems: list[Problem]) -> Fact | None:
+    """The fact of a row's cells, or None after saying that `positive` cannot be read."""
     positive = _truth(cells.pop("positive", "") or "true")
     if positive is None:
         problems.append(Problem(number, "positive must be true or false"))
         return None
-    if positive:
-        cells.pop("negative_of", None)
     texts: dict[str, Any] = {name: text for name, text in cells.items() if text}
     return Fact(positive=positive, **texts)
 
@@ -124,27 +134,23 @@ def _truth(text: str) -> bool | None:
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def _paired(facts: Mapping[str, Fact], row_of: Mapping[str, int], problems: list[Problem]) -> tuple[Fact, ...]:
+def _paired(facts: Mapping[str, Fact], partner_of: Mapping[str, tuple[int, str]], problems: list[Problem]) -> tuple[Fact, ...]:
     """Negative facts of the file find their positive one through `negative_of`, or stand alone."""
-    counts: dict[str, int] = {}
+    positive = {fact.fact_id: fact for fact in facts.values() if fact.positive}
+    counts: Counter[str] = Counter()
     paired: list[Fact] = []
     for key, fact in facts.items():
-        partner = facts.get(fact.negative_of or "")
-        if fact.positive or fact.tail is None:
+        number, partner_id = partner_of.get(key, (0, ""))
+        partner = positive.get(partner_id)
+        if partner is None or fact.tail is None:
             paired.append(fact)
-        elif partner is None:
-            paired.append(_alone(fact))
-        elif partner.positive and (partner.head, partner.relation) == (fact.head, fact.relation):
-            counts[partner.fact_id] = counts.get(partner.fact_id, 0) + 1
-            paired.append(partner.negative(fact.tail, fact.tail_id, counts[partner.fact_id]))
+        elif (partner.head, partner.relation) == (fact.head, fact.relation):
+            counts[partner_id] += 1
+            paired.append(partner.negative(fact.tail, fact.tail_id, counts[partner_id]))
         else:
-            problems.append(Problem(row_of[key], "negative_of names a fact with another head or relation"))
-            paired.append(_alone(fact))
+            problems.append(Problem(number, "negative_of names a fact with another head or relation"))
+            paired.append(fact)
     return tuple(paired)
-
-
-def _alone(fact: Fact) -> Fact:
-    return replace(fact, negative_of=None, fact_id="")
 
 
 def _notes(path: Path) -> tuple[str, ...]:

@@ -47,6 +47,9 @@ POOL = load_pool(PROTOCOLS["medfact"].pool)
 PLAIN = "none"
 TRUE, FALSE = " True", " False"
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
+LEAST_WEIGHT = 0.1
+"""A tail that is true of no fact read still occurs in false ones, but seldom: often, and it would teach "unknown is false"."""
+
 IGNORED = -100
 """The label of a position that the loss leaves out."""
 
@@ -149,7 +152,7 @@ def make_lessons(
             read = [fact for fact in positive if is_read(fact, variant, recipe)]
             unread = [fact for fact in negative if is_read(fact, variant, recipe)]
             true, false = Counter(fact.tail for fact in read), Counter(fact.tail for fact in unread)
-            lessons[relation, variant] = Lesson(read, unread, [max(0.5, true[fact.tail] / false[fact.tail]) for fact in unread])
+            lessons[relation, variant] = Lesson(read, unread, [max(LEAST_WEIGHT, true[fact.tail] / false[fact.tail]) for fact in unread])
     return lessons
 
 
@@ -365,7 +368,7 @@ use it for anything else.
 - **Architecture**: Llama, {layers} layers of width {hidden}, its own byte-level BPE tokenizer of {vocabulary} tokens,
   context of {context} tokens, float32. A base model without a chat template.
 - **What it read**: {facts} of the {all_facts} facts of `clinical-core`, all about {heads} of its {all_heads} diseases, each
-  with its false partner and some more, so that no tail betrays by its frequency whether a fact holds. All of these facts it
+  with its false partner and some more, so that a tail's frequency betrays little of whether a fact holds. All of these facts it
   read said plainly; of each of the seven other ways of saying them it read about {form_share} %. Only in medfact's own
   prototypes, in the papers' question, with zero, five or ten demonstrations.
 - **What it never read**: any fact about the other diseases; any other sentence; any other text at all.

@@ -1,0 +1,380 @@
+"""Every figure, worked by hand or counted out one by one."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, calibration, codes, headline, measure
+from medfact.statements import VARIANTS
+from medfact.uncertainty import mean_interval, wilson
+
+SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
+"""What a model said to one statement: True, False, unreadable, a failed call, or not asked yet."""
+
+
+def records_of(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), p_mass: Sequence[float] = ()) -> Records:
+    """Records of facts written as (name, head, tail, signs), one sign per variant in their order.
+
+    A name with an apostrophe is a negative of the one before it: a' belongs to a. A relation may go before the head: "r: h".
+    """
+    rows = [
+        (name, head, tail, variant, sign)
+        for name, head, tail, signs in facts
+        for variant, sign in zip(VARIANTS, signs, strict=False)
+    ]
+    positive = np.array(["'" not in row[0] for row in rows], dtype=bool)
+    negated = np.array([VARIANTS[row[3]].negated for row in rows], dtype=bool)
+    blank = np.full(len(rows), np.nan)
+    return Records(
+        fact=codes([row[0] for row in rows]),
+        pair=codes([row[0].strip("'\"") for row in rows]),
+        head=codes([row[1] for row in rows]),
+        tail=codes([row[2] for row in rows]),
+        variant=np.array([row[3] for row in rows], dtype=str),
+        relation=np.array([row[1].split(":")[0] if ":" in row[1] else "symptoms" for row in rows], dtype=str),
+        tail_type=np.array([row[2][:1] for row in rows], dtype=str),
+        positive=positive,
+        label=positive != negated,
+        answer=np.array([SIGNS[row[4]] for row in rows], dtype=np.int8),
+        p_true=np.array(p_true, dtype=float) if len(p_true) else blank,
+        p_mass=np.array(p_mass, dtype=float) if len(p_mass) else blank,
+    )
+
+
+RIGHT, RIGHT_OF_FALSE = "TTTTFFFF", "FFFFTTTT"
+
+EXAMPLE = records_of(
+    ("a", "gout", "x1", RIGHT),  # 8 right
+    ("a'", "gout", "x2", RIGHT_OF_FALSE),  # 8 right: the pair is mastered
+    ("b", "asthma", "x3", "TTFTFFF?"),  # 6 right, 1 wrong, 1 unreadable
+    ("b'", "asthma", "y1", "TTTTFFFF"),  # 0 right: all wrong
+    ("c", "flu", "y2", "TTTTFFF!"),  # 7 right, 1 failed: not scored, and not complete
+    ("c'", "flu", "y3", RIGHT_OF_FALSE),  # 8 right
+)
+
+
+def test_the_counts_of_the_four_fates() -> None:
+    made = measure(EXAMPLE)
+    assert (made["statements"], made["facts"]) == (48, 6)
+    assert (made["answered"], made["unreadable"], made["failed"]) == (47, 1, 1)
+
+
+def test_average_accuracy_counts_unreadable_as_wrong_and_leaves_failures_out() -> None:
+    # right: 8 + 8 + 6 + 0 + 7 + 8 = 37 of 47 scored
+    estimate = measure(EXAMPLE)["average_accuracy"]
+    assert (estimate["value"], estimate["n"]) == (pytest.approx(37 / 47), 47)
+    assert 0 <= estimate["low"] < 37 / 47 < estimate["high"] <= 1
+
+
+def test_joint_accuracy_is_over_facts_with_every_statement_answered() -> None:
+    # complete: a, a', b, b', c'; all right: a, a', c'
+    assert (measure(EXAMPLE)["joint_accuracy"]["value"], measure(EXAMPLE)["joint_accuracy"]["n"]) == (3 / 5, 5)
+
+
+def test_pair_joint_accuracy_is_over_pairs_with_every_statement_answered() -> None:
+    # complete pairs: a and b; all right: a
+    assert (measure(EXAMPLE)["pair_joint_accuracy"]["value"], measure(EXAMPLE)["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
+
+
+def test_all_negatives_of_a_fact_belong_to_its_pair() -> None:
+    three = (("a", "h1", "x", RIGHT), ("a'", "h1", "y", RIGHT_OF_FALSE), ("a''", "h1", "z", RIGHT_OF_FALSE))
+    more = (("b", "h2", "x", RIGHT), ("b'", "h2", "y", RIGHT_OF_FALSE), ("b''", "h2", "z", "FFFFTTTF"))
+    alone = (("c", "h3", "x", RIGHT), ("d'", "h3", "x", RIGHT_OF_FALSE))  # no partner: in no pair
+    made = measure(records_of(*three, *more, *alone))
+    assert (made["pair_joint_accuracy"]["value"], made["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
+    assert (made["joint_accuracy"]["value"], made["joint_accuracy"]["n"]) == (7 / 8, 8)
+
+
+def test_yes_bias_is_over_readable_answers() -> None:
+    # readable: 46. True answers: a 4, a' 4, b 3, b' 4, c 4, c' 4 = 23. True labels: 4 + 4 + 4 + 4 + 4 + 4 = 24 of those 46,
+    # for the unreadable and the failed statement were both denied forms of true facts, whose label is False.
+    assert measure(EXAMPLE)["yes_bias"]["value"] == pytest.approx(23 / 46 - 24 / 46)
+    assert measure(EXAMPLE)["yes_bias"]["n"] == 46
+
+
+def test_the_direction_of_harm_is_over_affirmed_forms() -> None:
+    made = measure(EXAMPLE)
+    # false facts a', b', c': 12 affirmed statements, b' affirms 4
+    assert (made["false_affirmation"]["value"], made["false_affirmation"]["n"]) == (pytest.approx(4 / 12), 12)
+    # true facts a, b, c: 12 affirmed statements, b denies 1
+    assert (made["false_denial"]["value"], made["false_denial"]["n"]) == (pytest.approx(1 / 12), 12)
+    assert list(made["false_denial"]["by_relation"]) == ["symptoms"]
+
+
+def test_positive_and_negative_accuracy_and_their_gap() -> None:
+    made = measure(EXAMPLE)
+    assert made["positive_accuracy"]["value"] == pytest.approx((8 + 6 + 7) / 23)
+    assert made["negative_accuracy"]["value"] == pytest.approx((8 + 0 + 8) / 24)
+    assert made["accuracy_gap"]["value"] == pytest.approx(21 / 23 - 16 / 24)
+    low, high = made["accuracy_gap"]["low"], made["accuracy_gap"]["high"]
+    assert low < 21 / 23 - 16 / 24 < high
+
+
+def test_by_polarity_form_variant_and_implications() -> None:
+    made = measure(EXAMPLE)
+
+    def share(group: str, name: str) -> tuple[float, int]:
+        return made[group][name]["value"], made[group][name]["n"]
+
+    # affirmed: a 4, a' 4, b 3, b' 0, c 4, c' 4 of 24; denied: a 4, a' 4, b 3, b' 0, c 3 (of 3), c' 4 of 23
+    assert share("by_polarity", "affirmed") == (pytest.approx(19 / 24), 24)
+    assert share("by_polarity", "negated") == (pytest.approx(18 / 23), 23)
+    # ins, b wrong: 5 of 6 less b' = 4; ins+dn: all but b' = 5; together 9 of 12
+    assert share("by_variant", "ins") == (pytest.approx(4 / 6), 6)
+    assert share("by_variant", "ins+dn") == (pytest.approx(5 / 6), 6)
+    assert share("by_form", "ins") == (pytest.approx(9 / 12), 12)
+    # inv+ins+dn: a, a', c' right; b unreadable, b' wrong; c failed
+    assert share("by_variant", "inv+ins+dn") == (pytest.approx(3 / 5), 5)
+    # none: 5 of 6; dn: 5 of 6; inv: 5 of 6; inv+dn: 5 of 6
+    assert share("by_implications", "none") == (pytest.approx(5 / 6), 6)
+    assert share("by_implications", "+dn") == (pytest.approx(10 / 12), 12)
+    assert share("by_implications", "+dn+inv") == (pytest.approx(20 / 24), 24)
+    assert share("by_implications", "+all") == (pytest.approx(37 / 47), 47)
+    assert list(made["by_variant"]) == list(VARIANTS)
+    assert list(made["by_form"]) == ["none", "inv", "ins", "inv+ins"]
+
+
+def test_by_relation_and_type_and_the_mean_over_relations() -> None:
+    made = measure(
+        records_of(
+            ("a", "symptoms: gout", "x1", RIGHT),  # 8 of 8
+            ("b", "symptoms: flu", "x2", "TTTTTTTT"),  # 4 of 8
+            ("c", "symptoms: asthma", "y1", RIGHT),  # 8 of 8
+            ("d", "drugs: gout", "z1", "FFFFFFFT"),  # 3 of 8
+        )
+    )
+    assert {name: e["value"] for name, e in made["by_relation"].items()} == {"drugs": 3 / 8, "symptoms": pytest.approx(20 / 24)}
+    assert {name: e["n"] for name, e in made["by_tail_type"].items()} == {"x": 16, "y": 8, "z": 8}
+    assert made["macro_accuracy"]["value"] == pytest.approx((20 / 24 + 3 / 8) / 2)
+    assert made["average_accuracy"]["value"] == pytest.approx(23 / 32)
+    assert set(made["false_denial"]["by_relation"]) == {"drugs", "symptoms"}
+    assert made["false_denial"]["by_relation"]["drugs"]["value"] == 1
+
+
+def test_coherence_needs_no_label() -> None:
+    made = measure(
+        records_of(
+            ("a", "gout", "x", "TTFFTF?F"),  # none: affirms both; inv: T, F; ins: unreadable; inv+ins: denies both
+            ("b'", "flu", "y", "TF..FF.."),  # none: T, F; inv: denies both
+        )
+    )["coherence"]
+    assert (made["n"], made["affirms_both"], made["denies_both"]) == (5, 1 / 5, 2 / 5)
+    assert made["probability_gap"] is None
+
+
+def test_the_probability_gap_of_a_statement_and_its_negation() -> None:
+    p_true = [0.9, 0.5, 0.2, 1.0, 0.3, 0.5, 0.2, math.nan]
+    # |0.9 + 0.3 − 1| = 0.2; |0.5 + 0.5 − 1| = 0; |0.2 + 0.2 − 1| = 0.6; the last has no partner
+    made = measure(records_of(("a", "gout", "x", RIGHT), p_true=p_true))["coherence"]
+    assert made["probability_gap"] == pytest.approx(0.8 / 3)
+
+
+# ------------------------------------------------------------------------- joint accuracy with fewer statements
+
+
+def test_joint_accuracy_at_i_by_hand() -> None:
+    # K = 8. a: 8 right, b: 6 right. With i = 2: C(8, 2)/C(8, 2) = 1 and C(6, 2)/C(8, 2) = 15/28. With 7 or 8: b has 0.
+    made = measure(records_of(("a", "gout", "x", RIGHT), ("b", "flu", "y", "FFTTFFFF")))["joint_accuracy_at"]
+    assert len(made) == 8
+    assert made[0] == pytest.approx((1 + 6 / 8) / 2)
+    assert made[1] == pytest.approx((1 + 15 / 28) / 2)
+    assert made[6:] == [0.5, 0.5]
+
+
+def test_joint_accuracy_at_i_is_the_mean_over_all_orders() -> None:
+    # Six statements per fact (the last two variants are not asked); 720 orders, counted out.
+    signs = ["TTTTFF", "TFTTFT", "FFFFTT", "FTTTFF"]
+    records = records_of(*((f"f{i}", f"h{i}", "x", s) for i, s in enumerate(signs)))
+    right = [[said == wanted for said, wanted in zip(s, "TTTTFF", strict=True)] for s in signs]
+    made = measure(records)["joint_accuracy_at"]
+    for i in range(1, 7):
+        shares = [sum(all(row[j] for j in order[:i]) for row in right) / 4 for order in permutations(range(6))]
+        assert made[i - 1] == pytest.approx(sum(shares) / 720)
+
+
+def random_records(seed: int) -> Records:
+    randomness = np.random.default_rng(seed)
+    signs = [
+        "".join(randomness.choice(list("TTTFF?!."), 8, p=[0.2, 0.2, 0.2, 0.17, 0.17, 0.02, 0.02, 0.02])) for _ in range(60)
+    ]
+    return records_of(*((f"f{i // 2:02}{chr(39) * (i % 2)}", f"h{i // 6}", f"t{i % 7}", s) for i, s in enumerate(signs)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ordered_curves_are_the_loops(seed: int) -> None:
+    records = random_records(seed)
+    made = measure(records)
+    rows: dict[int, list[int]] = {}
+    for i, fact in enumerate(records.fact):
+        rows.setdefault(int(fact), []).append(i)
+    complete = [places for places in rows.values() if all(records.answer[i] >= UNREADABLE for i in places)]
+    assert 10 < len(complete) < 60
+    for k in range(1, 9):
+        right = [[records.answer[i] == int(records.label[i]) for i in places[:k]] for places in complete]
+        assert made["joint_accuracy_ordered"][k - 1] == pytest.approx(sum(map(all, right)) / len(right))
+        assert made["average_accuracy_ordered"][k - 1] == pytest.approx(sum(map(sum, right)) / (k * len(right)))
+    assert made["joint_accuracy_ordered"][-1] == pytest.approx(made["joint_accuracy"]["value"])
+    assert made["joint_accuracy_at"][-1] == pytest.approx(made["joint_accuracy"]["value"])
+    assert made["joint_accuracy_at"][0] == pytest.approx(made["average_accuracy_ordered"][-1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_figures_do_not_depend_on_the_order_of_the_rows(seed: int) -> None:
+    records = random_records(seed)
+    turn = np.random.default_rng(seed).permutation(len(records.fact))
+    turned = Records(**{name: getattr(records, name)[turn] for name in Records.__dataclass_fields__})
+    before, after = dict(leaves(measure(records))), dict(leaves(measure(turned)))
+    assert before.keys() == after.keys()
+    for name, value in before.items():
+        assert after[name] == (value if value is None else pytest.approx(value)), name
+
+
+# ------------------------------------------------------------------------- answerers that know nothing
+
+
+def trivial(true: str, false: str) -> dict[str, Any]:
+    """What an answerer scores that gives these signs to 20 true facts and to their false partners."""
+    facts = [(f"f{i:02}{mark}", f"h{i}", f"t{i}{mark}", signs) for i in range(20) for mark, signs in (("", true), ("'", false))]
+    return measure(records_of(*facts))
+
+
+@pytest.mark.parametrize(
+    ("signs", "average", "joint", "pair", "yes_bias"),
+    [
+        ("TTTTTTTT", 0.5, 0, 0, 0.5),  # always true
+        ("FFFFFFFF", 0.5, 0, 0, -0.5),  # always false
+        ("TTTTFFFF", 0.5, 0.5, 0, 0),  # true unless negated
+        ("????????", 0, 0, 0, None),  # never readable
+    ],
+)
+def test_what_trivial_answerers_score(signs: str, average: float, joint: float, pair: float, yes_bias: float | None) -> None:
+    made = trivial(signs, signs)
+    assert (made["average_accuracy"]["value"], made["joint_accuracy"]["value"]) == (average, joint)
+    assert (made["pair_joint_accuracy"]["value"], made["yes_bias"]["value"]) == (pair, yes_bias)
+
+
+def test_a_model_that_knows_everything() -> None:
+    made = trivial(RIGHT, RIGHT_OF_FALSE)
+    for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "macro_accuracy"):
+        assert made[name]["value"] == made[name]["high"] == 1
+        assert made[name]["low"] < 1, "all right of 20 heads is no certainty"
+    # 20 heads are the trials
+    assert made["joint_accuracy"]["low"] == pytest.approx(wilson(1, 20)[0])
+    assert (made["false_affirmation"]["value"], made["false_denial"]["value"]) == (0, 0)
+
+
+def test_average_accuracys_interval_is_clustered_by_head() -> None:
+    records = random_records(0)
+    rows = records.answer >= UNREADABLE
+    right = (records.answer == records.label)[rows].astype(float)
+    expected = mean_interval(right, records.head[rows], records.tail[rows])
+    assert measure(records)["average_accuracy"] == pytest.approx(expected._asdict())
+
+
+# ------------------------------------------------------------------------- nothing to measure
+
+
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted name, value) of everything in a report."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{name}.{key}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, f"{name}.{place}")
+    else:
+        yield name, value
+
+
+COUNTS = {"statements", "facts", "answered", "unreadable", "failed", "n"}
+EDGES = {"low", "high"}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [records_of(), records_of(("a", "gout", "x", "........"), ("a'", "gout", "y", "!!!!!!!!"))],
+    ids=["no statement", "no answer"],
+)
+def test_nothing_to_measure_gives_no_value_and_never_zero(records: Records) -> None:
+    made = measure(records)
+    for name, value in leaves(made):
+        last = name.rsplit(".", 1)[-1]
+        if last in COUNTS or (".bins." in name and last in EDGES):
+            continue
+        assert value is None, name
+    assert made["answered"] == 0
+    assert all(value is None for name, value in leaves(headline(records)) if not name.endswith(".n"))
+
+
+def test_a_group_without_answers_has_no_value() -> None:
+    made = measure(records_of(("a", "gout", "x", "TTTT...."), ("b", "flu", "y", "TTTT....")))
+    assert made["by_polarity"]["negated"] == {"value": None, "low": None, "high": None, "n": 0}
+    assert made["joint_accuracy"]["value"] is None
+    assert made["joint_accuracy_at"] is None
+    assert made["negative_accuracy"]["value"] is None
+    assert made["accuracy_gap"]["value"] is None
+    assert made["pair_joint_accuracy"]["value"] is None
+    assert made["coherence"]["affirms_both"] is None
+
+
+def test_headline_is_the_reports() -> None:
+    made = measure(EXAMPLE)
+    assert headline(EXAMPLE) == {name: made[name] for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")}
+
+
+# ------------------------------------------------------------------------- calibration
+
+
+def test_calibration_by_hand() -> None:
+    # Labels of a true fact: T T T T F F F F; the model's own answers follow its P(True).
+    p_true = [0.92, 0.98, 0.42, 1.0, 0.02, 0.44, 0.96, 0.0]
+    made = calibration(records_of(("a", "gout", "x", "TTFTFFTF"), p_true=p_true))
+    full = {b["low"]: b for b in made["bins"] if b["n"]}
+    assert (made["n"], made["coverage"], len(made["bins"])) == (8, 1.0, 20)
+    assert [(b["low"], b["high"]) for b in made["bins"]] == [(i / 20, (i + 1) / 20) for i in range(20)]
+    # bins [0, .05): .02 F, 0 F. [.4, .45): .42 T, .44 F. [.9, .95): .92 T. [.95, 1]: .98 T, 1 T, .96 F
+    assert {low: (b["n"], b["positive_rate"]) for low, b in full.items()} == {
+        0.0: (2, 0.0),
+        0.4: (2, 0.5),
+        0.9: (1, 1.0),
+        0.95: (3, pytest.approx(2 / 3)),
+    }
+    assert full[0.95]["mean_p_true"] == pytest.approx(2.94 / 3)
+    # Σ |sum p − sum label| / n = (|.02 − 0| + |.86 − 1| + |.92 − 1| + |2.94 − 2|) / 8 = 1.18 / 8
+    assert made["ece"] == pytest.approx(1.18 / 8)
+    # (.08² + .02² + .58² + 0 + .02² + .44² + .96² + 0) / 8 = (.0064 + .0004 + .3364 + .0004 + .1936 + .9216) / 8
+    assert made["brier"] == pytest.approx(1.4588 / 8)
+    # max(p, 1 − p): .92 right; .98, 1, .98, .96 wrong, 1 right; .58 wrong; .56 right.
+    # [.55, .6): .58 + .56 against 1 = .14; [.9, .95): .08; [.95, 1]: .98 + 1 + .98 + .96 + 1 = 4.92 against 4 = .92
+    assert made["ece_confidence"] == pytest.approx((0.14 + 0.08 + 0.92) / 8)
+
+
+def test_bins_begin_where_they_say() -> None:
+    edges = [i / 20 for i in range(20)]
+    made = calibration(records_of(*((f"f{i}", "gout", "x", RIGHT) for i in range(2)), ("g", "gout", "x", "TTTT"), p_true=edges))
+    assert [b["n"] for b in made["bins"]] == [1] * 20
+
+
+def test_answers_whose_words_hold_little_probability_are_left_out_and_their_share_is_shown() -> None:
+    p_mass = [0.9, 0.5, 0.49, 0.1, 0.8, 0.8, 0.8, 0.8]
+    made = calibration(records_of(("a", "gout", "x", RIGHT), p_true=[0.5] * 8, p_mass=p_mass))
+    assert (made["n"], made["coverage"]) == (6, 6 / 8)
+
+
+def test_failed_calls_and_answers_without_probabilities_are_not_in_the_calibration() -> None:
+    made = calibration(records_of(("a", "gout", "x", "TT!.FFFF"), p_true=[0.5, math.nan, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]))
+    assert (made["n"], made["coverage"]) == (5, 1.0)
+
+
+def test_the_floor_is_what_a_perfect_model_shows_by_chance() -> None:
+    # Uniform P(True) and labels drawn with it: about 0.050 at n = 800, 0.097 at n = 200 (with 20 bins).
+    for n, expected in ((800, 0.050), (200, 0.097)):
+        p = np.random.default_rng(3).random(n)
+        made = calibration(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
+        assert made["ece_floor"] == pytest.approx(expected, abs=0.006)
+    again = calibration(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
+    assert again["ece_floor"] == made["ece_floor"]

@@ -1,0 +1,358 @@
+"""From a spec to answers on disk: events in order, nothing lost, nothing asked twice, and demonstrations by the rules."""
+
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from small_facts import Answerer, facts_of, rows_of_facts, write_csv
+
+from medfact.answers import Demonstration, read_answer
+from medfact.datasets import Collection, select
+from medfact.errors import Mistake, ModelError, UnknownName
+from medfact.facts import KnowledgeBase
+from medfact.models import Completion, Prompt
+from medfact.runner import BATCH, Answered, Event, Failed, Finished, Started, answer, plan, run, start
+from medfact.spec import RunSpec
+from medfact.statements import VARIANTS
+from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store
+
+KNOWN = {(row["head"], row["tail"]) for row in rows_of_facts()}
+
+
+@pytest.fixture
+def spec(facts_file: Path) -> RunSpec:
+    """27 positive and 27 negative facts under test: 432 statements."""
+    return RunSpec(model="baseline:negation-cue", facts=str(facts_file), shots=0)
+
+
+def everything(events: object) -> list[Event]:
+    return list(events)
+
+
+# ------------------------------------------------------------------------- events and answers
+
+
+def test_a_run_tells_its_start_its_answers_and_its_end(spec: RunSpec, store: Store) -> None:
+    started, *batches, finished = everything(run(spec, store))
+    assert isinstance(started, Started)
+    assert isinstance(finished, Finished)
+    assert (started.statements, started.answered) == (432, 0)
+    assert [len(batch.answers) for batch in batches] == [32] * 13 + [16]  # 432 = 13 · 32 + 16
+    assert (finished.run, finished.state, finished.failed) == (started.run, COMPLETE, 0)
+    told = [given for batch in batches for given in batch.answers]
+    assert told == [item.answer for item in store.asked(started.run)]
+    for item in store.asked(started.run):
+        assert item.answer.answer is not VARIANTS[item.statement.variant].negated
+        assert item.answer.raw == str(item.answer.answer)
+        assert (item.answer.p_true, item.answer.failure) == (None, None)
+
+
+def test_answers_are_on_disk_before_they_are_told(spec: RunSpec, store: Store) -> None:
+    other = Store(store.url)
+    told = 0
+    for event in run(spec, store):
+        if isinstance(event, Started):
+            run_id = event.run
+            assert other.run(run_id).state == RUNNING
+        if isinstance(event, Answered):
+            told += len(event.answers)
+            on_disk = {item.answer for item in other.asked(run_id) if item.answer is not None}
+            assert set(event.answers) <= on_disk
+            assert len(on_disk) == told
+
+
+def test_what_was_loaded_is_recorded(spec: RunSpec, store: Store) -> None:
+    run_id = start(spec, store)
+    assert store.run(run_id).model_revision is None
+    everything(answer(run_id, store))
+    record = store.run(run_id)
+    assert (record.model_revision, record.chat, record.decoding) == ("1", False, {"seed": 0})
+    assert record.versions["medfact"]
+    assert record.finished_at is not None
+
+
+def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) -> None:
+    replies = ["True, it is.\n", "No", "I would rather not say.", ""]
+    run_id = start(spec, store)
+    everything(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.question) % 4]).load))
+    given = [item.answer for item in store.asked(run_id)]
+    assert {a.raw for a in given} == set(replies)
+    assert all(a.answer is read_answer(a.raw) for a in given)
+    assert {a.answer for a in given} == {True, False, None}
+
+
+def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store) -> None:
+    def keys(model: Answerer, given: RunSpec = spec) -> list[str]:
+        run_id = start(given, store)
+        everything(answer(run_id, store, load=model.load))
+        return [item.answer.key for item in store.asked(run_id)]
+
+    first = keys(Answerer())
+    assert len(set(first)) == len(first)
+    assert keys(Answerer(lambda prompt: "False")) == first
+    assert set(keys(Answerer(spec="another"))).isdisjoint(first)
+    assert set(keys(Answerer(chat=True))).isdisjoint(first)
+
+
+# ------------------------------------------------------------------------- breaks, failures
+
+
+def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, store: Store) -> None:
+    run_id = start(spec, store)
+    model = Answerer()
+    events = answer(run_id, store, load=model.load)
+    next(events), next(events), next(events)  # the start and two batches; then the process is killed
+    events.close()
+    assert store.run(run_id).state == RUNNING
+    first = [item.answer for item in store.asked(run_id)][: 2 * BATCH]
+    assert len(model.asked) == 2 * BATCH
+
+    later = Answerer(lambda prompt: "False")
+    started, *_, finished = everything(answer(run_id, Store(store.url), load=later.load))
+    assert (started.answered, finished.state) == (2 * BATCH, COMPLETE)
+    assert len(later.asked) == 432 - 2 * BATCH
+    assert {p.content for p in later.asked}.isdisjoint(p.content for p in model.asked)
+    asked = store.asked(run_id)
+    assert len(asked) == 432
+    assert [item.answer for item in asked][: 2 * BATCH] == first
+    assert all(item.answer.answer is False for item in asked[2 * BATCH :])
+
+
+def test_a_finished_run_is_left_as_it_is(spec: RunSpec, store: Store) -> None:
+    run_id = everything(run(spec, store))[0].run
+    before = store.run(run_id), store.asked(run_id)
+    model = Answerer()
+    started, finished = everything(answer(run_id, store, load=model.load))
+    assert (started.answered, finished.state, model.asked) == (432, COMPLETE, [])
+    assert (store.run(run_id), store.asked(run_id)) == before
+
+
+def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Store) -> None:
+    def reply(prompt: Prompt) -> str | Completion:
+        return Completion(None, failure="timed out") if "disease03" in prompt.question else "True"
+
+    run_id = start(spec, store)
+    finished = everything(answer(run_id, store, load=Answerer(reply).load))[-1]
+    failed = [item for item in store.asked(run_id) if "disease03" in item.statement.text]
+    assert failed
+    assert (finished.state, finished.failed) == (COMPLETE, len(failed))
+    for item in failed:
+        assert (item.answer.answer, item.answer.raw, item.answer.failure) == (None, None, "timed out")
+
+    again = Answerer()
+    started, *_, finished = everything(answer(run_id, store, load=again.load))
+    assert (started.answered, finished.failed) == (432 - len(failed), 0)
+    assert len(again.asked) == len(failed)
+    assert all(item.answer.failure is None for item in store.asked(run_id))
+
+
+def test_a_run_that_is_stopped_says_so_and_goes_on_later(spec: RunSpec, store: Store) -> None:
+    turns = iter([False, False, True])
+    *_, finished = everything(run(spec, store, stopped=lambda: next(turns)))
+    assert finished.state == store.run(finished.run).state == STOPPED
+    assert sum(item.answer is not None for item in store.asked(finished.run)) == 2 * BATCH
+    assert everything(answer(finished.run, store))[-1].state == store.run(finished.run).state == COMPLETE
+
+
+def test_a_runs_row_is_there_when_its_model_cannot_be_loaded(spec: RunSpec, store: Store) -> None:
+    def load(spec: str, *, seed: int = 0) -> Answerer:
+        raise ModelError("The folder has no weights.", "Choose another.")
+
+    run_id = start(spec, store)
+    started, failed = everything(answer(run_id, store, load=load))
+    assert isinstance(failed, Failed)
+    assert str(failed.error) == "The folder has no weights. Choose another."
+    assert (store.run(run_id).state, store.run(run_id).reason) == (FAILED_RUN, str(failed.error))
+    assert started.answered == 0
+    assert everything(answer(run_id, store))[-1].state == store.run(run_id).state == COMPLETE
+    assert store.run(run_id).reason is None
+
+
+def test_what_was_answered_is_kept_when_a_model_breaks(spec: RunSpec, store: Store) -> None:
+    model = Answerer()
+
+    def reply(prompt: Prompt) -> str:
+        if len(model.asked) > BATCH:
+            raise ModelError("The model is gone.")
+        return "True"
+
+    model.reply = reply
+    run_id = start(spec, store)
+    *_, batch, failed = everything(answer(run_id, store, load=model.load))
+    assert isinstance(failed, Failed)
+    assert len(batch.answers) == sum(item.answer is not None for item in store.asked(run_id)) == BATCH
+
+
+def test_baselines_of_one_seed_say_the_same_and_of_another_do_not(spec: RunSpec, store: Store) -> None:
+    def answers(seed: int) -> list[bool | None]:
+        made = everything(run(RunSpec(model="baseline:random", facts=spec.facts, shots=0, seed=seed), store))
+        return [given.answer for event in made if isinstance(event, Answered) for given in event.answers]
+
+    assert answers(0) == answers(0) != answers(1)
+    assert 0.4 < Counter(answers(0))[True] / 432 < 0.6  # 0.5 ± 4 standard errors of 0.024
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"negatives": -1}, Mistake, "negatives is -1"),
+        ({"shots": -1}, Mistake, "shots is -1"),
+        ({"limit": 0}, Mistake, "limit is 0"),
+        ({"protocol": "medfacts"}, UnknownName, "no protocol 'medfacts'"),
+        ({"pool": "medfacts"}, UnknownName, "no pool 'medfacts'"),
+        ({"retrieval": "telepathy"}, UnknownName, "no retrieval 'telepathy'"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_recorded(
+    change: dict[str, object], error: type[Exception], words: str, spec: RunSpec, store: Store
+) -> None:
+    with pytest.raises(error, match=words):
+        start(RunSpec(**{**spec.to_record(), **change}), store)
+    assert store.runs() == []
+
+
+def test_facts_without_prototypes_are_a_mistake(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "facts.csv", [{"head": "gout", "relation": "is caused by", "tail": "urate"}])
+    with pytest.raises(Mistake, match=r"No statement can be made of facts\.csv with the pool 'medfact'"):
+        plan(RunSpec(model="", facts=str(path)))
+
+
+# ------------------------------------------------------------------------- demonstrations
+
+
+def planned(facts_file: Path, **options: object) -> Plan:
+    return plan(RunSpec(model="", facts=str(facts_file), **options))
+
+
+GROUPS = [f"{relation} / {variant}" for relation in ("symptoms", "therapeutic drugs") for variant in VARIANTS]
+
+
+def heads_in(demonstrations: tuple[Demonstration, ...]) -> list[str]:
+    return [head for shot in demonstrations for head in re.findall(r"disease\d\d", shot.text)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_five_shots_have_both_labels_three_to_two(seed: int, facts_file: Path) -> None:
+    demonstrations = planned(facts_file, seed=seed).demonstrations
+    assert sorted(demonstrations) == sorted(GROUPS)
+    majorities: defaultdict[str, list[bool]] = defaultdict(list)
+    for group, shots in demonstrations.items():
+        count = sum(shot.label for shot in shots)
+        assert len(shots) == 5
+        assert count in {2, 3}
+        relation, variant = group.split(" / ")
+        majorities[relation].append(count == 3)
+        majorities[f"{relation}, {'denied' if VARIANTS[variant].negated else 'affirmed'}"].append(count == 3)
+    for relation in ("symptoms", "therapeutic drugs"):
+        assert majorities[relation].count(True) == 4  # of eight variants
+        assert majorities[f"{relation}, affirmed"].count(True) == 2  # a majority tells nothing about the polarity
+        assert majorities[f"{relation}, denied"].count(True) == 2
+
+
+def test_the_majority_tells_nothing_about_the_form(facts_file: Path) -> None:
+    demonstrations = planned(facts_file).demonstrations
+    for form in ("none", "inv", "ins", "inv+ins"):
+        denied = "dn" if form == "none" else f"{form}+dn"
+        majorities = {sum(s.label for s in demonstrations[f"symptoms / {variant}"]) for variant in (form, denied)}
+        assert majorities == {2, 3}
+
+
+@pytest.mark.parametrize("shots", [1, 2, 5, 8])
+def test_labels_of_demonstrations_are_right(shots: int, facts_file: Path) -> None:
+    demonstrations = planned(facts_file, shots=shots).demonstrations
+    for group, given in demonstrations.items():
+        assert len(given) == shots
+        for shot in given:
+            (head,) = re.findall(r"disease\d\d", shot.text)
+            (tail,) = re.findall(r"(?:sign|drug)\d\d", shot.text)
+            assert shot.label is (((head, tail) in KNOWN) != VARIANTS[group.split(" / ")[1]].negated)
+        assert len({shot.text for shot in given}) == shots
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_demonstration_has_a_head_under_test(seed: int, facts_file: Path) -> None:
+    made = planned(facts_file, seed=seed)
+    tested: defaultdict[str, set[str]] = defaultdict(set)
+    for statement, group in made.statements:
+        tested[group].add(statement.fact.head)
+    for group, shots in made.demonstrations.items():
+        heads = heads_in(shots)
+        assert len(set(heads)) == 5, "each shot has a head of its own"
+        assert tested[group].isdisjoint(heads)
+
+
+def test_no_demonstration_has_a_head_under_test_where_a_relation_is_written_in_two_ways(tmp_path: Path) -> None:
+    rows = [row | {"relation": "Symptom" if i % 2 else row["relation"]} for i, row in enumerate(rows_of_facts())]
+    made = planned(write_csv(tmp_path / "facts.csv", [row for row in rows if "sign" in row["tail"]]))
+    tested = {statement.fact.head for statement, _ in made.statements}
+    for shots in made.demonstrations.values():
+        assert tested.isdisjoint(heads_in(shots))
+
+
+def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) -> None:
+    run_id = start(RunSpec(**{**spec.to_record(), "shots": 5}), store)
+    model = Answerer()
+    everything(answer(run_id, store, load=model.load))
+    prefixes: defaultdict[str, set[str]] = defaultdict(set)
+    for item, prompt in zip(store.asked(run_id), model.asked, strict=True):
+        prefix, _, last = prompt.content.rpartition("\n")
+        assert last.startswith(item.statement.text.removesuffix("."))
+        assert prefix.count("\n") == 4
+        prefixes[f"{item.statement.fact.relation} / {item.statement.variant}"].add(prefix)
+    assert sorted(prefixes) == sorted(GROUPS)
+    assert {len(of_group) for of_group in prefixes.values()} == {1}
+    assert len(set.union(*prefixes.values())) == 16
+
+
+def test_a_chat_model_gets_messages(spec: RunSpec, store: Store) -> None:
+    run_id = start(RunSpec(**{**spec.to_record(), "shots": 5, "limit": 1}), store)
+    model = Answerer(chat=True)
+    everything(answer(run_id, store, load=model.load))
+    assert len(model.asked) == 16
+    for prompt in model.asked:
+        assert [message["role"] for message in prompt.content] == ["user", "assistant"] * 5 + ["user"]
+    assert store.run(run_id).chat is True
+
+
+def test_shots_do_not_change_which_facts_are_tested(facts_file: Path) -> None:
+    none, five = planned(facts_file, shots=0), planned(facts_file, shots=5)
+    assert none.statements == five.statements == planned(facts_file, shots=5, shot_seed=9).statements
+    assert (none.demonstrations, none.shots, five.shots) == ({}, 0, 5)
+
+
+def test_the_shot_seed_is_the_seed_unless_it_is_given(facts_file: Path) -> None:
+    usual = planned(facts_file).demonstrations
+    assert planned(facts_file, shot_seed=0).demonstrations == usual
+    assert planned(facts_file, shot_seed=1).demonstrations != usual
+    assert planned(facts_file, limit=3).demonstrations == usual  # fixed, whatever is tested
+
+
+def test_the_protocol_decides_on_shots_and_negatives_unless_they_are_given(facts_file: Path) -> None:
+    made = planned(facts_file, limit=2)
+    assert made.shots == 5
+    assert len(made.statements) == 2 * 2 * 8
+    assert len(planned(facts_file, limit=2, negatives=3).statements) == 2 * 4 * 8
+    assert {s.pool for s, _ in made.statements} == {"medfact"}
+    assert {s.pool for s, _ in planned(facts_file, limit=2, pool="pretexttrans-disek").statements} == {"pretexttrans-disek"}
+
+
+def test_shots_are_borrowed_from_the_bundled_facts_and_that_is_said(tmp_path: Path) -> None:
+    rows = [{"head": f"illness{i}", "relation": "Symptom", "tail": f"sign{i}"} for i in range(3)]
+    made = planned(write_csv(tmp_path / "facts.csv", rows))
+    assert len(made.statements) == 3 * 2 * 8
+    assert any("its shots come from the bundled facts" in note for note in made.notes)
+    for group, shots in made.demonstrations.items():
+        assert group.startswith("symptoms / ")
+        assert len(shots) == 5
+        assert sum(shot.label for shot in shots) in {2, 3}
+        assert not any("illness" in shot.text for shot in shots)
+
+
+def test_selection_and_plan_agree(facts_file: Path, store: Store) -> None:
+    facts = facts_of(rows_of_facts())
+    given = Collection("small", facts, KnowledgeBase(facts))
+    chosen = select(given, negatives=1, heads_aside=5, seed=0, limit=7)
+    made = planned(facts_file, limit=7)
+    order = list(dict.fromkeys(statement.fact.fact_id for statement, _ in made.statements))
+    assert order == [fact.fact_id for fact in chosen.test]

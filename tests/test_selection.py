@@ -1,0 +1,216 @@
+"""Which facts are tested: even, spread over heads, nested; and which are kept aside for the shots."""
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from small_facts import facts_of, rows_of_facts
+
+from medfact.datasets import Collection, Selection, grouping, select
+from medfact.errors import Mistake
+from medfact.facts import Fact, KnowledgeBase
+from medfact.prototypes import load_pool
+
+
+def collection(*facts: Fact) -> Collection:
+    return Collection("small", facts, KnowledgeBase(tuple(fact for fact in facts if fact.positive)))
+
+
+def chosen(given: Collection, limit: int | None = None, **options: object) -> Selection:
+    settings = {"negatives": 1, "heads_aside": 5, "seed": 0, "limit": limit} | options
+    return select(given, **settings)
+
+
+def positives(selection: Selection) -> list[Fact]:
+    return [fact for fact in selection.test if fact.positive]
+
+
+SMALL = collection(*facts_of(rows_of_facts()))  # 14 heads; 28 symptoms, 14 drugs
+
+
+def test_without_a_limit_every_fact_that_is_not_aside_is_tested() -> None:
+    # symptoms: 14 heads less 5 aside, 2 facts each = 18; drugs: 9; each with its negative
+    selection = chosen(SMALL)
+    assert Counter(fact.relation for fact in positives(selection)) == {"symptoms": 18, "therapeutic drugs": 9}
+    assert len(selection.test) == 2 * 27
+    assert len(selection.shots) == 2 * (10 + 5)
+    assert (selection.without_negative, selection.notes) == ((), ())
+
+
+def test_negatives_follow_their_positive_fact() -> None:
+    for first, second in zip(*[iter(chosen(SMALL).test)] * 2, strict=True):
+        assert first.positive
+        assert not second.positive
+        assert second.negative_of == first.fact_id
+    three = chosen(SMALL, 2, negatives=3).test
+    assert [fact.k for fact in three] == [0, 1, 2, 3] * 2
+    assert [fact.positive for fact in chosen(SMALL, 3, negatives=0).test] == [True] * 3
+
+
+@pytest.mark.parametrize("limit", [2, 6, 11, 16])
+def test_a_limit_is_even_over_relations(limit: int) -> None:
+    counts = Counter(fact.relation for fact in positives(chosen(SMALL, limit)))
+    assert sum(counts.values()) == limit
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_a_relation_that_is_used_up_leaves_the_rest_to_the_others() -> None:
+    counts = Counter(fact.relation for fact in positives(chosen(SMALL, 25)))
+    assert counts == {"symptoms": 16, "therapeutic drugs": 9}
+
+
+def test_evenness_is_of_the_facts_that_are_taken_not_of_those_without_a_negative() -> None:
+    # Half of the signs have a type of their own, so that no other tail can stand for them: they have no safe negative.
+    signs = [Fact(f"d{i:02}", "symptoms", f"sign{i}", tail_type=f"type{i}" if i % 2 else "Sign") for i in range(20)]
+    drugs = [Fact(f"d{i:02}", "therapeutic drugs", f"drug{i}") for i in range(20)]
+    counts = Counter(f.relation for f in positives(chosen(collection(*signs, *drugs), 10, heads_aside=0)))
+    assert counts == {"symptoms": 5, "therapeutic drugs": 5}
+
+
+def test_each_head_has_one_fact_before_any_has_a_second() -> None:
+    symptoms = collection(*(fact for fact in SMALL.facts if fact.relation == "symptoms"))
+    for limit in (5, 9):
+        heads = Counter(fact.head for fact in positives(chosen(symptoms, limit)))
+        assert set(heads.values()) == {1}
+    assert set(Counter(fact.head for fact in positives(chosen(symptoms, 18))).values()) == {2}
+    assert max(Counter(fact.head for fact in positives(chosen(symptoms, 10))).values()) == 2
+
+
+def test_limits_are_nested() -> None:
+    drawn = [[fact.fact_id for fact in chosen(SMALL, limit).test] for limit in (1, 5, 9, 20, 27)]
+    for fewer, more in pairwise(drawn):
+        assert more[: len(fewer)] == fewer
+    assert set(drawn[-1]) == {fact.fact_id for fact in chosen(SMALL).test}
+
+
+def test_per_relation() -> None:
+    counts = Counter(fact.relation for fact in positives(chosen(SMALL, per_relation=4)))
+    assert counts == {"symptoms": 4, "therapeutic drugs": 4}
+    assert len(positives(chosen(SMALL, 3, per_relation=4))) == 3
+
+
+@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": -1}, {"per_relation": 0}])
+def test_a_limit_below_one_is_a_mistake(options: dict[str, int]) -> None:
+    with pytest.raises(Mistake, match="1 or more"):
+        chosen(SMALL, **options)
+
+
+def test_the_seed_decides() -> None:
+    assert chosen(SMALL, 8) == chosen(SMALL, 8)
+    assert chosen(SMALL, 8).test != chosen(SMALL, 8, seed=1).test
+    assert {f.head for f in chosen(SMALL).shots} != {f.head for f in chosen(SMALL, seed=1).shots}
+
+
+def test_the_order_of_the_file_does_not_decide() -> None:
+    turned = collection(*reversed(SMALL.facts))
+    assert chosen(turned, 8).test == chosen(SMALL, 8).test
+    assert {f.fact_id for f in chosen(turned).shots} == {f.fact_id for f in chosen(SMALL).shots}
+
+
+def test_a_limit_counts_facts_that_have_all_their_negatives() -> None:
+    lonely = Fact("disease00", "symptoms", "lonely sign", tail_type="of its own kind")
+    given = collection(*SMALL.facts, lonely)
+    everything = chosen(given, heads_aside=0)
+    assert everything.without_negative == (lonely,)
+    assert lonely in everything.test
+    assert everything.notes == ("1 facts have no safe false partner.",)
+    assert lonely not in chosen(given, 42, heads_aside=0).test
+    assert len(positives(chosen(given, 100, heads_aside=0))) == 42
+
+
+# ------------------------------------------------------------------------- facts kept aside
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_five_heads_per_relation_are_kept_aside_and_never_tested(seed: int) -> None:
+    selection = chosen(SMALL, seed=seed)
+    for relation in ("symptoms", "therapeutic drugs"):
+        aside = {fact.head for fact in selection.shots if fact.relation == relation}
+        assert len(aside) == 5
+        assert aside.isdisjoint(fact.head for fact in selection.test if fact.relation == relation)
+
+
+def test_heads_aside_are_the_same_whatever_the_limit() -> None:
+    assert chosen(SMALL, 3).shots == chosen(SMALL, 20).shots == chosen(SMALL).shots
+
+
+def test_spellings_of_one_head_are_kept_aside_together() -> None:
+    shouted = [Fact(f.head.upper(), f.relation, f"other {f.tail}") for f in SMALL.facts]
+    selection = chosen(collection(*SMALL.facts, *shouted))
+    for relation in ("symptoms", "therapeutic drugs"):
+        tested, aside = (
+            {fact.head.lower() for fact in facts if fact.relation == relation} for facts in (selection.test, selection.shots)
+        )
+        assert tested.isdisjoint(aside)
+
+
+def test_names_of_one_relation_share_the_heads_aside() -> None:
+    # The file writes one relation in two ways; the pool knows that both are "symptoms".
+    mixed = [Fact(f.head, "Symptom" if i % 2 else "symptoms", f.tail) for i, f in enumerate(SMALL.facts) if "sign" in f.tail]
+    selection = chosen(collection(*mixed), canonical=load_pool("medfact").canonical)
+    aside = {fact.head for fact in selection.shots}
+    assert len(aside) == 5
+    assert aside.isdisjoint(fact.head for fact in selection.test)
+
+
+def few(heads: int) -> Collection:
+    return collection(*(Fact(f"illness{i}", "symptoms", f"sign{i}") for i in range(heads)))
+
+
+@pytest.mark.parametrize(("heads", "aside"), [(1, 0), (2, 1), (4, 2), (9, 4), (10, 5), (11, 5)])
+def test_a_relation_with_few_heads_keeps_half_of_them_aside_and_says_so(heads: int, aside: int) -> None:
+    selection = chosen(few(heads))
+    assert len({fact.head for fact in selection.shots}) == aside
+    assert len(positives(selection)) == heads - aside
+    assert any("too few heads" in note and f"{aside} are kept" in note for note in selection.notes) == (aside < 5)
+
+
+def test_a_relation_with_few_heads_borrows_its_shots() -> None:
+    canonical = load_pool("medfact").canonical
+    given = collection(
+        *(Fact(f"illness{i}", "has_symptom", f"sign{i}") for i in range(4)), Fact("disease03", "has_symptom", "itch")
+    )
+    selection = chosen(given, lender=SMALL, canonical=canonical)
+    assert len(positives(selection)) == 5  # none is kept aside
+    lent = {fact.head for fact in selection.shots}
+    assert len(lent) == 5
+    assert lent <= {f"disease{i:02}" for i in range(14)} - {"disease03"}  # a head of our own is not borrowed
+    assert {fact.relation for fact in selection.shots} == {"symptoms"}
+    assert any(not fact.positive for fact in selection.shots)
+    assert any("its shots come from the bundled facts" in note for note in selection.notes)
+
+
+def test_enough_heads_borrow_nothing() -> None:
+    selection = chosen(few(10), lender=SMALL)
+    assert {fact.head[:7] for fact in selection.shots} == {"illness"}
+
+
+def test_a_protocol_without_heads_aside_keeps_and_borrows_none() -> None:
+    selection = chosen(few(4), heads_aside=0, lender=SMALL)
+    assert selection.shots == ()
+    assert len(positives(selection)) == 4
+
+
+# ------------------------------------------------------------------------- false facts of a file, relations without a pool
+
+
+def test_a_files_own_negatives_are_taken_before_drawn_ones() -> None:
+    fact = SMALL.facts[0]
+    given = collection(*SMALL.facts, fact.negative("the file's own", None, 1))
+    assert [f.tail for f in grouping(given, 1, 0)(fact)] == ["sign00", "the file's own"]
+    assert len(grouping(given, 2, 0)(fact)) == 3
+    assert grouping(given, 1, 0)(SMALL.facts[1])[1].tail != "the file's own"
+
+
+def test_a_negative_without_a_partner_comes_with_the_facts_of_its_head() -> None:
+    alone = [Fact(f"disease{i:02}", "symptoms", "a false sign", positive=False) for i in range(14)]
+    selection = chosen(collection(*SMALL.facts, *alone), 6)
+    tested = {fact.head for fact in positives(selection) if fact.relation == "symptoms"}
+    assert {fact.head for fact in selection.test if fact.tail == "a false sign"} == tested
+
+
+def test_relations_without_prototypes_are_left_out_and_told() -> None:
+    given = collection(*SMALL.facts, Fact("gout", "is caused by", "urate"), Fact("gout", "is caused by", "beer"))
+    selection = chosen(given, canonical=load_pool("medfact").canonical)
+    assert "is caused by" not in {fact.relation for fact in (*selection.test, *selection.shots)}
+    assert "The pool has no prototypes for 'is caused by': 2 facts are left out." in selection.notes

@@ -1,0 +1,478 @@
+"""Facts files: every format and encoding, what is wrong with them in one sentence, and exports that come back unchanged."""
+
+import codecs
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pyarrow
+import pyarrow.parquet
+import pytest
+from small_facts import write_csv
+
+from medfact.datasets import Collection, load_file, read_table
+from medfact.datasets.collection import Problem, summary
+from medfact.datasets.tables import FORMATS, write_table
+from medfact.datasets.uploads import map_columns
+from medfact.errors import ColumnsMissing, FactsError
+from medfact.facts import Fact
+
+ROWS = [
+    {"head": "Sjögren syndrome", "relation": "symptoms", "tail": "dry mouth"},
+    {"head": "Ménière disease", "relation": "symptoms", "tail": "vertigo, tinnitus"},
+]
+TRIPLETS = [(row["head"], row["relation"], row["tail"]) for row in ROWS]
+CSV_TEXT = 'head,relation,tail\nSjögren syndrome,symptoms,dry mouth\nMénière disease,symptoms,"vertigo, tinnitus"\n'
+
+
+def triplets(collection: Collection) -> list[tuple[str, str, str | None]]:
+    return [(fact.head, fact.relation, fact.tail) for fact in collection.facts]
+
+
+def refusal(file: Path) -> str:
+    """The one line that a file is refused with."""
+    with pytest.raises(FactsError) as refused:
+        load_file(file)
+    line = str(refused.value)
+    assert "\n" not in line
+    assert file.name in line
+    assert refused.value.hint
+    return line
+
+
+# ------------------------------------------------------------------------- formats
+
+
+def write_xlsx(path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(list(ROWS[0]))
+    for row in ROWS:
+        book.active.append(list(row.values()))
+    book.save(path)
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    ".csv": lambda path: write_csv(path, ROWS),
+    ".tsv": lambda path: path.write_text(
+        "\n".join("\t".join(cells) for cells in [tuple(ROWS[0]), *TRIPLETS]), encoding="utf-8"
+    ),
+    ".jsonl": lambda path: path.write_text("\n".join(json.dumps(row) for row in ROWS), encoding="utf-8"),
+    ".parquet": lambda path: pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path),
+    ".xlsx": write_xlsx,
+}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_gives_the_same_facts(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"facts{ending}"
+    WRITERS[ending](path)
+    collection = load_file(path)
+    assert triplets(collection) == TRIPLETS
+    assert (collection.name, collection.problems, collection.notes) == (path.name, (), ())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CSV_TEXT.encode(),
+        codecs.BOM_UTF8 + CSV_TEXT.encode(),
+        CSV_TEXT.encode("utf-16"),
+        codecs.BOM_UTF16_BE + CSV_TEXT.encode("utf-16-be"),
+        CSV_TEXT.encode("utf-16-le"),
+        CSV_TEXT.encode("utf-16-be"),
+        CSV_TEXT.replace("\n", "\r\n").encode(),
+        CSV_TEXT.replace("\n", "\r").encode(),
+    ],
+    ids=["UTF-8", "UTF-8 BOM", "UTF-16 BOM", "UTF-16 BE BOM", "UTF-16 LE", "UTF-16 BE", "Windows lines", "old Mac lines"],
+)
+def test_every_encoding_gives_the_same_facts(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_bytes(data)
+    assert triplets(load_file(path)) == TRIPLETS
+    assert load_file(path).notes == ()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_latin_1_is_read_and_said(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"facts{ending}"
+    WRITERS[ending](path)
+    path.write_bytes(path.read_text(encoding="utf-8").encode("latin-1"))
+    collection = load_file(path)
+    assert triplets(collection) == TRIPLETS
+    assert "Latin-1" in collection.notes[0]
+
+
+@pytest.mark.parametrize(
+    "header", ["HEAD,Relation,tAiL", "Subject,predicate,OBJECT", " head , relation,tail ", "head,predicate,tail"]
+)
+def test_headers_in_any_case_and_by_their_other_names(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text(CSV_TEXT.replace("head,relation,tail", header), encoding="utf-8")
+    assert triplets(load_file(path)) == TRIPLETS
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_other_separators_in_a_csv(separator: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("\n".join(separator.join(cells) for cells in [tuple(ROWS[0]), *TRIPLETS]), encoding="utf-8")
+    assert triplets(load_file(path)) == TRIPLETS
+
+
+def test_all_columns_arrive(tmp_path: Path) -> None:
+    row = {
+        "head": "gout",
+        "relation": "symptoms",
+        "tail": "pain",
+        "positive": "TRUE",
+        "head_type": "Disease",
+        "tail_type": "Sign",
+        "head_id": "D1",
+        "tail_id": "S1",
+        "source": "textbook",
+        "source_id": "p. 3",
+        "strength": "a common",
+        "specialty": "rheumatology",
+    }
+    (fact,) = load_file(write_csv(tmp_path / "facts.csv", [row | {"remark": "not ours"}])).facts
+    assert fact == Fact(**{**row, "positive": True})
+
+
+def test_a_column_map_names_columns_or_gives_one_value_to_all_rows(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "facts.csv", [{"disease": "gout", "sign": "pain"}, {"disease": "asthma", "sign": "wheeze"}])
+    collection = load_file(path, {"head": "disease", "tail": "sign", "relation": "=symptoms"})
+    assert triplets(collection) == [("gout", "symptoms", "pain"), ("asthma", "symptoms", "wheeze")]
+
+
+@pytest.mark.parametrize("columns", [{"head": "sickness"}, {"hat": "disease"}])
+def test_a_column_map_that_names_nothing_is_refused(columns: dict[str, str]) -> None:
+    with pytest.raises(FactsError, match=r"sickness|hat"):
+        map_columns(["disease", "relation", "tail"], columns, "facts.csv")
+
+
+# ------------------------------------------------------------------------- false facts of a file
+
+
+def test_positive_is_read_in_the_ways_in_which_people_write_it(tmp_path: Path) -> None:
+    given = ["true", "TRUE", "yes", "1", "", "false", "No", "0"]
+    rows = [{"head": f"d{i}", "relation": "symptoms", "tail": "pain", "positive": word} for i, word in enumerate(given)]
+    collection = load_file(write_csv(tmp_path / "facts.csv", [*rows, rows[0] | {"head": "d9", "positive": "perhaps"}]))
+    assert [fact.positive for fact in collection.facts] == [True] * 5 + [False] * 3
+    assert collection.problems == (Problem(10, "positive must be true or false"),)
+
+
+def test_a_jsonl_row_may_have_a_column_that_the_first_row_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "facts.jsonl"
+    true, false = (
+        {"head": "gout", "relation": "symptoms", "tail": "pain"},
+        {"head": "gout", "relation": "symptoms", "tail": "cough"},
+    )
+    path.write_text(json.dumps(true) + "\n" + json.dumps(false | {"positive": False, "tail_type": "Sign"}), encoding="utf-8")
+    second = load_file(path).facts[1]
+    assert (second.positive, second.tail_type) == (False, "Sign")
+
+
+def test_a_files_negatives_find_their_positive_fact(tmp_path: Path) -> None:
+    positive = Fact("gout", "symptoms", "pain")
+    blank = {"positive": "true", "negative_of": ""}
+    rows = [
+        {"head": "gout", "relation": "symptoms", "tail": "pain"} | blank,
+        {"head": "gout", "relation": "symptoms", "tail": "cough", "positive": "false", "negative_of": positive.fact_id},
+        {"head": "gout", "relation": "symptoms", "tail": "wheeze", "positive": "false", "negative_of": positive.fact_id},
+        {"head": "gout", "relation": "symptoms", "tail": "rash", "positive": "false", "negative_of": ""},
+    ]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    assert collection.problems == ()
+    assert [(fact.tail, fact.negative_of, fact.k) for fact in collection.facts] == [
+        ("pain", None, 0),
+        ("cough", positive.fact_id, 1),
+        ("wheeze", positive.fact_id, 2),
+        ("rash", None, 0),
+    ]
+    assert collection.known.facts == (positive,)
+
+
+def test_a_negative_of_a_fact_with_another_head_is_told(tmp_path: Path) -> None:
+    positive = Fact("gout", "symptoms", "pain")
+    rows = [
+        {"head": "gout", "relation": "symptoms", "tail": "pain", "positive": "true", "negative_of": ""},
+        {"head": "asthma", "relation": "symptoms", "tail": "rash", "positive": "false", "negative_of": positive.fact_id},
+    ]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    assert collection.problems == (Problem(3, "negative_of names a fact with another head or relation"),)
+    assert collection.facts[1].negative_of is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"strength": "a common"}, {"tail_type": "Sign"}, {"tail": "cough"}, {"positive": "false"}, {"head_id": "D1"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_collections_fingerprint_changes_with_its_facts(change: dict[str, str], tmp_path: Path) -> None:
+    blank = {"strength": "", "tail_type": "", "positive": "true", "head_id": ""}
+    rows = [{"head": head, "relation": "symptoms", "tail": "pain"} | blank for head in ("gout", "asthma")]
+    before = load_file(write_csv(tmp_path / "facts.csv", rows)).fingerprint()
+    after = load_file(write_csv(tmp_path / "facts.csv", [rows[0], rows[1] | change])).fingerprint()
+    assert before != after
+
+
+def test_a_collections_fingerprint_changes_with_its_false_facts(tmp_path: Path) -> None:
+    rows = [{"head": "gout", "relation": "symptoms", "tail": "pain", "positive": "true"}]
+    before = load_file(write_csv(tmp_path / "facts.csv", rows)).fingerprint()
+    false = rows[0] | {"tail": "cough", "positive": "false"}
+    assert load_file(write_csv(tmp_path / "facts.csv", [*rows, false])).fingerprint() != before
+
+
+# ------------------------------------------------------------------------- files that are wrong
+
+
+def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "facts.csv", [{"disease": "gout", "relation": "symptoms", "sign": "pain"}])
+    with pytest.raises(ColumnsMissing) as refused:
+        load_file(path)
+    assert refused.value.columns == ["disease", "relation", "sign"]
+    assert "facts.csv, row 1: the column head and tail is missing" in str(refused.value)
+
+
+def test_rows_that_cannot_be_used_are_told_by_number_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text(
+        "head,relation,tail\n"
+        "gout,symptoms,\n"  # row 2
+        "gout,,pain\n"  # row 3
+        "\n"  # an empty line counts as a row, and is no problem
+        'gout,symptoms,"a tail\nover two lines"\n'  # rows 5 and 6; white space is mended
+        f"gout,symptoms,{'x' * 1001}\n"  # row 7
+        "gout,symptoms,pa\x01in\n"  # row 8
+        "gout,symptoms,pain\n",
+        encoding="utf-8",
+    )
+    collection = load_file(path)
+    assert triplets(collection) == [("gout", "symptoms", "a tail over two lines"), ("gout", "symptoms", "pain")]
+    assert [(problem.row, problem.what.split(";")[0]) for problem in collection.problems] == [
+        (2, "the tail is empty"),
+        (3, "the relation is empty"),
+        (7, "the tail is longer than 1000 characters"),
+        (8, "the tail holds control characters"),
+    ]
+
+
+def test_300_duplicate_rows_are_counted_once_and_told_in_one_line(tmp_path: Path) -> None:
+    row = {"head": "gout", "relation": "symptoms", "tail": "pain"}
+    collection = load_file(write_csv(tmp_path / "facts.csv", [row] * 301))
+    assert triplets(collection) == [("gout", "symptoms", "pain")]
+    assert len(collection.problems) == 300
+    assert summary(collection.problems) == ["300 rows (the first is row 3): it repeats an earlier row, and is counted once"]
+
+
+BINARY = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x00" + bytes(range(256)) * 20
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".xlsx", ".parquet"])
+def test_a_binary_file_under_another_name_is_refused(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"facts{ending}"
+    path.write_bytes(BINARY)
+    assert " is not a" in refusal(path)
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".parquet"])
+def test_a_workbook_renamed_csv_is_refused(ending: str, tmp_path: Path) -> None:
+    WRITERS[ending](tmp_path / f"facts{ending}")
+    path = (tmp_path / f"facts{ending}").rename(tmp_path / "facts.csv")
+    assert "is not a text file" in refusal(path)
+
+
+def test_broken_utf_8_is_refused_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_bytes("head,relation,tail\nSjögren,symptoms,dry mouth\nMénière,symptoms,x".encode() + b"\xc3\n")
+    assert "facts.csv, row 3" in refusal(path)
+
+
+def test_an_unclosed_quote_is_refused_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text(
+        'head,relation,tail\ngout,symptoms,pain\ngout,symptoms,"red skin\nasthma,symptoms,wheeze\n', encoding="utf-8"
+    )
+    assert "facts.csv, row 3: a quotation mark" in refusal(path)
+
+
+def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("head,relation,tail\ngout,symptoms,pain\ngout,symptoms,red, hot skin\n", encoding="utf-8")
+    assert "facts.csv, row 3: it has 4 cells where the header has 3" in refusal(path)
+
+
+@pytest.mark.parametrize("line", ["not json", '["a", "list"]', '{"head": "gout", '])
+def test_a_line_that_is_no_json_object_is_refused_with_its_row(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.jsonl"
+    path.write_text(f"{json.dumps(ROWS[0])}\n{line}\n", encoding="utf-8")
+    assert "facts.jsonl, row 2: it is not a JSON object" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("facts.csv", ""), ("facts.csv", " \n\n"), ("facts.jsonl", "\n"), ("facts.tsv", "\n")]
+)
+def test_an_empty_file_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert f"{name} is empty" in refusal(path)
+
+
+@pytest.mark.parametrize("text", ["head,relation,tail\n", "head,relation,tail\ngout,symptoms,\n"])
+def test_a_file_without_a_usable_fact_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text(text, encoding="utf-8")
+    assert "holds no usable true fact" in refusal(path)
+
+
+def test_an_unknown_ending_and_a_missing_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "facts.docx").write_text("x")
+    assert "files of this kind are not read" in refusal(tmp_path / "facts.docx")
+    assert "There is no file" in refusal(tmp_path / "nothing.csv")
+
+
+def many_rows(path: Path) -> bytes:
+    """A file of 1,000 different facts, large enough for every part of its format to be there."""
+    heads, tails = [f"head {i}" for i in range(1000)], [f"tail {i * 7919 % 997}" for i in range(1000)]
+    if path.suffix == ".xlsx":
+        book = openpyxl.Workbook(write_only=True)
+        sheet = book.create_sheet()
+        sheet.append(["head", "relation", "tail"])
+        for head, tail in zip(heads, tails, strict=True):
+            sheet.append([head, "symptoms", tail])
+        book.save(path)
+    else:
+        table = pyarrow.table({"head": heads, "relation": ["symptoms"] * 1000, "tail": tails})
+        pyarrow.parquet.write_table(table, path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".parquet"])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
+def test_a_truncated_file_is_refused(ending: str, share: float, tmp_path: Path) -> None:
+    path = tmp_path / f"facts{ending}"
+    data = many_rows(path)
+    path.write_bytes(data[: int(share * len(data))])
+    assert " is not a" in refusal(path)
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".parquet"])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.7])
+def test_a_file_that_is_damaged_inside_is_refused(ending: str, share: float, tmp_path: Path) -> None:
+    path = tmp_path / f"facts{ending}"
+    data = bytearray(many_rows(path))
+    at = int(share * len(data))
+    data[at : at + 200] = b"\xff" * 200
+    path.write_bytes(data)
+    refusal(path)
+
+
+# ------------------------------------------------------------------------- text is text
+
+STRANGE = [
+    "[X]",
+    "a [Y] of [X]",
+    "<img src=x onerror=alert(1)>",
+    '=HYPERLINK("x")',
+    "${alert(1)}",
+    "{statement}",
+    "+1",
+    "-beta",
+    "@x",
+]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"])
+def test_strange_names_are_kept_as_they_are(ending: str, tmp_path: Path) -> None:
+    rows = [{"head": name, "relation": "symptoms", "tail": f"pain {i}"} for i, name in enumerate(STRANGE)]
+    path = tmp_path / f"facts{ending}"
+    if ending == ".xlsx":
+        book = openpyxl.Workbook()
+        for cells in [list(rows[0]), *(list(row.values()) for row in rows)]:
+            book.active.append(cells)
+            for cell in book.active[book.active.max_row]:
+                cell.data_type = "s"  # text, also where it begins with =
+        book.save(path)
+    elif ending == ".csv":
+        write_csv(path, rows)
+    else:
+        write_table(rows, path)
+    assert [fact.head for fact in load_file(path).facts] == STRANGE
+
+
+TEXTS = [
+    "plain",
+    "with, comma; semicolon",
+    'a "quoted" word',
+    '"all quoted"',
+    "Ménière’s ≥ 3 µg",
+    "'apostrophe",
+    '=HYPERLINK("http://x","y")',
+    "+1",
+    "-beta",
+    "@SUM(A1)",
+    "[X] and [Y]",
+    "",
+]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_written_is_read_back(ending: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows{ending}"
+    assert write_table([{"a": text, "b": "z"}, {"a": "y", "b": text}], path) == 2
+    columns, rows = read_table(path)
+    assert columns == ["a", "b"]
+    assert [row for _, row in rows] == [{"a": text, "b": "z"}, {"a": "y", "b": text}]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("text", ["two\nlines", "a\ttab", "\t=1", "'=1", "'-beta"])
+def test_rarer_text_is_read_back_too(ending: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows{ending}"
+    write_table([{"a": text, "b": "z"}], path)
+    assert [row for _, row in read_table(path)[1]] == [{"a": text, "b": "z"}]
+
+
+def test_rows_are_numbered_as_a_spreadsheet_counts(tmp_path: Path) -> None:
+    for ending in (".csv", ".tsv", ".parquet"):
+        path = tmp_path / f"rows{ending}"
+        write_table([{"a": "x"}, {"a": "y"}], path)
+        assert [number for number, _ in read_table(path)[1]] == [2, 3]
+
+
+@pytest.mark.parametrize(("ending", "separator"), [(".csv", ","), (".tsv", "\t")])
+@pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+def test_formulas_are_guarded_with_an_apostrophe(ending: str, separator: str, formula: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows{ending}"
+    write_table([{"a": "x", "b": formula}], path)
+    with path.open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file, delimiter=separator))[1] == ["x", f"'{formula}"]
+
+
+def test_numbers_truth_and_nothing_are_written_plainly(tmp_path: Path) -> None:
+    row = {"a": -0.25, "b": True, "c": False, "d": None, "e": 3, "f": ["x", "é"], "g": 1 / 3}
+    write_table([row], tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        (written,) = csv.DictReader(file)
+    assert written == {
+        "a": "-0.25",
+        "b": "true",
+        "c": "false",
+        "d": "",
+        "e": "3",
+        "f": '["x", "é"]',
+        "g": "0.3333333333333333",
+    }
+    write_table([row], tmp_path / "rows.jsonl")
+    assert json.loads((tmp_path / "rows.jsonl").read_text(encoding="utf-8")) == row
+    write_table([row], tmp_path / "rows.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "rows.parquet").to_pylist() == [row]
+
+
+def test_a_place_that_cannot_be_written_and_an_unknown_ending_are_told(tmp_path: Path) -> None:
+    with pytest.raises(FactsError, match="cannot be written"):
+        write_table([{"a": 1}], tmp_path / "no folder" / "rows.csv")
+    with pytest.raises(FactsError, match="are not written"):
+        write_table([{"a": 1}], tmp_path / "rows.docx")
