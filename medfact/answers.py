@@ -66,16 +66,21 @@ _MARKUP = r"[*_`\"'”’\])]*"
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", re.IGNORECASE)
-_UNDECIDED = re.compile(r"\b(?:both|neither)\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,]*", re.IGNORECASE)
+_UNDECIDED = re.compile(rf"\b(?:both|neither)\s+(?:{_WORDS})\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,]*", re.IGNORECASE)
 _COMMITTED = re.compile(rf"(?:answer|verdict|conclusion)\s*(?:is|:)\s*[\W_]*\b(?P<word>{_WORDS})\b", re.IGNORECASE)
 _OPENING = re.compile(
     rf"[\W_]*(?:(?P<word>{_WORDS}){_MARKUP}\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no){_WORDS}){_MARKUP}\s*(?:,|[-–—]\s))",
     re.IGNORECASE,
 )
 _HEDGE = re.compile(r"\b(?:but|however|yet|although)\b", re.IGNORECASE)
-_KEYWORD = re.compile(
-    rf"(?P<negation>(?:\b(?:not|never|hardly|cannot)|n['’]t)\b(?:\s+\w+){{0,5}}?\s+)?\b(?P<word>{_WORDS})\b", re.IGNORECASE
-)
+_DENYING = r"\b(?:not|never|hardly|cannot|no\s+reason)\b|n['’]t\b"
+_BETWEEN = r"(?:\s+(?:the\s+case|to\s+think|think|believe|say)\b(?:\s+\w+){0,5}?|(?:\s+(?!(?:is|are|was|were)\b)\w+){0,5}?)\s+"
+"""What may stand between a denial and the keyword that it turns round: "not the case that this is", but not "is not a
+symptom of gout is", where the denial belongs to the statement.
+"""
+
+_KEYWORD = re.compile(rf"(?P<negation>(?:{_DENYING}){_BETWEEN})?\b(?P<word>{_WORDS})\b", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\s+(?:statement|answer|claim|treatment|doubt)\b", re.IGNORECASE)
 
 
 def read_answer(reply: str) -> bool | None:
@@ -100,11 +105,15 @@ def _meaning(word: str) -> bool:
 
 
 def _meanings(text: str) -> set[bool]:
-    """What each keyword says; yes and no count only where they stand apart ("No, …", "… no."), not in "no doubt"."""
+    """What each keyword says. Yes and no count only where they stand apart ("No, …", "… no."), and none in "the correct
+    statement" or "no doubt".
+    """
     said = set()
     for found in _KEYWORD.finditer(text):
         before, after = text[: found.start()].rstrip(" *_`\"'(["), text[found.end() :].lstrip(" *_`\"')]")
         apart = not before or before[-1] in ".,!?:;\n" or not after or after[0] in ".,!?:;\n"
+        if _ATTRIBUTE.match(text, found.end()) and found["word"].lower() not in {"true", "false"}:
+            continue
         if apart or found["word"].lower() not in {"yes", "no"}:
             said.add(_meaning(found["word"]) != (found["negation"] is not None))
     return said

@@ -6,6 +6,7 @@ Identity of entities is by name. Identifiers (UMLS CUIs, DOIDs, ...) may repeat;
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -79,7 +80,7 @@ _HYPHENS = str.maketrans("-‐‑–_", "     ")
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
     """The key under which two spellings of one name meet: case, white space and hyphens do not tell names apart."""
-    return " ".join(name.translate(_HYPHENS).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", name).translate(_HYPHENS).casefold().split())
 
 
 @dataclass(frozen=True, slots=True)

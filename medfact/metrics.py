@@ -24,6 +24,7 @@ from medfact.uncertainty import (
     linear_interval,
     mean_interval,
     share_interval,
+    wilson,
 )
 
 UNREADABLE, FAILED, PENDING = -1, -2, -3
@@ -258,10 +259,9 @@ def _macro(records: Records) -> Estimate:
     sizes = np.bincount(relation)
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
-    estimate = linear_interval(means.mean() + weight * (right - means[relation]), records.head[rows], records.tail[rows])
-    if estimate.low == estimate.high:
-        return mean_interval(right, records.head[rows], records.tail[rows])
-    return _within(estimate, 0.0)
+    parts = means.mean() + weight * (right - means[relation])
+    estimate = linear_interval(parts, records.head[rows], records.tail[rows])
+    return _within(_open(estimate, records.head[rows]), 0.0)
 
 
 def _gap(records: Records) -> Estimate:
@@ -274,7 +274,7 @@ def _gap(records: Records) -> Estimate:
     means = np.where(positive, right[positive].mean(), right[~positive].mean())
     gap = right[positive].mean() - right[~positive].mean()
     parts = gap + (right - means) * np.where(positive, 1 / share, -1 / (1 - share))
-    return _within(linear_interval(parts, records.head[rows], records.tail[rows]), -1.0)
+    return _within(_open(linear_interval(parts, records.head[rows], records.tail[rows]), records.head[rows]), -1.0)
 
 
 def _within(estimate: Estimate, lowest: float) -> Estimate:
@@ -283,11 +283,19 @@ def _within(estimate: Estimate, lowest: float) -> Estimate:
     return estimate._replace(low=max(lowest, estimate.low), high=min(1.0, estimate.high))
 
 
+def _open(estimate: Estimate, heads: Codes) -> Estimate:
+    """Where no value differs from its group's, the error collapses to nothing: then as wide as Wilson's over the heads."""
+    if estimate.value is None or estimate.low is None or estimate.high is None or estimate.low < estimate.high:
+        return estimate
+    low, high = wilson(0.0, len(np.unique(heads)))
+    return estimate._replace(low=estimate.value - (high - low), high=estimate.value + (high - low))
+
+
 def _yes_bias(records: Records) -> Estimate:
     """Share of True answers less the share of True labels, over readable answers."""
     rows = records.readable
     parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
-    return _within(linear_interval(parts, records.head[rows], records.tail[rows]), -1.0)
+    return _within(_open(linear_interval(parts, records.head[rows], records.tail[rows]), records.head[rows]), -1.0)
 
 
 def _harm(records: Records, *, positive: bool, answer: int) -> dict[str, Any]:

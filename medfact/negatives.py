@@ -18,6 +18,7 @@ from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
 MAX_SHARE_OF_HEADS = 0.5
 """A tail that more than this share of a relation's heads have is never drawn."""
 MIN_SHARED_TAIL_FACTS = 4
+"""In a relation of fewer facts, a share of heads says nothing."""
 
 _JUNK = re.compile(r"\b(unknown|unspecified|not otherwise specified|nos|miscellaneous|other)\b", re.IGNORECASE)
 _SMALL_WORDS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or", "the", "to", "with"})

@@ -108,7 +108,8 @@ def read_pool(path: Path) -> Pool:
         raise PoolError(f"{path.name}{where}: it is not valid YAML.", "Check indentation and quotes.") from None
     if not isinstance(record, dict) or not isinstance(record.get("relations"), dict):
         raise PoolError(f"{path.name}: it has no relations.", "A pool has `forms` and `relations`; see prototypes/.")
-    forms = tuple(str(form) for form in record.get("forms") or ())
+    given_forms = record.get("forms")
+    forms = tuple(map(str, given_forms)) if isinstance(given_forms, list) else ()
     for form in forms or ("(none given)",):
         if form not in VARIANTS:
             raise PoolError(f"{path.name}: the form {form!r} is not known.", f"Forms are: {', '.join(VARIANTS)}.")
@@ -128,7 +129,7 @@ def read_pool(path: Path) -> Pool:
 
 def _operators(path: Path, given: Any) -> tuple[tuple[str, str], ...]:
     pairs = [pair for pair in given if isinstance(pair, list) and len(pair) == 2] if isinstance(given, list | tuple) else []
-    if len(pairs) != len(given):
+    if not isinstance(given, list | tuple) or len(pairs) != len(given):
         raise PoolError(f"{path.name}: `operators` has an entry that is not a pair.", 'Write each as [" is ", " is not "].')
     return tuple((str(affirmed), str(denied)) for affirmed, denied in pairs)
 

@@ -212,7 +212,9 @@ class Store:
             if version is None:
                 connection.execute(_schema.insert().values(version=SCHEMA_VERSION))
             elif version > SCHEMA_VERSION:
-                raise StoreError(f"{self.url} was made by a newer medfact.", "Update medfact, or choose another --db.")
+                raise StoreError(
+                    f"{_without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
+                )
 
     @contextmanager
     def _writing(self) -> Iterator[sql.Connection]:

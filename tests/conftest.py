@@ -18,6 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Nothing that a test does reaches the person's own database."""
     folder = tmp_path / "home"
     monkeypatch.setenv("MEDFACT_HOME", str(folder))
+    monkeypatch.delenv("MEDFACT_DATABASE_URL", raising=False)
     return folder
 
 

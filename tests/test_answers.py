@@ -97,6 +97,10 @@ TRUE_REPLIES = [
     "<think>It could be false, or true. Fever is listed.</think>True",
     "True. Fever is common in influenza, although its absence does not prove the diagnosis wrong.",
     "True, but in rare cases it is false.",
+    "The statement that fever is not a symptom of gout is true.",
+    "Gout does not cause rash is a true statement.",
+    "Fever is not a symptom of gout. True.",
+    "Both pain and swelling occur in gout, so the statement is true.",
 ]
 FALSE_REPLIES = [
     "False",
@@ -120,6 +124,8 @@ FALSE_REPLIES = [
     "The statement might seem true, but it is false.",
     "False. The correct treatment is surgery.",
     "No, that is not correct.",
+    "The statement that gout cannot cause rash is false.",
+    "It is false that gout is not painful.",
 ]
 UNREADABLE = [
     "",

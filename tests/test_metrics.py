@@ -155,6 +155,16 @@ def test_by_relation_and_type_and_the_mean_over_relations() -> None:
     assert made["false_denial"]["by_relation"]["drugs"]["value"] == 1
 
 
+def test_the_mean_over_relations_is_not_the_mean_over_statements_even_without_any_spread() -> None:
+    wrong = "FFFFTTTT"
+    known = [(f"a{i}", f"symptoms: h{i}", "x", RIGHT) for i in range(3)]
+    made = measure(records_of(*known, ("b", "drugs: h4", "y", wrong)))
+    # symptoms 3 facts all right, drugs 1 fact all wrong: (1 + 0) / 2, while 24 of 32 statements are right
+    assert made["average_accuracy"]["value"] == 24 / 32
+    assert made["macro_accuracy"]["value"] == 1 / 2
+    assert made["macro_accuracy"]["low"] < 1 / 2 < made["macro_accuracy"]["high"]
+
+
 def test_coherence_needs_no_label() -> None:
     made = measure(
         records_of(

@@ -119,7 +119,7 @@ def choose_models(page: Page, *names: str) -> None:
     for box in page.locator("#models input[type=checkbox]").all():
         box.set_checked(False)
     for name in names:
-        page.get_by_label(name, exact=False).set_checked(True)
+        page.locator("#models").get_by_role("checkbox", name=name).set_checked(True)
 
 
 def progress(page: Page) -> str:
@@ -225,8 +225,8 @@ def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
     page.locator("#upload input[type=file]").set_input_files(path)
     expect(page.locator("#facts-message")).to_contain_text("mine.csv, row 1: the column head, relation and tail is missing")
     for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
-        page.locator(f"#map-{field} input").click()
-        page.get_by_role("option", name=choice, exact=True).click()
+        page.locator(f"#map-{field} input").fill(choice)
+        page.locator(f"#map-{field} input").press("Enter")
     page.get_by_label("the relation of all rows").fill("symptoms")
     page.get_by_role("button", name="Use these columns").click()
     expect(page.locator("#facts-message")).to_contain_text("2 true facts were read")

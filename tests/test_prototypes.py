@@ -218,6 +218,8 @@ def test_a_pool_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:
         ("just text", ["no relations"]),
         ("name: [small\nforms: x", ["YAML"]),
         ({**SMALL, "operators": [" is "]}, ["operators"]),
+        ({**SMALL, "operators": 5}, ["operators"]),
+        ({**SMALL, "forms": 5}, ["form"]),
         ({**SMALL, "relations": {"symptoms": {**SMALL["relations"]["symptoms"], "strengths": ["a common"]}}}, ["symptoms"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -204,6 +204,15 @@ def test_a_negative_of_a_fact_with_another_head_is_told(tmp_path: Path) -> None:
     assert collection.facts[1].negative_of is None
 
 
+@pytest.mark.parametrize("positive", ["true", "false"])
+def test_a_row_is_repeated_whatever_its_negative_of_says_in_vain(positive: str, tmp_path: Path) -> None:
+    first = {"head": "asthma", "relation": "symptoms", "tail": "wheeze", "positive": "true", "negative_of": ""}
+    row = {"head": "gout", "relation": "symptoms", "tail": "pain", "positive": positive, "negative_of": ""}
+    collection = load_file(write_csv(tmp_path / "facts.csv", [first, row, row | {"negative_of": "nobody"}]))
+    assert [fact.head for fact in collection.facts] == ["asthma", "gout"]
+    assert collection.problems == (Problem(4, "it repeats an earlier row, and is counted once"),)
+
+
 @pytest.mark.parametrize(
     "change",
     [{"strength": "a common"}, {"tail_type": "Sign"}, {"tail": "cough"}, {"positive": "false"}, {"head_id": "D1"}],

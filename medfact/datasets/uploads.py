@@ -30,6 +30,8 @@ OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
 LONGEST_NAME = 1_000
 """Characters; a longer cell is a paragraph, not a name."""
 
+REPEATED = "it repeats an earlier row, and is counted once"
+
 CONSTANT = "="
 """A column map's value that begins so gives one value to all rows: {"relation": "=symptoms"}."""
 
@@ -59,9 +61,9 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Col
         fact = _fact(number, cells, problems) if cells else None
         if fact is None:
             continue
-        key = digest(fact.fact_id, partner)
+        key = fact.fact_id if fact.positive else digest(fact.fact_id, partner)
         if key in facts:
-            problems.append(Problem(number, "it repeats an earlier row, and is counted once"))
+            problems.append(Problem(number, REPEATED))
             continue
         facts[key] = fact
         if partner and not fact.positive:
@@ -138,19 +140,20 @@ def _paired(facts: Mapping[str, Fact], partner_of: Mapping[str, tuple[int, str]]
     """Negative facts of the file find their positive one through `negative_of`, or stand alone."""
     positive = {fact.fact_id: fact for fact in facts.values() if fact.positive}
     counts: Counter[str] = Counter()
-    paired: list[Fact] = []
+    paired: dict[str, Fact] = {}
     for key, fact in facts.items():
         number, partner_id = partner_of.get(key, (0, ""))
         partner = positive.get(partner_id)
-        if partner is None or fact.tail is None:
-            paired.append(fact)
-        elif (partner.head, partner.relation) == (fact.head, fact.relation):
-            counts[partner_id] += 1
-            paired.append(partner.negative(fact.tail, fact.tail_id, counts[partner_id]))
-        else:
-            problems.append(Problem(number, "negative_of names a fact with another head or relation"))
-            paired.append(fact)
-    return tuple(paired)
+        if partner is not None and fact.tail is not None:
+            if (partner.head, partner.relation) == (fact.head, fact.relation):
+                counts[partner_id] += 1
+                fact = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
+            else:
+                problems.append(Problem(number, "negative_of names a fact with another head or relation"))
+        if fact.fact_id in paired:
+            problems.append(Problem(number, REPEATED))
+        paired.setdefault(fact.fact_id, fact)
+    return tuple(paired.values())
 
 
 def _notes(path: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from medfact.models.prompt import Completion, Prompt
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
-_NEGATION = re.compile(r"\b(not|cannot|no|never|unlikely|n't)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(not|cannot|no|never|unlikely)\b|n['’]t\b", re.IGNORECASE)
 
 
 def _random(prompt: Prompt, seed: int) -> bool:

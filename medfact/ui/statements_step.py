@@ -53,7 +53,7 @@ def build(source: gr.State) -> StatementsStep:
 
     inputs, outputs = [source, pool, search, relation, page], [cards, where, page]
     options: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-    for event, name in ((search.input, "search"), (relation.input, "filter"), (pool.input, "change_pool")):
+    for event, name in ((search.change, "search"), (relation.input, "filter"), (pool.input, "change_pool")):
         event(_first_page, inputs[:-1], outputs, api_name=name, trigger_mode="always_last", **options)
     source.change(_first_page, inputs[:-1], outputs, api_name="statements_of_source", **options)
     source.change(

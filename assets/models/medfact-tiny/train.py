@@ -152,7 +152,9 @@ def make_lessons(
             read = [fact for fact in positive if is_read(fact, variant, recipe)]
             unread = [fact for fact in negative if is_read(fact, variant, recipe)]
             true, false = Counter(fact.tail for fact in read), Counter(fact.tail for fact in unread)
-            lessons[relation, variant] = Lesson(read, unread, [max(LEAST_WEIGHT, true[fact.tail] / false[fact.tail]) for fact in unread])
+            lessons[relation, variant] = Lesson(
+                read, unread, [max(LEAST_WEIGHT, true[fact.tail] / false[fact.tail]) for fact in unread]
+            )
     return lessons
 
 
