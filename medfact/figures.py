@@ -32,17 +32,18 @@ def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
         keys = [key for key in VARIANTS if key in by and by[key]["value"] is not None]
         figure.add_bar(
             name=model,
-            x=[_broken(VARIANTS[key].plain) for key in keys],
-            y=[100 * by[key]["value"] for key in keys],
-            error_y=_errors([by[key] for key in keys]),
+            orientation="h",
+            y=[_broken(VARIANTS[key].plain) for key in keys],
+            x=[100 * by[key]["value"] for key in keys],
+            error_x=_errors([by[key] for key in keys]),
             marker={"color": COLOURS[index % len(COLOURS)], "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
             customdata=[[key, by[key]["n"]] for key in keys],
-            hovertemplate="%{y:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}",
+            hovertemplate="%{x:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}",
         )
-    figure.add_hline(y=50, line={"dash": "dot", "color": _GREY})
-    figure.update_yaxes(title="right answers, %", range=[0, 100], fixedrange=True)
-    figure.update_xaxes(fixedrange=True)
-    return _page_figure(figure, barmode="group", height=360)
+    figure.add_vline(x=50, line={"dash": "dot", "color": _GREY})
+    figure.update_xaxes(title="right answers, % (dotted: a coin)", range=[0, 100], fixedrange=True)
+    figure.update_yaxes(autorange="reversed", fixedrange=True)
+    return _page_figure(figure, barmode="group", height=340 + 80 * len(reports))
 
 
 _PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
@@ -83,7 +84,12 @@ def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
             opacity=0.7,
             hovertemplate="%{y} statements",
         )
-    figure.update_xaxes(title="P(True), the model's own", range=[-0.02, 1.02], fixedrange=True)
+    figure.update_xaxes(
+        title="P(True): the probability that the model itself gives to “true”",
+        anchor="y2",
+        range=[-0.02, 1.02],
+        fixedrange=True,
+    )
     figure.update_layout(
         yaxis={"title": "share that is true", "range": [-0.04, 1.04], "domain": [0.32, 1], "fixedrange": True},
         yaxis2={"title": "statements", "domain": [0, 0.22], "rangemode": "tozero", "fixedrange": True},
@@ -107,7 +113,7 @@ def _errors(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _broken(label: str) -> str:
-    return label.replace(", ", ",<br>").replace("as a patient's case", "as a patient's<br>case")
+    return label.replace("case, ", "case,<br>")
 
 
 def _page_figure(figure: go.Figure, **layout: Any) -> Figure:

@@ -258,7 +258,10 @@
       const key = event.target.closest("[data-key]")?.dataset.key;
       if (key !== undefined) trigger("click", { key });
     });
-    watch("value", draw);
+    watch("value", () => {
+      draw();
+      if (name === "detail" && props.value?.statement) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    });
     draw();
   };
 
