@@ -15,9 +15,15 @@ class Problem:
 
     row: int
     what: str
+    file: str = ""
+    """The file's name, where several are read together."""
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}, row {self.row}" if self.file else f"row {self.row}"
 
     def __str__(self) -> str:
-        return f"row {self.row}: {self.what}"
+        return f"{self.where}: {self.what}"
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ def summary(problems: Iterable[Problem]) -> list[str]:
     """One line for each kind of problem: how many rows, and the first of them by number."""
     problems = list(problems)
     counts = Counter(problem.what for problem in problems)
-    first = {problem.what: problem.row for problem in reversed(problems)}
+    first = {problem.what: problem.where for problem in reversed(problems)}
     return [
-        f"row {first[what]}: {what}" if count == 1 else f"{count} rows (the first is row {first[what]}): {what}"
+        f"{first[what]}: {what}" if count == 1 else f"{count} rows (the first is {first[what]}): {what}"
         for what, count in counts.items()
     ]

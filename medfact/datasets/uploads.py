@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.tables import decode, read_table
+from medfact.datasets.tables import FORMATS, decode, read_table
 from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import Fact, KnowledgeBase, digest, positive_facts
+from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
 
 REQUIRED = ("head", "relation", "tail")
 OPTIONAL = (
@@ -27,6 +29,9 @@ OPTIONAL = (
     "negative_of",
 )
 OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
+DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
+"""DiseK is not public; whoever holds it writes it so, one row per triplet. (TPEval's triplet has the disease last.)"""
+
 LONGEST_NAME = 1_000
 """Characters; a longer cell is a paragraph, not a name."""
 
@@ -41,45 +46,156 @@ _FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
 
 
 def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Collection:
-    """The facts of a CSV, TSV, JSONL, Parquet or Excel file.
+    """The facts of a file, or of all files in a folder, in any of the formats and layouts that are read.
 
     Args:
-        path: the file. Columns `head, relation, tail` in any case, or `subject, predicate, object`.
+        path: columns `head, relation, tail` in any case, or `subject, predicate, object`; DiseK's `disease, aspect, entity`;
+            or MedLAMA as published.
         columns: names of the file's columns under ours, where they differ; `=TEXT` gives all rows that text.
 
     Rows that cannot be used are left out and told as problems; a file without a single usable row is refused.
     """
     path = Path(path)
-    names, rows = read_table(path)
-    column_of = map_columns(names, columns or {}, path.name)
-    facts: dict[str, Fact] = {}
-    partner_of: dict[str, tuple[int, str]] = {}
-    problems: list[Problem] = []
-    for number, row in rows:
-        cells = _cells(number, row, column_of, problems)
-        partner = cells.pop("negative_of", "") if cells else ""
-        fact = _fact(number, cells, problems) if cells else None
-        if fact is None:
-            continue
-        key = fact.fact_id if fact.positive else digest(fact.fact_id, partner)
-        if key in facts:
-            problems.append(Problem(number, REPEATED))
-            continue
-        facts[key] = fact
-        if partner and not fact.positive:
-            partner_of[key] = number, partner
-    paired = _paired(facts, partner_of, problems)
-    if not positive_facts(paired):
-        first = f" ({problems[0]})" if problems else ""
+    gathered = _Gathered()
+    for file in _files(path):
+        gathered.file = file.name if path.is_dir() else ""
+        for number, cells in _records(file, columns or {}, gathered):
+            gathered.take(number, cells)
+    facts = gathered.facts()
+    if not positive_facts(facts):
+        first = f" ({gathered.problems[0]})" if gathered.problems else ""
         raise FactsError(f"{path.name} holds no usable true fact{first}.", "Mend the rows and choose the file again.")
-    return Collection(path.name, paired, KnowledgeBase(positive_facts(paired)), tuple(problems), _notes(path))
+    tested = _without_inverses(facts)
+    known = KnowledgeBase((*positive_facts(facts), *gathered.further))
+    problems = (*gathered.problems, *_only_themselves(tested, gathered.row_of))
+    return Collection(path.name, tested, known, problems, tuple(gathered.notes))
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or the files of a folder that can be read, in the order of their names."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix.lower() in FORMATS)
+    if not found:
+        raise FactsError(f"The folder {path.name!r} holds no file of facts.", f"Files end in {', '.join(FORMATS)}.")
+    return found
+
+
+def _records(file: Path, columns: Mapping[str, str], gathered: _Gathered) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a file as cells under our names; a row of MedLAMA gives one for each of its tails."""
+    names, rows = read_table(file)
+    gathered.notes += _notes(file)
+    gathered.by_name = medlama.is_medlama(names)
+    if not gathered.by_name:
+        column_of = map_columns(names, columns, file.name)
+        for number, row in rows:
+            yield (
+                number,
+                {
+                    ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "")
+                    for ours, theirs in column_of.items()
+                },
+            )
+        return
+    for number, row in rows:
+        try:
+            expanded = list(medlama.expand(row))
+        except ValueError as error:
+            gathered.tell(number, str(error))
+            continue
+        for cells in expanded:
+            yield number, cells
+
+
+@dataclass
+class _Gathered:
+    """What was read so far. `further` are facts that count as known, and are not tested a second time."""
+
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    further: list[Fact] = field(default_factory=list)
+    row_of: dict[str, tuple[str, int]] = field(default_factory=dict)
+    file: str = ""
+    by_name: bool = False
+    """Whether the file says a fact again under another identifier; then it is one fact."""
+    _facts: dict[str, Fact] = field(default_factory=dict)
+    _partner_of: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def tell(self, number: int, what: str) -> None:
+        self.problems.append(Problem(number, what, self.file))
+
+    def take(self, number: int, given: dict[str, str]) -> None:
+        """Takes one row's cells, or tells what is wrong with them."""
+        cells = {name: " ".join(text.split()) for name, text in given.items()}
+        partner = cells.pop("negative_of", "")
+        wrong = _wrong(cells)
+        if wrong:
+            self.tell(number, wrong)
+            return
+        positive = _truth(cells.pop("positive", "") or "true")
+        if positive is None:
+            self.tell(number, "positive must be true or false")
+            return
+        texts: dict[str, Any] = {name: text for name, text in cells.items() if text}
+        fact = Fact(positive=positive, **texts)
+        key = fact.fact_id if positive else digest(fact.fact_id, partner)
+        if self.by_name:
+            key = digest(fact.head, fact.relation, fact.tail)
+        if key not in self._facts:
+            self._facts[key] = fact
+            self.row_of[fact.fact_id] = self.file, number
+            if partner and not positive:
+                self._partner_of[key] = number, partner
+        elif self.by_name:
+            self.further.append(fact)
+        else:
+            self.tell(number, REPEATED)
+
+    def facts(self) -> tuple[Fact, ...]:
+        """All facts; negative ones of the file have found their positive one through `negative_of`, or stand alone."""
+        positive = {fact.fact_id: fact for fact in self._facts.values() if fact.positive}
+        counts: Counter[str] = Counter()
+        paired: dict[str, Fact] = {}
+        for key, fact in self._facts.items():
+            number, partner_id = self._partner_of.get(key, (0, ""))
+            partner = positive.get(partner_id)
+            if partner is not None and fact.tail is not None:
+                if (partner.head, partner.relation) == (fact.head, fact.relation):
+                    counts[partner_id] += 1
+                    fact = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
+                else:
+                    self.tell(number, "negative_of names a fact with another head or relation")
+            if fact.fact_id in paired:
+                self.tell(number, REPEATED)
+            paired.setdefault(fact.fact_id, fact)
+        return tuple(paired.values())
+
+
+def _without_inverses(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """MedLAMA says two relations backwards too; where both are there, one is tested."""
+    relations = {fact.relation for fact in facts}
+    twice = {inverse for inverse, relation in medlama.INVERSES.items() if inverse in relations and relation in relations}
+    return tuple(fact for fact in facts if fact.relation not in twice)
+
+
+def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]]) -> Iterator[Problem]:
+    """Heads of which a relation says nothing but themselves: they stay, and are told."""
+    tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for fact in facts:
+        if fact.positive and fact.tail is not None:
+            tails[fact.head, fact.relation].add(name_key(fact.tail))
+    for fact in facts:
+        if fact.positive and tails[fact.head, fact.relation] == {name_key(fact.head)}:
+            file, number = row_of[fact.fact_id]
+            yield Problem(number, "the head is its own and only tail; the fact stays, and is easy to guess", file)
 
 
 def map_columns(names: list[str], columns: Mapping[str, str], file: str) -> dict[str, str]:
     """Our column name → the file's, from a column map and the names that speak for themselves."""
     found: dict[str, str] = {}
+    others = {**OTHER_NAMES, **(DISEK if set(DISEK) <= {name.strip().lower() for name in names} else {})}
     for name in names:
-        ours = OTHER_NAMES.get(name.strip().lower(), name.strip().lower())
+        ours = others.get(name.strip().lower(), name.strip().lower())
         if ours in (*REQUIRED, *OPTIONAL):
             found.setdefault(ours, name)
     for ours, theirs in columns.items():
@@ -102,33 +218,16 @@ def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _cells(number: int, row: dict[str, str], column_of: Mapping[str, str], problems: list[Problem]) -> dict[str, str] | None:
-    """A row's cells under our names, with single spaces, or None after saying what is wrong with its names."""
-    cells = {
-        ours: " ".join((theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "")).split())
-        for ours, theirs in column_of.items()
-    }
+def _wrong(cells: Mapping[str, str]) -> str:
+    """What is wrong with a row's names and what to do, or nothing."""
     for name in REQUIRED:
         if not cells[name]:
-            problems.append(Problem(number, f"the {name} is empty; fill it in, or delete the row"))
-            return None
+            return f"the {name} is empty; fill it in, or delete the row"
         if len(cells[name]) > LONGEST_NAME:
-            problems.append(Problem(number, f"the {name} is longer than {LONGEST_NAME} characters; give a name"))
-            return None
+            return f"the {name} is longer than {LONGEST_NAME} characters; give a name"
         if _CONTROL.search(cells[name]):
-            problems.append(Problem(number, f"the {name} holds control characters; type it again"))
-            return None
-    return cells
-
-
-def _fact(number: int, cells: dict[str, str], problems: list[Problem]) -> Fact | None:
-    """The fact of a row's cells, or None after saying that `positive` cannot be read."""
-    positive = _truth(cells.pop("positive", "") or "true")
-    if positive is None:
-        problems.append(Problem(number, "positive must be true or false"))
-        return None
-    texts: dict[str, Any] = {name: text for name, text in cells.items() if text}
-    return Fact(positive=positive, **texts)
+            return f"the {name} holds control characters; type it again"
+    return ""
 
 
 def _truth(text: str) -> bool | None:
@@ -136,27 +235,7 @@ def _truth(text: str) -> bool | None:
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def _paired(facts: Mapping[str, Fact], partner_of: Mapping[str, tuple[int, str]], problems: list[Problem]) -> tuple[Fact, ...]:
-    """Negative facts of the file find their positive one through `negative_of`, or stand alone."""
-    positive = {fact.fact_id: fact for fact in facts.values() if fact.positive}
-    counts: Counter[str] = Counter()
-    paired: dict[str, Fact] = {}
-    for key, fact in facts.items():
-        number, partner_id = partner_of.get(key, (0, ""))
-        partner = positive.get(partner_id)
-        if partner is not None and fact.tail is not None:
-            if (partner.head, partner.relation) == (fact.head, fact.relation):
-                counts[partner_id] += 1
-                fact = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
-            else:
-                problems.append(Problem(number, "negative_of names a fact with another head or relation"))
-        if fact.fact_id in paired:
-            problems.append(Problem(number, REPEATED))
-        paired.setdefault(fact.fact_id, fact)
-    return tuple(paired.values())
-
-
-def _notes(path: Path) -> tuple[str, ...]:
+def _notes(path: Path) -> list[str]:
     if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and decode(path)[1] == "Latin-1":
-        return (f"{path.name} was read as Latin-1, not UTF-8: check that names with accents look right.",)
-    return ()
+        return [f"{path.name} was read as Latin-1, not UTF-8: check that names with accents look right."]
+    return []

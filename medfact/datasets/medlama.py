@@ -1,0 +1,49 @@
+"""MedLAMA as published: one CSV file per relation, a head in each row with all its tails (Meng et al. 2022).
+
+The lists of tails and of their identifiers are written as Python lists, which mix both kinds of quotes; a name may hold commas,
+quotes and brackets. The same tail may stand several times.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+COLUMNS = frozenset({"head_cui", "head_name", "rel", "tail_cuis_list", "tail_names_list"})
+
+INVERSES = {
+    "gene_associated_with_disease": "disease_mapped_to_gene",
+    "gene_product_encoded_by_gene": "gene_encodes_gene_product",
+}
+"""Relations that say another one backwards. The papers leave them out (17 of 19 remain); here they count as known."""
+
+
+def is_medlama(columns: list[str]) -> bool:
+    """Whether these are the columns of a published MedLAMA file."""
+    return set(columns) >= COLUMNS
+
+
+def expand(row: dict[str, str]) -> Iterator[dict[str, str]]:
+    """One row's facts, as cells under our names. Raises ValueError, saying what is wrong, when its lists cannot be read."""
+    names, identifiers = _list(row["tail_names_list"]), _list(row["tail_cuis_list"])
+    if len(names) != len(identifiers):
+        raise ValueError(f"it has {len(names)} tails and {len(identifiers)} identifiers; there must be as many of each")
+    for name, identifier in dict.fromkeys(zip(names, identifiers, strict=True)):
+        yield {
+            "head": row["head_name"],
+            "relation": row["rel"],
+            "tail": name,
+            "head_id": row["head_cui"],
+            "tail_id": identifier,
+            "source": "MedLAMA (UMLS 2021AA)",
+        }
+
+
+def _list(text: str) -> list[str]:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = None
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        raise ValueError("its list of tails cannot be read; write it as ['…', '…']")
+    return value
