@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,7 +17,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
 
 if TYPE_CHECKING:
-    from medfact.facts import Fact
+    from medfact.facts import Fact, KnowledgeBase
     from medfact.runner import Event
     from medfact.statements import Statement
     from medfact.store import Asked, Run, Store
@@ -84,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
         added = command(name, act, help_)
         _data_options(added)
         _output(added)
+        if name == "facts":
+            added.add_argument("--explain", action="store_true", help="say how each negative fact was drawn")
         if name == "prompts":
             added.add_argument("--model", metavar="SPEC", help="shape the prompts for this model; plain text without it")
 
@@ -220,17 +222,38 @@ def pools(options: argparse.Namespace) -> int:
 
 
 def facts(options: argparse.Namespace) -> int:
-    from medfact.runner import select_facts
+    from medfact.runner import pool_of, select_facts
 
     spec = _spec(options, "")
-    selection = select_facts(spec, _collection(spec))
+    collection, pool = _collection(spec), pool_of(spec)
+    selection = select_facts(spec, collection, canonical=lambda relation: pool.canonical(relation) or relation)
     _say_all(selection.notes)
+    missing = {fact.relation for fact in collection.facts if pool.canonical(fact.relation) is None}
+    _say_all(f"the pool {pool.name!r} has no prototypes for {relation!r}" for relation in sorted(missing))
+    positive = {fact.fact_id: fact for fact in (*selection.test, *selection.shots) if fact.positive}
     rows = (
-        fact_row(fact) | {"role": role}
+        fact_row(fact) | {"role": role} | (_explained(fact, positive, collection.known) if options.explain else {})
         for role, chosen in (("test", selection.test), ("shots", selection.shots))
         for fact in chosen
     )
     return _emit(rows, options.output)
+
+
+def _explained(fact: Fact, positive: Mapping[str, Fact], known: KnowledgeBase) -> dict[str, Any]:
+    """How a negative fact was drawn: from how many candidates, and how many each rule removed; None for positive ones."""
+    from medfact.negatives import RULES, explain
+
+    partner = positive.get(fact.negative_of or "")
+    if partner is None:
+        return {"candidates": None, "safe": None, "removed": None, "explanation": None}
+    made = explain(partner, known)
+    removed = "; ".join(f"{number}: {RULES[rule]}" for rule, number in made.removed.items())
+    return {
+        "candidates": made.candidates,
+        "safe": made.left,
+        "removed": made.removed,
+        "explanation": f"{made.candidates} tails of the same type, {made.left} of them safe. Left out: {removed or 'none'}.",
+    }
 
 
 def statements(options: argparse.Namespace) -> int:

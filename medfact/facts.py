@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -98,11 +98,13 @@ class KnowledgeBase:
     facts:      known positive facts.
     also_true:  further links (head, tail), true or too near to true to be called false, in whatever relation.
     synonyms:   groups of names of one thing.
+    is_a:       pairs (narrower name, broader name), where a hierarchy is known.
     """
 
     facts: tuple[Fact, ...]
     also_true: tuple[tuple[str, str], ...] = ()
     synonyms: tuple[tuple[str, ...], ...] = ()
+    is_a: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def _entity_of(self) -> dict[str, str]:
@@ -154,6 +156,26 @@ class KnowledgeBase:
         return self._links.get(self.entity(name), frozenset())
 
     @cached_property
+    def _broader(self) -> dict[str, frozenset[str]]:
+        return self._steps((self.entity(narrow), self.entity(broad)) for narrow, broad in self.is_a)
+
+    @cached_property
+    def _narrower(self) -> dict[str, frozenset[str]]:
+        return self._steps((self.entity(broad), self.entity(narrow)) for narrow, broad in self.is_a)
+
+    @staticmethod
+    def _steps(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+        steps: defaultdict[str, set[str]] = defaultdict(set)
+        for start, end in pairs:
+            steps[start].add(end)
+        return {start: frozenset(ends) for start, ends in steps.items()}
+
+    def relatives(self, name: str) -> frozenset[str]:
+        """All entities above and all below this one in the known hierarchy; not itself."""
+        entity = self.entity(name)
+        return (_reached(entity, self._broader) | _reached(entity, self._narrower)) - {entity}
+
+    @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
         tails: dict[tuple[str, str], list[Tail]] = defaultdict(list)
         for fact in self.facts:
@@ -196,7 +218,19 @@ class KnowledgeBase:
         facts = sorted(map(repr, self.facts))
         links = sorted("\x1f".join(pair) for pair in self.also_true)
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
-        return digest("facts", *facts, "also true", *links, "synonyms", *names)
+        broader = sorted("\x1f".join(pair) for pair in self.is_a)
+        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader)
+
+
+def _reached(start: str, steps: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """What can be reached by one step or more; cycles do no harm."""
+    seen: set[str] = set()
+    ahead = [start]
+    while ahead:
+        for entity in steps.get(ahead.pop(), frozenset()) - seen:
+            seen.add(entity)
+            ahead.append(entity)
+    return frozenset(seen)
 
 
 def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:

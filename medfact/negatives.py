@@ -26,6 +26,7 @@ _SMALL_WORDS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or",
 RULES = {
     "itself": "is the head itself, or another name of it",
     "known": "is linked to the head in a known fact, under any name or identifier, in any relation, in either direction",
+    "relative": "stands above or below a listed tail, or the head, in a known hierarchy",
     "nested": "holds all the words of a tail that is listed for the head, or is held in one",
     "common": "is a tail of more than half of the relation's heads",
     "junk": "names nothing definite",
@@ -90,6 +91,8 @@ class _Judge:
         self.head = known.entity(fact.head)
         self.linked = known.linked(fact.head)
         self.listed = [_words(name) for name in known.known_tails(fact.head)]
+        names = (fact.head, *known.known_tails(fact.head)) if known.is_a else ()
+        self.relatives = frozenset(relative for name in names for relative in known.relatives(name))
 
     def __call__(self, tail: Tail) -> str | None:
         entity = self.known.entity(tail.name)
@@ -97,6 +100,8 @@ class _Judge:
             return "itself"
         if entity in self.linked:
             return "known"
+        if entity in self.relatives:
+            return "relative"
         words = _words(tail.name)
         if any(words <= listed or listed <= words for listed in self.listed):
             return "nested"

@@ -6,7 +6,7 @@ A pool is data, a YAML file in `prototypes/`. The papers' pools are word for wor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ _SLOTS = re.compile(r"\[[XY]\]")
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """The prototypes of one relation: variant key → sentence; `strengths` holds those of another strength."""
+    """The prototypes of one relation: variant key → sentence. `strengths` holds those of another strength; `pool` names their pool."""
 
     name: str
     description: str
@@ -34,6 +34,7 @@ class RelationPrototypes:
     aliases: tuple[str, ...]
     sentences: Mapping[str, str]
     strengths: Mapping[str, Mapping[str, str]]
+    pool: str
     defects: tuple[str, ...] = ()
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
@@ -68,9 +69,10 @@ class Pool:
             name = self.canonical(fact.relation)
             if name is None or fact.tail is None:
                 continue
-            sentences = self.relations[name].sentences_for(fact)
+            relation = self.relations[name]
+            sentences = relation.sentences_for(fact)
             for form in self.forms:
-                yield Statement(fact, self.name, form, fill(sentences[form], fact.head, fact.tail))
+                yield Statement(fact, relation.pool, form, fill(sentences[form], fact.head, fact.tail))
 
 
 def fill(prototype: str, head: str, tail: str) -> str:
@@ -98,6 +100,22 @@ def load_pool(name_or_file: str) -> Pool:
     raise UnknownName("pool", name_or_file, pool_names())
 
 
+def joined(name: str, pools: Sequence[Pool]) -> Pool:
+    """Several pools of the same forms as one; where two have a relation, the first one's sentences are taken."""
+    if len(pools) == 1:
+        return pools[0]
+    return Pool(
+        name=name,
+        title=" and ".join(pool.title for pool in pools),
+        source="; ".join(pool.source for pool in pools),
+        verbatim=all(pool.verbatim for pool in pools),
+        notes=tuple(note for pool in pools for note in pool.notes),
+        forms=pools[0].forms,
+        operators=(),
+        relations={key: relation for pool in reversed(pools) for key, relation in pool.relations.items()},
+    )
+
+
 def read_pool(path: Path) -> Pool:
     """Reads and checks a pool file: its forms, both slots once in every sentence, and its operators of negation."""
     try:
@@ -121,7 +139,10 @@ def read_pool(path: Path) -> Pool:
         notes=tuple(map(str, record.get("notes") or ())),
         forms=forms,
         operators=_operators(path, record.get("operators") or ()),
-        relations={str(name): _relation(path, str(name), entry, forms) for name, entry in record["relations"].items()},
+        relations={
+            str(name): _relation(path, str(name), entry, forms, str(record.get("name") or path.stem))
+            for name, entry in record["relations"].items()
+        },
     )
     _check_negations(path, pool)
     return pool
@@ -134,7 +155,7 @@ def _operators(path: Path, given: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(affirmed), str(denied)) for affirmed, denied in pairs)
 
 
-def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...]) -> RelationPrototypes:
+def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: str) -> RelationPrototypes:
     if not isinstance(entry, dict):
         raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
     strengths = entry.get("strengths") or {}
@@ -148,6 +169,7 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...]) -> Rela
         aliases=tuple(map(str, entry.get("aliases") or ())),
         sentences=_sentences(path, name, entry.get("sentences"), forms),
         strengths={str(s): _sentences(path, f"{name} ({s})", given, forms) for s, given in strengths.items()},
+        pool=pool,
         defects=tuple(map(str, entry.get("defects") or ())),
     )
 

@@ -19,7 +19,7 @@ from medfact.datasets import Collection, Selection, load, load_bundled, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact, digest
 from medfact.models import Completion, Model, Prompt, load_model
-from medfact.prototypes import Pool, load_pool
+from medfact.prototypes import Pool, joined, load_pool
 from medfact.spec import PROTOCOLS, RETRIEVALS, Protocol, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Plan, Store
@@ -79,12 +79,18 @@ def protocol_of(spec: RunSpec) -> Protocol:
 
 
 def pool_of(spec: RunSpec) -> Pool:
-    """The prototype pool of a spec: its own, else its protocol's."""
-    return load_pool(spec.pool or protocol_of(spec).pool)
+    """The prototype pool of a spec: its own, else its protocol's, which picks per relation."""
+    protocol = protocol_of(spec)
+    return load_pool(spec.pool) if spec.pool else joined(protocol.name, [load_pool(name) for name in protocol.pools])
 
 
-def select_facts(spec: RunSpec, collection: Collection | None = None) -> Selection:
-    """The facts under test and those kept aside for the shots."""
+def select_facts(
+    spec: RunSpec, collection: Collection | None = None, canonical: Callable[[str], str | None] | None = None
+) -> Selection:
+    """The facts under test and those kept aside for the shots.
+
+    Only relations to which `canonical` gives a name are taken; by default those for which the pool has prototypes.
+    """
     protocol = protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
     if negatives < 0:
@@ -96,7 +102,8 @@ def select_facts(spec: RunSpec, collection: Collection | None = None) -> Selecti
         seed=spec.seed,
         limit=spec.limit,
         per_relation=spec.per_relation,
-        canonical=pool_of(spec).canonical,
+        canonical=canonical or pool_of(spec).canonical,
+        one_tail=protocol.one_tail,
         lender=load_bundled(LENDER),
     )
 

@@ -11,20 +11,22 @@ from typing import Any
 class Protocol:
     """A named way of asking: a paper's, or the project's own.
 
-    pool:        the prototype pool that it takes.
+    pools:       the prototype pools that it takes; the first that has a relation states it.
     negatives:   negative facts per positive one.
     shots:       demonstrations before each statement.
     heads_aside: heads per relation that are kept aside for the demonstrations, whatever the number of shots.
+    one_tail:    whether one tail per head and relation is tested (a seeded draw) of the many that are known.
     rephraser:   who rewrote the prototypes; None is PretextTrans' own ablation, -LMReph (its Table 13).
     """
 
     name: str
     title: str
     explanation: str
-    pool: str
+    pools: tuple[str, ...]
     negatives: int
     shots: int
     heads_aside: int
+    one_tail: bool = False
     rephraser: str | None = None
 
 
@@ -36,11 +38,24 @@ PROTOCOLS = {
             "The project's own: eight statements of equal strength per fact, five demonstrations, and false facts that no "
             "known source holds true. The prototypes are not rephrased (-LMReph)."
         ),
-        pool="medfact",
+        pools=("medfact",),
         negatives=1,
         shots=5,
         heads_aside=5,
-    )
+    ),
+    "pretexttrans": Protocol(
+        name="pretexttrans",
+        title="PretextTrans",
+        explanation=(
+            "The PretextTrans paper's: its published sentences, one tail per head and relation with one false partner, and "
+            "five demonstrations. The paper rephrased the sentences; without a rephraser this is its ablation -LMReph."
+        ),
+        pools=("pretexttrans-medlama", "pretexttrans-disek"),
+        negatives=1,
+        shots=5,
+        heads_aside=5,
+        one_tail=True,
+    ),
 }
 
 RETRIEVALS = ("none",)

@@ -45,6 +45,7 @@ def select(
     limit: int | None = None,
     per_relation: int | None = None,
     canonical: Canonical = lambda relation: relation,
+    one_tail: bool = False,
     lender: Collection | None = None,
 ) -> Selection:
     """Chooses facts by a seeded draw: even over relations, one fact per head before a second, and nested, so that the
@@ -56,12 +57,15 @@ def select(
         limit, per_relation: how many positive facts that have all their negatives, in all and of each relation; None
             takes every fact, those without a negative too.
         canonical: a relation's name in the pool; facts whose relation has none are left out, and a note says so.
+        one_tail: whether one tail per head and relation is taken, by a seeded draw; itself only where there is no other.
         lender: where a relation with fewer than FEWEST_HEADS heads finds its shots, if it has that relation.
     """
     for name, number in (("limit", limit), ("number per relation", per_relation)):
         if number is not None and number < 1:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
     stated = [fact for fact in collection.facts if canonical(fact.relation) is not None]
+    if one_tail:
+        stated = _with_one_tail(stated, seed)
 
     def relation(fact: Fact) -> str:
         return canonical(fact.relation) or fact.relation
@@ -82,6 +86,19 @@ def select(
         without_negative=without,
         notes=tuple(_notes(collection, canonical, without, loans, aside, heads_aside)),
     )
+
+
+def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
+    """One positive fact per head and relation, with the file's own negatives of it."""
+    best: dict[tuple[str, str], tuple[bool, str, str]] = {}
+    for fact in facts:
+        if fact.positive and fact.tail is not None:
+            itself = name_key(fact.tail) == name_key(fact.head)
+            rank = (itself, digest(str(seed), "one tail", fact.fact_id), fact.fact_id)
+            key = (name_key(fact.head), fact.relation)
+            best[key] = min(best.get(key, rank), rank)
+    taken = {rank[2] for rank in best.values()}
+    return [fact for fact in facts if (fact.fact_id if fact.positive else fact.negative_of) in taken]
 
 
 def grouping(collection: Collection, negatives: int, seed: int) -> Callable[[Fact], Group]:

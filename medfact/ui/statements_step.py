@@ -40,15 +40,15 @@ def build(source: gr.State) -> StatementsStep:
         relation = gr.Dropdown(_relations({}), value=ALL, label="Relation", elem_id="relation")
         pool = gr.Dropdown(
             [(load_pool(name).title, name) for name in pool_names()],
-            value=protocol_of(first).pool,
+            value=protocol_of(first).pools[0],
             label="Sentences (prototype pool)",
             elem_id="pool",
         )
     page = gr.State(0)
-    cards = view("statements", cards_view({}, first.pool or protocol_of(first).pool, "", ALL, 0)[0], elem_id="cards")
+    cards = view("statements", cards_view({}, protocol_of(first).pools[0], "", ALL, 0)[0], elem_id="cards")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous", size="sm", elem_id="previous", min_width=90)
-        where = gr.Markdown(_where({}, protocol_of(first).pool, "", ALL, 0), elem_id="where")
+        where = gr.Markdown(_where({}, protocol_of(first).pools[0], "", ALL, 0), elem_id="where")
         forward = gr.Button("Next →", size="sm", elem_id="next", min_width=90)
 
     inputs, outputs = [source, pool, search, relation, page], [cards, where, page]

@@ -43,7 +43,7 @@ from medfact.statements import VARIANTS
 from medfact.store import Store
 
 DATASET = "clinical-core"
-POOL = load_pool(PROTOCOLS["medfact"].pool)
+POOL = load_pool(PROTOCOLS["medfact"].pools[0])
 PLAIN = "none"
 TRUE, FALSE = " True", " False"
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
