@@ -83,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     ):
         added = command(name, act, help_)
         _data_options(added)
+        _database(added)
         _output(added)
         if name == "facts":
             added.add_argument("--explain", action="store_true", help="say how each negative fact was drawn")
@@ -226,27 +227,30 @@ def facts(options: argparse.Namespace) -> int:
 
     spec = _spec(options, "")
     collection, pool = _collection(spec), pool_of(spec)
-    selection = select_facts(spec, collection, canonical=lambda relation: pool.canonical(relation) or relation)
+    rejected = _rejections(options)
+    selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, rejected)
     _say_all(selection.notes)
     missing = {fact.relation for fact in collection.facts if pool.canonical(fact.relation) is None}
     _say_all(f"the pool {pool.name!r} has no prototypes for {relation!r}" for relation in sorted(missing))
     positive = {fact.fact_id: fact for fact in (*selection.test, *selection.shots) if fact.positive}
     rows = (
-        fact_row(fact) | {"role": role} | (_explained(fact, positive, collection.known) if options.explain else {})
+        fact_row(fact) | {"role": role} | (_explained(fact, positive, collection.known, rejected) if options.explain else {})
         for role, chosen in (("test", selection.test), ("shots", selection.shots))
         for fact in chosen
     )
     return _emit(rows, options.output)
 
 
-def _explained(fact: Fact, positive: Mapping[str, Fact], known: KnowledgeBase) -> dict[str, Any]:
+def _explained(
+    fact: Fact, positive: Mapping[str, Fact], known: KnowledgeBase, rejected: Mapping[str, frozenset[str]]
+) -> dict[str, Any]:
     """How a negative fact was drawn: from how many candidates, and how many each rule removed; None for positive ones."""
     from medfact.negatives import RULES, explain
 
     partner = positive.get(fact.negative_of or "")
     if partner is None:
         return {"candidates": None, "safe": None, "removed": None, "explanation": None}
-    made = explain(partner, known)
+    made = explain(partner, known, rejected.get(partner.fact_id, frozenset()))
     removed = "; ".join(f"{number}: {RULES[rule]}" for rule, number in made.removed.items())
     return {
         "candidates": made.candidates,
@@ -260,7 +264,7 @@ def statements(options: argparse.Namespace) -> int:
     from medfact.runner import plan
 
     spec = _spec(options, "")
-    made = plan(spec, _collection(spec))
+    made = plan(spec, _collection(spec), _rejections(options))
     _say_all(made.notes)
     return _emit((statement_row(statement) for statement, _ in made.statements), options.output)
 
@@ -271,7 +275,7 @@ def prompts(options: argparse.Namespace) -> int:
     from medfact.runner import plan
 
     spec = _spec(options, options.model or "")
-    made = plan(spec, _collection(spec))
+    made = plan(spec, _collection(spec), _rejections(options))
     _say_all(made.notes)
     chat = bool(options.model) and takes_messages(options.model)
     rows = (
@@ -374,6 +378,13 @@ def answers(options: argparse.Namespace) -> int:
     record = store.run(options.run)
     rows = (answer_row(item, record) for item in store.asked(record.run) if item.answer is not None)
     return _emit(rows, options.output)
+
+
+def _rejections(options: argparse.Namespace) -> Mapping[str, frozenset[str]]:
+    """The rejected false partners in the database, if there is one; listing facts makes none."""
+    from medfact.store import Store, exists
+
+    return Store(options.db).rejections() if exists(options.db) else {}
 
 
 def _collection(spec: RunSpec) -> Any:

@@ -25,7 +25,7 @@ _SLOTS = re.compile(r"\[[XY]\]")
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """The prototypes of one relation: variant key → sentence. `strengths` holds those of another strength; `pool` names their pool."""
+    """One relation: variant key → sentence. `strengths` holds the sentences of another strength; `pool` names their pool."""
 
     name: str
     description: str

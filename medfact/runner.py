@@ -10,12 +10,12 @@ import importlib.metadata
 import platform
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from medfact import __version__
 from medfact.answers import Demonstration, make_prompt, read_answer
-from medfact.datasets import Collection, Selection, load, load_bundled, select
+from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact, digest
 from medfact.models import Completion, Model, Prompt, load_model
@@ -85,9 +85,12 @@ def pool_of(spec: RunSpec) -> Pool:
 
 
 def select_facts(
-    spec: RunSpec, collection: Collection | None = None, canonical: Callable[[str], str | None] | None = None
+    spec: RunSpec,
+    collection: Collection | None = None,
+    canonical: Callable[[str], str | None] | None = None,
+    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
 ) -> Selection:
-    """The facts under test and those kept aside for the shots.
+    """The facts under test and those kept aside for the shots; no negative is one of those `rejected`.
 
     Only relations to which `canonical` gives a name are taken; by default those for which the pool has prototypes.
     """
@@ -104,11 +107,12 @@ def select_facts(
         per_relation=spec.per_relation,
         canonical=canonical or pool_of(spec).canonical,
         one_tail=protocol.one_tail,
+        rejected=rejected,
         lender=load_bundled(LENDER),
     )
 
 
-def plan(spec: RunSpec, collection: Collection | None = None) -> Plan:
+def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS) -> Plan:
     """What a run of this spec asks: statements in order, and the demonstrations before each group of them.
 
     A group is a relation (by its name in the pool) and a variant; all its statements share one prefix.
@@ -120,7 +124,7 @@ def plan(spec: RunSpec, collection: Collection | None = None) -> Plan:
         raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
     collection = collection or load(spec.dataset, spec.facts, spec.columns)
     pool = pool_of(spec)
-    selection = select_facts(spec, collection)
+    selection = select_facts(spec, collection, rejected=rejected)
     statements = tuple((s, _group(pool, s)) for s in pool.statements(selection.test))
     if not statements:
         reasons = " ".join(selection.notes)
@@ -190,7 +194,7 @@ def run(spec: RunSpec, store: Store, *, stopped: Callable[[], bool] = lambda: Fa
 
 def start(spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
     """Records a run of this spec, before its model loads; returns its id."""
-    return store.start_run(spec, plan(spec, collection), _versions())
+    return store.start_run(spec, plan(spec, collection, store.rejections()), _versions())
 
 
 def answer(

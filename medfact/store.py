@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,6 +107,15 @@ _demonstrations = sql.Table(
     sql.Column("label", sql.Boolean, nullable=False),
 )
 
+_rejections = sql.Table(
+    "rejections",
+    metadata,
+    sql.Column("owner", sql.String(64), primary_key=True),
+    sql.Column("fact_id", sql.String(32), primary_key=True),
+    sql.Column("tail", sql.String(1000), primary_key=True),
+    sql.Column("rejected_at", sql.String(32), nullable=False),
+)
+
 _answers = sql.Table(
     "answers",
     metadata,
@@ -197,6 +206,21 @@ def home() -> Path:
 def default_url() -> str:
     """`MEDFACT_DATABASE_URL`, else a file under `home`."""
     return os.environ.get("MEDFACT_DATABASE_URL") or f"sqlite:///{home() / 'medfact.db'}"
+
+
+def exists(url: str | None = None) -> bool:
+    """Whether there is a database already; a server's is taken to be there."""
+    file = _file_of(url or default_url())
+    return file is None or file.exists()
+
+
+def _file_of(url: str) -> Path | None:
+    """The file of an SQLite database, None for any other."""
+    with suppress(ArgumentError):
+        parsed = sql.make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
+            return Path(parsed.database).expanduser()
+    return None
 
 
 class Store:
@@ -318,6 +342,23 @@ class Store:
             raise UnknownName("run", run, (r.run for r in self.runs()[-3:]))
         return found[0]
 
+    # ------------------------------------------------------------------------------------- rejections
+
+    def reject(self, fact_id: str, tail: str) -> None:
+        """Records that a tail is not to be drawn as a false partner of this fact."""
+        row = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": _now()}
+        with self._writing() as connection:
+            connection.execute(self._insert_new(_rejections), [row])
+
+    def rejections(self) -> dict[str, frozenset[str]]:
+        """Id of a positive fact → the tails that its owner has rejected as false partners."""
+        query = sql.select(_rejections.c.fact_id, _rejections.c.tail).where(_rejections.c.owner == self.owner)
+        rejected: dict[str, frozenset[str]] = {}
+        with self._reading() as connection:
+            for fact_id, tail in connection.execute(query):
+                rejected[fact_id] = rejected.get(fact_id, frozenset()) | {tail}
+        return rejected
+
     # ---------------------------------------------------------------------------------------- answers
 
     def save(self, run: str, answers: Sequence[Answer]) -> None:
@@ -366,8 +407,8 @@ class Store:
 def _engine(url: str) -> sql.Engine:
     try:
         parsed = sql.make_url(url)
-        if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
-            Path(parsed.database).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        if (file := _file_of(url)) is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
         engine = sql.create_engine(parsed)
         if engine.dialect.name not in {"sqlite", "postgresql"}:
             raise ArgumentError(engine.dialect.name)

@@ -5,11 +5,12 @@
 
 from medfact.datasets.bundled import bundled_names, load_bundled
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.selection import Selection, grouping, select
+from medfact.datasets.selection import NO_REJECTIONS, Selection, grouping, select
 from medfact.datasets.tables import read_table
 from medfact.datasets.uploads import load_file
 
 __all__ = [
+    "NO_REJECTIONS",
     "Collection",
     "Problem",
     "Selection",

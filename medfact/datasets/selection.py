@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,6 +18,11 @@ FEWEST_HEADS = 10
 
 Canonical = Callable[[str], str | None]
 """A relation's name in the prototype pool, or None where the pool has no prototypes for it."""
+
+Rejections = Mapping[str, frozenset[str]]
+"""Id of a positive fact → names of tails that a reviewer has rejected as its false partners."""
+
+NO_REJECTIONS: Rejections = {}
 
 Group = tuple[Fact, ...]
 """A positive fact followed by its negatives."""
@@ -46,6 +51,7 @@ def select(
     per_relation: int | None = None,
     canonical: Canonical = lambda relation: relation,
     one_tail: bool = False,
+    rejected: Rejections = NO_REJECTIONS,
     lender: Collection | None = None,
 ) -> Selection:
     """Chooses facts by a seeded draw: even over relations, one fact per head before a second, and nested, so that the
@@ -58,6 +64,7 @@ def select(
             takes every fact, those without a negative too.
         canonical: a relation's name in the pool; facts whose relation has none are left out, and a note says so.
         one_tail: whether one tail per head and relation is taken, by a seeded draw; itself only where there is no other.
+        rejected: tails that are not to be drawn.
         lender: where a relation with fewer than FEWEST_HEADS heads finds its shots, if it has that relation.
     """
     for name, number in (("limit", limit), ("number per relation", per_relation)):
@@ -72,7 +79,7 @@ def select(
 
     loans = _loans(stated, lender, heads_aside, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation)
-    group = grouping(collection, negatives, seed)
+    group = grouping(collection, negatives, seed, rejected)
     fewest = negatives + 1 if limit or per_relation else 1
     free = [f for f in stated if f.positive and name_key(f.head) not in aside[relation(f)]]
     chosen = list(islice(_even_groups(free, seed, group, fewest, relation, per_relation), limit))
@@ -101,14 +108,18 @@ def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
     return [fact for fact in facts if (fact.fact_id if fact.positive else fact.negative_of) in taken]
 
 
-def grouping(collection: Collection, negatives: int, seed: int) -> Callable[[Fact], Group]:
+def grouping(
+    collection: Collection, negatives: int, seed: int, rejected: Rejections = NO_REJECTIONS
+) -> Callable[[Fact], Group]:
     """A function from a positive fact to its group: with the file's own negatives where there are enough, else drawn ones."""
     own = _given_negatives(collection.facts)
 
     def group(fact: Fact) -> Group:
         given = own.get(fact.fact_id, [])[:negatives]
-        drawn = () if len(given) == negatives else draw_negatives(fact, collection.known, negatives, seed).negatives
-        return (fact, *(drawn or given))
+        if len(given) == negatives:
+            return (fact, *given)
+        barred = rejected.get(fact.fact_id, frozenset())
+        return (fact, *(draw_negatives(fact, collection.known, negatives, seed, barred).negatives or given))
 
     return group
 
