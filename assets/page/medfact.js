@@ -34,9 +34,9 @@
 
   views.facts = (value) => [
     table(
-      ["relation", "true facts", "different heads", "false partners", "kept aside for demonstrations"],
+      ["relation", "type of the tails", "true facts", "different heads", "false partners", "kept aside for demonstrations"],
       value.relations.map((r) =>
-        make("tr", {}, make("th", { scope: "row" }, r.name), [r.facts, r.heads, r.negatives, r.aside].map((n) => make("td", {}, n))),
+        make("tr", {}, make("th", { scope: "row" }, r.name), [r.types, r.facts, r.heads, r.negatives, r.aside].map((n) => make("td", {}, n))),
       ),
       "facts by relation",
     ),
@@ -72,10 +72,27 @@
       "section",
       { class: "mf-card", "aria-label": `${card.fact.head}, ${card.fact.relation}, ${card.fact.tail}` },
       make("h4", {}, badge(true), " ", factLine(card.fact)),
-      make("p", { class: "mf-source" }, card.fact.source),
+      make(
+        "p",
+        { class: "mf-source" },
+        card.fact.source,
+        card.fact.links.map((link) => [
+          " · ",
+          make("a", { href: link.address, target: "_blank", rel: "noopener noreferrer" }, link.text),
+        ]),
+      ),
       card.partner
         ? make("p", { class: "mf-partner" }, "Its false partner says instead: ", make("b", {}, card.partner.tail))
         : make("p", { class: "mf-partner" }, "No safe false partner was found."),
+      make(
+        "details",
+        { class: "mf-explanation" },
+        make("summary", {}, "How was the false partner drawn?"),
+        make("ul", {}, card.explanation.map((text) => make("li", {}, text))),
+        card.partner
+          ? make("button", { type: "button", class: "mf-copy", "data-key": `reject:${card.fact.id}` }, "Not false enough? Draw another")
+          : null,
+      ),
       make(
         "div",
         { class: "mf-variants", role: "table", "aria-label": "eight statements" },

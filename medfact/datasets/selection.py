@@ -253,7 +253,7 @@ def _notes(
     for relation, number in missing.items():
         yield f"The pool has no prototypes for {relation!r}: {number} facts are left out."
     if without:
-        yield f"{len(without)} facts have no safe false partner."
+        yield f"{len(without)} facts have no safe false partner (too few other tails of the same type, or all too near to true)."
     for relation in loans:
         yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
     for relation, heads in aside.items():

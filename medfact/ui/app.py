@@ -53,7 +53,7 @@ def build_page(services: Services, demonstration: str) -> gr.Blocks:
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
         gr.Markdown(INTRODUCTION)
         facts = facts_step.build()
-        statements = statements_step.build(facts.source)
+        statements = statements_step.build(services, facts.source)
         evaluate_step.build(services, facts, statements, demonstration, page)
         gr.Markdown(FOOTER)
     page.queue(max_size=64, default_concurrency_limit=8)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from medfact.datasets import Collection, bundled_names
+from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.collection import summary
 from medfact.datasets.tables import FORMATS
 from medfact.errors import ColumnsMissing, MedfactError
+from medfact.negatives import RULES, explain
 from medfact.runner import select_facts
 from medfact.spec import RunSpec
 from medfact.ui.services import Source, collection_of, spec_of
@@ -22,6 +24,7 @@ MANY = 20_000
 """Above so many facts, false partners are drawn when they are shown or asked, not counted here."""
 
 SHOWN_PROBLEMS = 12
+SHOWN_WITHOUT = 5
 ONE_RELATION = "(one relation for all rows)"
 
 
@@ -135,7 +138,23 @@ def facts_view(source: Source) -> dict[str, Any]:
 def _notes(collection: Collection, spec: RunSpec, counted: bool) -> list[str]:
     if not counted:
         return [*collection.notes, "So many facts: their false partners are drawn when they are shown or asked."]
-    return [*collection.notes, *select_facts(spec, collection).notes]
+    selection = select_facts(spec, collection)
+    return [*collection.notes, *selection.notes, *_without_negative(selection, collection)]
+
+
+def _types(collection: Collection, relation: str) -> str:
+    """The semantic types of a relation's tails, the most frequent first."""
+    types = Counter(f.tail_type for f in collection.known.facts if f.relation == relation and f.tail_type)
+    more = f" and {len(types) - 2} more" if len(types) > 2 else ""
+    return ", ".join(name for name, _ in types.most_common(2)) + more or "not given"
+
+
+def _without_negative(selection: Selection, collection: Collection) -> Iterator[str]:
+    """A few of the facts that got no false partner, and why."""
+    for fact in selection.without_negative[:SHOWN_WITHOUT]:
+        made = explain(fact, collection.known)
+        reasons = "; ".join(f"{number} {RULES[rule]}" for rule, number in made.removed.items())
+        yield f"{fact.head} — {fact.relation} → {fact.tail}: of {made.candidates} other tails, {reasons or 'none is left'}."
 
 
 def _relations(collection: Collection, spec: RunSpec, counted: bool) -> list[dict[str, Any]]:
@@ -147,6 +166,7 @@ def _relations(collection: Collection, spec: RunSpec, counted: bool) -> list[dic
     return [
         {
             "name": relation,
+            "types": _types(collection, relation),
             "facts": f"{number:,}",
             "heads": f"{len(heads[relation]):,}",
             "negatives": "on demand" if negatives is None else f"{negatives[relation]:,}",

@@ -61,7 +61,7 @@ class Recipe:
     seed: int = 0
     seen_share: float = 0.6
     """Share of the heads whose facts are read."""
-    form_share: float = 0.25
+    form_share: float = 0.33
     """Share of the read facts that are read in a given variant other than the plain one."""
     plain_share: float = 0.5
     """Share of the training text that is said plainly."""
@@ -72,7 +72,7 @@ class Recipe:
     attention_heads: int = 6
     initial_spread: float = 0.06
     context: int = 2048
-    steps: int = 4000
+    steps: int = 7000
     statements_per_step: int = 32
     group_sizes: tuple[int, ...] = (1, 6, 11)
     """Statements in one sequence (the last has the others as its demonstrations), once the single ones are learnt."""
