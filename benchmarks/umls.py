@@ -2,8 +2,8 @@
 
     python benchmarks/umls.py --rows 5000000
 
-Writes MRREL, MRCONSO, MRSTY and MRHIER into a temporary folder, loads one relation (every 25th row of MRREL), and prints seconds
-and the peak memory of the process. The names are invented; nothing in it comes from UMLS.
+Writes MRREL, MRCONSO, MRSTY and MRHIER into a temporary folder, loads one relation (every 25th row of MRREL), and prints
+seconds and the peak memory of the process. The names are invented; nothing in it comes from UMLS.
 """
 
 from __future__ import annotations
@@ -37,14 +37,9 @@ def generate(folder: Path, rows: int, concepts: int) -> None:
     assert rows // EVERY <= quarter * quarter, "more facts than pairs of concepts"
     _write(folder / "MRREL.RRF", _mrrel(rows, concepts, quarter))
     _write(folder / "MRCONSO.RRF", _mrconso(concepts))
-    _write(
-        folder / "MRSTY.RRF",
-        (f"{_cui(i)}|T{i // quarter:03}|A1.{i // quarter}|type {i // quarter}|AT{i:08}||" for i in range(concepts)),
-    )
-    _write(
-        folder / "MRHIER.RRF",
-        (f"{_cui(i)}|{_aui(i)}|1|{_aui(i // 10)}|MSH|isa|{_aui(0)}.{_aui(i // 10)}|||" for i in range(1, concepts)),
-    )
+    _write(folder / "MRSTY.RRF", (f"{_cui(i)}|T{i // quarter:03}|A1|type {i // quarter}|AT{i:08}||" for i in range(concepts)))
+    parents = ((_cui(i), _aui(i), _aui(i // 10)) for i in range(1, concepts))
+    _write(folder / "MRHIER.RRF", (f"{cui}|{aui}|1|{parent}|MSH|isa|{parent}|||" for cui, aui, parent in parents))
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
@@ -82,8 +77,8 @@ def _mrconso(concepts: int) -> Iterator[str]:
             ("ENG", "S", "PF", "N", "SNOMEDCT_US", f"old invented thing {i}", "O"),
         )
         for atom, (lat, ts, stt, ispref, sab, name, suppress) in enumerate(names):
-            aui = _aui(i, atom)
-            yield f"{_cui(i)}|{lat}|{ts}|L{i:07}|{stt}|S{i:07}|{ispref}|{aui}|||D{i:06}|{sab}|PT|D{i:06}|{name}|0|{suppress}|256|"
+            columns = f"{_cui(i)}|{lat}|{ts}|L{i:07}|{stt}|S{i:07}|{ispref}|{_aui(i, atom)}"
+            yield f"{columns}|||D{i:06}|{sab}|PT|D{i:06}|{name}|0|{suppress}|256|"
 
 
 def _peak_megabytes() -> float:

@@ -121,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
 def _data_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--dataset", metavar="NAME", default="clinical-core", help="a bundled data set")
-    source.add_argument("--facts", metavar="FILE", help="a CSV, TSV, JSONL, Parquet or Excel file of facts")
+    source.add_argument("--facts", metavar="FILE", help="a file of facts, or a folder: tables, MedLAMA, MKJ, DiseK, UMLS")
     parser.add_argument(
         "--column",
         metavar="OURS=YOURS",
@@ -129,6 +129,10 @@ def _data_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="which column of FILE is the head, relation, tail, …; OURS==TEXT gives all rows that text",
     )
+    umls = parser.add_argument_group("a UMLS folder (RRF)")
+    umls.add_argument("--rela", metavar="NAME", action="append", default=[], help="a relation to take; may repeat")
+    umls.add_argument("--sab", metavar="NAME", action="append", default=[], help="a source to take; all by default")
+    umls.add_argument("--language", metavar="LAT", default="ENG", help="the language of the names")
     parser.add_argument("--protocol", default="medfact", help=f"one of: {', '.join(PROTOCOLS)}")
     parser.add_argument("--pool", metavar="NAME-OR-FILE", help="a prototype pool; the protocol's by default")
     parser.add_argument("--limit", type=int, metavar="N", help="so many positive facts, with their negatives")
@@ -160,6 +164,9 @@ def _spec(options: argparse.Namespace, model: str) -> RunSpec:
         dataset=options.dataset,
         facts=options.facts,
         columns=tuple(columns),
+        rela=tuple(options.rela),
+        sab=tuple(options.sab),
+        language=options.language,
         protocol=options.protocol,
         pool=options.pool,
         limit=options.limit,
@@ -391,7 +398,7 @@ def _collection(spec: RunSpec) -> Any:
     from medfact.datasets import load
     from medfact.datasets.collection import summary
 
-    collection = load(spec.dataset, spec.facts, spec.columns)
+    collection = load(spec)
     _say_all(f"{collection.name}, {line}" for line in summary(collection.problems))
     return collection
 

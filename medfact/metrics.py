@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.statements import FORM_NAMES, VARIANTS
+from medfact.statements import FORM_NAMES, IMPLICATIONS, VARIANTS
 from medfact.uncertainty import (
     NOTHING,
     Codes,
@@ -40,7 +40,7 @@ IMPLICATION_SETS = {
     "none": ("none",),
     "+dn": ("none", "dn"),
     "+dn+inv": ("none", "dn", "inv", "inv+dn"),
-    "+all": tuple(VARIANTS),
+    "+all": tuple(IMPLICATIONS),
 }
 """PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
 

@@ -20,6 +20,9 @@ from medfact.statements import VARIANTS, Statement
 
 FOLDER = Path(__file__).resolve().parents[1] / "prototypes"
 
+READY = "mkj"
+"""The pool under which ready statements stand: MKJ's, which come with their data."""
+
 _SLOTS = re.compile(r"\[[XY]\]")
 
 
@@ -64,8 +67,14 @@ class Pool:
         return self._names.get(name_key(relation))
 
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
-        """Every form of every fact whose relation the pool has, fact by fact, in the order of `forms`."""
+        """Every form of every fact whose relation the pool has, fact by fact, in the order of `forms`.
+
+        A fact that comes with a ready statement gives that one, under the pool `mkj` and the variant `none`.
+        """
         for fact in facts:
+            if fact.text is not None:
+                yield Statement(fact, READY, "none", fact.text)
+                continue
             name = self.canonical(fact.relation)
             if name is None or fact.tail is None:
                 continue

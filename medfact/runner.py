@@ -99,7 +99,7 @@ def select_facts(
     if negatives < 0:
         raise Mistake(f"The number of negatives is {negatives}.", "Give 0 or more.")
     return select(
-        collection or load(spec.dataset, spec.facts, spec.columns),
+        collection or load(spec),
         negatives=negatives,
         heads_aside=protocol.heads_aside,
         seed=spec.seed,
@@ -122,7 +122,7 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     shots = protocol_of(spec).shots if spec.shots is None else spec.shots
     if shots < 0:
         raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
-    collection = collection or load(spec.dataset, spec.facts, spec.columns)
+    collection = collection or load(spec)
     pool = pool_of(spec)
     selection = select_facts(spec, collection, rejected=rejected)
     statements = tuple((s, _group(pool, s)) for s in pool.statements(selection.test))
@@ -145,14 +145,18 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
 
 
 def _group(pool: Pool, statement: Statement) -> str:
-    return f"{pool.canonical(statement.fact.relation)} / {statement.variant}"
+    return f"{_relation(pool, statement.fact)} / {statement.variant}"
+
+
+def _relation(pool: Pool, fact: Fact) -> str:
+    return pool.canonical(fact.relation) or fact.relation
 
 
 def _demonstrations(pool: Pool, facts: Sequence[Fact], shots: int, seed: int) -> dict[str, tuple[Demonstration, ...]]:
     """Group → its demonstrations: both labels, a majority that alternates over the variants, one head before a second."""
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
-        by_relation[pool.canonical(fact.relation) or ""].append(fact)
+        by_relation[_relation(pool, fact)].append(fact)
     groups = {}
     for relation, members in by_relation.items():
         turn = int(digest(str(seed), relation), 16) % 2

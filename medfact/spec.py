@@ -56,6 +56,30 @@ PROTOCOLS = {
         heads_aside=5,
         one_tail=True,
     ),
+    "tpeval": Protocol(
+        name="tpeval",
+        title="TPEval",
+        explanation=(
+            "The TPEval paper's: eight truth-preserving expressions of a fact about a disease, with one false partner and five "
+            "demonstrations from other diseases."
+        ),
+        pools=("tpeval",),
+        negatives=1,
+        shots=5,
+        heads_aside=5,
+    ),
+    "mkj": Protocol(
+        name="mkj",
+        title="MKJ",
+        explanation=(
+            "The MKJ paper's: one sentence per fact, ready-made in its data, with three false partners of the same semantic "
+            "type, and no demonstrations. Facts without a ready sentence are stated by our own pool."
+        ),
+        pools=("medfact",),
+        negatives=3,
+        shots=0,
+        heads_aside=0,
+    ),
 }
 
 RETRIEVALS = ("none",)
@@ -66,6 +90,8 @@ LOCAL_OWNER = "local"
 class RunSpec:
     """All that decides what one model is asked. `facts` is a file or folder; it goes before `dataset`.
 
+    columns: our column names and the file's. rela, sab, language: of a UMLS folder, which relations, sources and language.
+
     limit and per_relation count positive facts that have all their negatives. None for pool, negatives or shots means the
     protocol's own.
     """
@@ -74,6 +100,9 @@ class RunSpec:
     dataset: str = "clinical-core"
     facts: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    rela: tuple[str, ...] = ()
+    sab: tuple[str, ...] = ()
+    language: str = "ENG"
     protocol: str = "medfact"
     pool: str | None = None
     limit: int | None = None
@@ -92,4 +121,5 @@ class RunSpec:
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         columns = tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ()))
-        return cls(**{**record, "columns": columns})
+        chosen = {name: tuple(record.get(name, ())) for name in ("rela", "sab")}
+        return cls(**{**record, **chosen, "columns": columns})

@@ -16,42 +16,55 @@ class Variant:
     """One way of saying a fact.
 
     key:       the papers' key, by structure (`inv+ins+dn`), never by a table's printed heading.
+    form:      the key of the affirmed variant that this one is, or denies.
     plain:     what a clinician reads.
-    predicate: the predicate form of PretextTrans, Table 1, with h and t for the head and the tail and x for a patient.
+    predicate: the predicate form of the paper, with h and t for the head and the tail and x for a patient.
     """
 
     key: str
-    negated: bool
+    form: str
     plain: str
     predicate: str
 
     @property
-    def form(self) -> str:
-        """The implication, whatever the polarity: none, inv, ins or inv+ins."""
-        return self.key.removesuffix("dn").removesuffix("+") or "none"
+    def negated(self) -> bool:
+        """Whether the variant is false of a fact that holds."""
+        return self.key != self.form
 
 
-VARIANTS = {
-    variant.key: variant
-    for variant in (
-        Variant("none", False, "said plainly", "R(h, t)"),
-        Variant("inv", False, "said backwards", "R⁻¹(t, h)"),
-        Variant("ins", False, "as a patient's case", "P(h, x) ⇒ Q(x, t)"),
-        Variant("inv+ins", False, "as a patient's case, backwards", "Q(x, t) ⇒ P(h, x)"),
-        Variant("dn", True, "said plainly, denied", "¬R(h, t)"),
-        Variant("inv+dn", True, "said backwards, denied", "¬R⁻¹(t, h)"),
-        Variant("ins+dn", True, "as a patient's case, denied", "¬(P(h, x) ⇒ Q(x, t))"),
-        Variant("inv+ins+dn", True, "as a patient's case, backwards, denied", "¬(Q(x, t) ⇒ P(h, x))"),
-    )
-}
-"""The eight variants in their order on every page and in every file."""
+def _by_key(*variants: Variant) -> dict[str, Variant]:
+    return {variant.key: variant for variant in variants}
 
-FORM_NAMES = {
-    "none": "said plainly",
-    "inv": "said backwards",
-    "ins": "as a patient's case",
-    "inv+ins": "as a patient's case, backwards",
-}
+
+IMPLICATIONS = _by_key(
+    Variant("none", "none", "said plainly", "R(h, t)"),
+    Variant("inv", "inv", "said backwards", "R⁻¹(t, h)"),
+    Variant("ins", "ins", "as a patient's case", "P(h, x) ⇒ Q(x, t)"),
+    Variant("inv+ins", "inv+ins", "as a patient's case, backwards", "Q(x, t) ⇒ P(h, x)"),
+    Variant("dn", "none", "said plainly, denied", "¬R(h, t)"),
+    Variant("inv+dn", "inv", "said backwards, denied", "¬R⁻¹(t, h)"),
+    Variant("ins+dn", "ins", "as a patient's case, denied", "¬(P(h, x) ⇒ Q(x, t))"),
+    Variant("inv+ins+dn", "inv+ins", "as a patient's case, backwards, denied", "¬(Q(x, t) ⇒ P(h, x))"),
+)
+"""The eight variants of PretextTrans (its Table 1), which the project's own pool has too."""
+
+TRUTH_PRESERVING = _by_key(
+    Variant("S1", "S1", "said plainly", "R(h, t)"),
+    Variant("S2", "S2", "said backwards", "R⁻¹(t, h)"),
+    Variant("S3", "S3", "a patient with only this disease", "Has(h) → P(t)"),
+    Variant("S4", "S4", "without it, unlikely only this disease", "¬P(t) → ¬Has(h)"),
+    Variant("S5", "S1", "said plainly, denied", "¬R(h, t)"),
+    Variant("S6", "S2", "said backwards, denied", "¬R⁻¹(t, h)"),
+    Variant("S7", "S3", "a patient with only this disease, denied", "¬(Has(h) → P(t))"),
+    Variant("S8", "S4", "with it, unlikely only this disease", "¬(¬P(t) → ¬Has(h))"),
+)
+"""The eight expressions of TPEval (its Table 3): S5 to S8 deny S1 to S4. S4 is the contrapositive of S3, not a converse."""
+
+VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING}
+"""All variants, in their order on every page and in every file."""
+
+FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated}
+"""The affirmed variants, by which an affirmed and a denied one are counted together."""
 
 PROTOTYPE = "prototype"
 """The origin of a statement that is a prototype with its slots filled, not rephrased."""

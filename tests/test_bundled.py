@@ -12,6 +12,7 @@ from medfact.datasets import bundled_names, grouping, load, load_bundled
 from medfact.errors import UnknownName
 from medfact.facts import Fact, name_key
 from medfact.prototypes import load_pool
+from medfact.spec import RunSpec
 
 FOLDER = Path(__file__).resolve().parents[1] / "assets" / "datasets"
 RELATIONS = {"symptoms", "affected sites", "therapeutic drugs", "surgical procedures"}
@@ -32,12 +33,12 @@ def drawn(seed: int) -> tuple[tuple[Fact, tuple[Fact, ...]], ...]:
 
 def test_it_is_listed_and_read_without_a_problem() -> None:
     assert "clinical-core" in bundled_names()
-    collection = load("clinical-core")
+    collection = load(RunSpec(model="", dataset="clinical-core"))
     assert collection.name == "clinical-core"
     assert collection.problems == ()
     assert len(collection.facts) == len(collection.known.facts) == len(rows(""))
     with pytest.raises(UnknownName, match="Did you mean 'clinical-core'"):
-        load("clinical-cor")
+        load(RunSpec(model="", dataset="clinical-cor"))
 
 
 def test_its_size() -> None:

@@ -14,7 +14,7 @@ import pytest
 from medfact import __version__
 from medfact.models import Completion, Prompt
 from medfact.models.baseline import Baseline
-from medfact.statements import VARIANTS
+from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,9 +72,9 @@ def test_statements(medfact: Medfact, facts_file: Path) -> None:
     rows = medfact("statements", "--facts", facts_file, "--limit", 3).rows
     assert list(rows[0]) == STATEMENT_COLUMNS.split()
     assert len(rows) == 3 * 2 * 8
-    assert [row["variant"] for row in rows] == [*VARIANTS] * 6
+    assert [row["variant"] for row in rows] == [*IMPLICATIONS] * 6
     for row in rows:
-        assert row["label"] is (row["positive"] != VARIANTS[row["variant"]].negated)
+        assert row["label"] is (row["positive"] != IMPLICATIONS[row["variant"]].negated)
         assert row["head"] in row["statement"]
         assert row["tail"] in row["statement"]
 
@@ -349,7 +349,7 @@ def test_figures_are_those_that_the_answers_give(judged: tuple[dict[str, Any], p
         expected = made[made["variant"].isin(forms)]["right"].mean()
         assert report["by_implications"][name]["value"] == pytest.approx(expected)
     for i in range(1, 9):
-        some = made[made["variant"].isin(list(VARIANTS)[:i])]
+        some = made[made["variant"].isin(list(IMPLICATIONS)[:i])]
         assert report["joint_accuracy_ordered"][i - 1] == pytest.approx(some.groupby("fact_id")["right"].all().mean())
         assert report["average_accuracy_ordered"][i - 1] == pytest.approx(some["right"].mean())
         shares = [math.comb(count, i) / math.comb(8, i) for count in by_fact.sum()]
@@ -396,7 +396,7 @@ def test_a_report_for_people(medfact: Medfact, facts_file: Path, url: str) -> No
     assert row["run"] in text
     assert "all eight right (joint accuracy)" in text
     assert "50.0 %" in text
-    for variant in VARIANTS.values():
+    for variant in IMPLICATIONS.values():
         assert variant.plain in text
     assert "Not for clinical use" in text
 

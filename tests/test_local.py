@@ -75,10 +75,10 @@ def test_revision_changes_with_the_weights(tmp_path: Path) -> None:
     assert one == same != other
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty folder", "no weights", "nonsense name"])
+@pytest.mark.parametrize("kind", ["missing", "empty folder", "no weights", "nonsense name", "long name"])
 def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    name = {"missing": "nobody/nothing-at-all", "nonsense name": "a b/../c$"}.get(kind, str(tmp_path))
+    name = {"missing": "nobody/nothing-at-all", "nonsense name": "a b/../c$", "long name": "a" * 300}.get(kind, str(tmp_path))
     if kind == "no weights":
         small_llama(tmp_path)
         (tmp_path / "model.safetensors").unlink()

@@ -8,10 +8,11 @@ import pytest
 
 from medfact.datasets import Collection, load_file
 from medfact.datasets.medlama import INVERSES
-from medfact.facts import name_key
+from medfact.facts import Fact, name_key
 from medfact.prototypes import load_pool
 from medfact.runner import select_facts
 from medfact.spec import RunSpec
+from medfact.statements import TRUTH_PRESERVING
 
 COLUMNS = [
     "head_cui",
@@ -156,3 +157,13 @@ def test_published_pool_has_17_relations_and_names_its_defects() -> None:
     assert len(pool.relations) == 17
     assert pool.verbatim
     assert any("slots exchanged" in defect for defect in pool.relations["occurs after"].defects)
+
+
+def test_tpevals_pool_has_its_eight_truth_preserving_expressions() -> None:
+    pool = load_pool("tpeval")
+    assert pool.forms == tuple(TRUTH_PRESERVING)
+    assert set(pool.relations) == set(load_pool("pretexttrans-disek").relations)
+    fact = Fact("influenza", "symptoms", "fever")
+    labels = [statement.label for statement in pool.statements([fact])]
+    assert labels == [True] * 4 + [False] * 4
+    assert pool.relations["symptoms"].sentences["S1"] == "[Y] is a common symptom of [X]."

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, calibration, codes, headline, measure
-from medfact.statements import VARIANTS
+from medfact.statements import IMPLICATIONS
 from medfact.uncertainty import mean_interval, wilson
 
 SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
@@ -24,10 +24,10 @@ def records_of(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), 
     rows = [
         (name, head, tail, variant, sign)
         for name, head, tail, signs in facts
-        for variant, sign in zip(VARIANTS, signs, strict=False)
+        for variant, sign in zip(IMPLICATIONS, signs, strict=False)
     ]
     positive = np.array(["'" not in row[0] for row in rows], dtype=bool)
-    negated = np.array([VARIANTS[row[3]].negated for row in rows], dtype=bool)
+    negated = np.array([IMPLICATIONS[row[3]].negated for row in rows], dtype=bool)
     blank = np.full(len(rows), np.nan)
     return Records(
         fact=codes([row[0] for row in rows]),
@@ -134,7 +134,7 @@ def test_by_polarity_form_variant_and_implications() -> None:
     assert share("by_implications", "+dn") == (pytest.approx(10 / 12), 12)
     assert share("by_implications", "+dn+inv") == (pytest.approx(20 / 24), 24)
     assert share("by_implications", "+all") == (pytest.approx(37 / 47), 47)
-    assert list(made["by_variant"]) == list(VARIANTS)
+    assert list(made["by_variant"]) == list(IMPLICATIONS)
     assert list(made["by_form"]) == ["none", "inv", "ins", "inv+ins"]
 
 

@@ -8,7 +8,7 @@ import yaml
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import Fact
 from medfact.prototypes import fill, load_pool, pool_names, read_pool
-from medfact.statements import VARIANTS
+from medfact.statements import IMPLICATIONS
 
 RELATIONS = ["symptoms", "affected sites", "therapeutic drugs", "surgical procedures"]
 
@@ -75,7 +75,7 @@ def test_the_papers_pool_is_word_for_word(relation: str, variant: str) -> None:
 def test_the_papers_pool_has_nothing_else_and_says_what_is_wrong_with_it() -> None:
     pool = load_pool("pretexttrans-disek")
     assert list(pool.relations) == RELATIONS
-    assert pool.forms == tuple(VARIANTS)
+    assert pool.forms == tuple(IMPLICATIONS)
     assert pool.verbatim
     assert "Table 12" in pool.source
     for relation in pool.relations.values():
@@ -112,7 +112,7 @@ def test_the_projects_own_sentences_for_symptoms() -> None:
 def test_the_projects_own_pool_has_the_published_relations_and_forms_and_its_operators() -> None:
     pool = load_pool("medfact")
     assert list(pool.relations) == [*RELATIONS, *load_pool("pretexttrans-medlama").relations]
-    assert pool.forms == tuple(VARIANTS)
+    assert pool.forms == tuple(IMPLICATIONS)
     assert not pool.verbatim
     assert pool.operators
 
@@ -131,7 +131,7 @@ def test_a_fact_says_common_only_where_its_strength_does(relation: str) -> None:
 def test_a_denied_sentence_has_the_words_of_its_affirmed_one_and_a_negation(relation: str) -> None:
     prototypes = load_pool("medfact").relations[relation]
     for sentences in (prototypes.sentences, *prototypes.strengths.values()):
-        for variant in VARIANTS.values():
+        for variant in IMPLICATIONS.values():
             if variant.negated:
                 affirmed, denied = (sentences[key].replace("cannot", "can not").split() for key in (variant.form, variant.key))
                 assert "not" in denied

@@ -14,7 +14,7 @@ from medfact.facts import KnowledgeBase
 from medfact.models import Completion, Prompt
 from medfact.runner import BATCH, Answered, Event, Failed, Finished, Started, answer, plan, run, start
 from medfact.spec import RunSpec
-from medfact.statements import VARIANTS
+from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store
 
 KNOWN = {(row["head"], row["tail"]) for row in rows_of_facts()}
@@ -43,7 +43,7 @@ def test_a_run_tells_its_start_its_answers_and_its_end(spec: RunSpec, store: Sto
     told = [given for batch in batches for given in batch.answers]
     assert told == [item.answer for item in store.asked(started.run)]
     for item in store.asked(started.run):
-        assert item.answer.answer is not VARIANTS[item.statement.variant].negated
+        assert item.answer.answer is not IMPLICATIONS[item.statement.variant].negated
         assert item.answer.raw == str(item.answer.answer)
         assert (item.answer.p_true, item.answer.failure) == (None, None)
 
@@ -225,7 +225,7 @@ def planned(facts_file: Path, **options: object) -> Plan:
     return plan(RunSpec(model="", facts=str(facts_file), **options))
 
 
-GROUPS = [f"{relation} / {variant}" for relation in ("symptoms", "therapeutic drugs") for variant in VARIANTS]
+GROUPS = [f"{relation} / {variant}" for relation in ("symptoms", "therapeutic drugs") for variant in IMPLICATIONS]
 
 
 def heads_in(demonstrations: tuple[Demonstration, ...]) -> list[str]:
@@ -243,7 +243,7 @@ def test_five_shots_have_both_labels_three_to_two(seed: int, facts_file: Path) -
         assert count in {2, 3}
         relation, variant = group.split(" / ")
         majorities[relation].append(count == 3)
-        majorities[f"{relation}, {'denied' if VARIANTS[variant].negated else 'affirmed'}"].append(count == 3)
+        majorities[f"{relation}, {'denied' if IMPLICATIONS[variant].negated else 'affirmed'}"].append(count == 3)
     for relation in ("symptoms", "therapeutic drugs"):
         assert majorities[relation].count(True) == 4  # of eight variants
         assert majorities[f"{relation}, affirmed"].count(True) == 2  # a majority tells nothing about the polarity
@@ -266,7 +266,7 @@ def test_labels_of_demonstrations_are_right(shots: int, facts_file: Path) -> Non
         for shot in given:
             (head,) = re.findall(r"disease\d\d", shot.text)
             (tail,) = re.findall(r"(?:sign|drug)\d\d", shot.text)
-            assert shot.label is (((head, tail) in KNOWN) != VARIANTS[group.split(" / ")[1]].negated)
+            assert shot.label is (((head, tail) in KNOWN) != IMPLICATIONS[group.split(" / ")[1]].negated)
         assert len({shot.text for shot in given}) == shots
 
 

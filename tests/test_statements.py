@@ -4,7 +4,7 @@ import pytest
 
 from medfact.facts import Fact, digest
 from medfact.prototypes import load_pool
-from medfact.statements import FORM_NAMES, VARIANTS, Statement
+from medfact.statements import FORM_NAMES, IMPLICATIONS, Statement
 
 FACT = Fact("influenza", "symptoms", "fever")
 FALSE = FACT.negative("gout pain", None, 1)
@@ -22,23 +22,23 @@ LABELS = {  # variant: (form, label where the fact holds, label where it does no
 
 
 def test_the_variants_are_the_papers_in_their_order() -> None:
-    assert list(VARIANTS) == list(LABELS)
-    assert list(FORM_NAMES) == ["none", "inv", "ins", "inv+ins"]
+    assert list(IMPLICATIONS) == list(LABELS)
+    assert list(FORM_NAMES) == ["none", "inv", "ins", "inv+ins", "S1", "S2", "S3", "S4"]
 
 
 @pytest.mark.parametrize("variant", LABELS)
 def test_labels_and_forms(variant: str) -> None:
     form, true, false = LABELS[variant]
-    assert VARIANTS[variant].key == variant
-    assert VARIANTS[variant].form == form
+    assert IMPLICATIONS[variant].key == variant
+    assert IMPLICATIONS[variant].form == form
     assert Statement(FACT, "medfact", variant, "x").label is true
     assert Statement(FALSE, "medfact", variant, "x").label is false
 
 
 def test_plain_names_and_predicates_are_all_different() -> None:
-    assert len({variant.plain for variant in VARIANTS.values()}) == 8
-    assert len({variant.predicate for variant in VARIANTS.values()}) == 8
-    for variant in VARIANTS.values():
+    assert len({variant.plain for variant in IMPLICATIONS.values()}) == 8
+    assert len({variant.predicate for variant in IMPLICATIONS.values()}) == 8
+    for variant in IMPLICATIONS.values():
         assert ("denied" in variant.plain) == ("¬" in variant.predicate) == variant.negated
 
 
@@ -57,7 +57,7 @@ def test_a_statements_id_hashes_fact_pool_variant_text_and_origin() -> None:
 
 def test_a_pool_makes_eight_statements_of_each_fact_in_order() -> None:
     made = list(load_pool("medfact").statements([FACT, FALSE]))
-    assert [s.variant for s in made] == [*VARIANTS, *VARIANTS]
+    assert [s.variant for s in made] == [*IMPLICATIONS, *IMPLICATIONS]
     assert [s.label for s in made] == [True] * 4 + [False] * 4 + [False] * 4 + [True] * 4
     assert made[2].text == "Patients with influenza can have fever as a symptom of it."
     assert made[13].text == "Symptoms of influenza do not include gout pain."

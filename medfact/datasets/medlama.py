@@ -11,6 +11,10 @@ from collections.abc import Iterator
 
 COLUMNS = frozenset({"head_cui", "head_name", "rel", "tail_cuis_list", "tail_names_list"})
 
+LICENCE = (
+    "MedLAMA is derived from UMLS, which is licensed: do not share or export its facts to a public place without a licence."
+)
+
 INVERSES = {
     "gene_associated_with_disease": "disease_mapped_to_gene",
     "gene_product_encoded_by_gene": "gene_encodes_gene_product",

@@ -70,7 +70,7 @@ def select(
     for name, number in (("limit", limit), ("number per relation", per_relation)):
         if number is not None and number < 1:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
-    stated = [fact for fact in collection.facts if canonical(fact.relation) is not None]
+    stated = [fact for fact in collection.facts if fact.text is not None or canonical(fact.relation) is not None]
     if one_tail:
         stated = _with_one_tail(stated, seed)
 
@@ -249,11 +249,12 @@ def _notes(
     aside: dict[str, frozenset[str]],
     count: int,
 ) -> Iterator[str]:
-    missing = Counter(fact.relation for fact in collection.facts if canonical(fact.relation) is None)
+    unstated = (fact for fact in collection.facts if fact.text is None)
+    missing = Counter(fact.relation for fact in unstated if canonical(fact.relation) is None)
     for relation, number in missing.items():
         yield f"The pool has no prototypes for {relation!r}: {number} facts are left out."
     if without:
-        yield f"{len(without)} facts have no safe false partner (too few other tails of the same type, or all too near to true)."
+        yield f"{len(without)} facts have no safe false partner: too few other tails of the same type are left."
     for relation in loans:
         yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
     for relation, heads in aside.items():

@@ -1,8 +1,8 @@
 """The UMLS Metathesaurus as its files in RRF: one relation at a time, in memory that the chosen rows decide, not the files.
 
 MRREL.RRF gives the facts, MRCONSO.RRF the names, MRSTY.RRF the semantic types and MRHIER.RRF, where it is there, the hierarchy.
-A row of MRREL says what its *second* concept is to its first: CUI1 asthma, RELA may_treat, CUI2 albuterol is "albuterol may treat
-asthma". Columns: https://www.ncbi.nlm.nih.gov/books/NBK9685/
+A row of MRREL says what its *second* concept is to its first: CUI1 asthma, RELA may_treat, CUI2 albuterol says that albuterol
+may treat asthma. Columns: https://www.ncbi.nlm.nih.gov/books/NBK9685/
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ LICENCE = "UMLS content is licensed: do not share or export these facts publicly
 
 _COLUMNS = {NAMES: 17, RELATIONS: 15, TYPES: 4, HIERARCHY: 4}
 """Columns that are needed of each file; further ones may follow."""
+_WHERE = "Choose the folder META of a UMLS release."
 _SUPPRESSED = frozenset({b"O", b"E", b"Y"})
 
 _Link = tuple[bytes, bytes, bytes]
@@ -87,20 +88,10 @@ def load_umls(folder: Path, relations: Sequence[str] = (), sources: Sequence[str
     Raises:
         FactsError: no relation was chosen (names the most frequent ones), nothing of it is there, or a file is not RRF.
     """
-    files, told = _files(folder), _Told()
-    for file in (NAMES, RELATIONS):
-        if file not in files:
-            raise FactsError(f"The folder {folder.name!r} has no {file}.", "Choose the folder META of a UMLS release.")
-    if not relations:
-        raise FactsError(
-            f"No relation of UMLS was chosen. {_frequent(files[RELATIONS], sources)}", "Choose with `--rela NAME`."
-        )
-    links = _links(files[RELATIONS], relations, sources, told)
+    files, told = _needed_files(folder), _Told()
+    links = _links(files[RELATIONS], relations, sources, told) if relations else {}
     if not links:
-        wanted = " or ".join(relations) + (f" from {' or '.join(sources)}" if sources else "")
-        raise FactsError(
-            f"{RELATIONS} has no usable row of {wanted}. {_frequent(files[RELATIONS], sources)}", "Choose with `--rela NAME`."
-        )
+        raise _nothing(files[RELATIONS], relations, sources)
     cuis = frozenset(cui for head, _, tail in links for cui in (head, tail))
     names = _names(files[NAMES], cuis, sources, language, HIERARCHY in files, told)
     types = _types(files.get(TYPES), cuis, told)
@@ -114,6 +105,15 @@ def load_umls(folder: Path, relations: Sequence[str] = (), sources: Sequence[str
     notes = _notes(len(links) - len(facts), language, [name for name in relations if name not in found], told)
     known = KnowledgeBase(facts, synonyms=synonyms, is_a=is_a)
     return Collection(folder.resolve().name, facts, known, tuple(told.problems), tuple(notes))
+
+
+def _needed_files(folder: Path) -> dict[str, Path]:
+    """The files of the folder; raises FactsError when one is missing that cannot be done without."""
+    files = _files(folder)
+    for file in (NAMES, RELATIONS):
+        if file not in files:
+            raise FactsError(f"The folder {folder.name!r} has no {file}.", _WHERE)
+    return files
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -140,7 +140,7 @@ def _rows(path: Path, wanted: Callable[[bytes], object], told: _Told) -> Iterato
                 continue
             what = f"it has {len(columns)} columns of the {needed} that are needed"
             if number == 1:
-                raise FactsError(f"{path.name}, row 1: {what}; this is not RRF.", "Choose the folder META of a UMLS release.")
+                raise FactsError(f"{path.name}, row 1: {what}; this is not RRF.", _WHERE)
             told.tell(number, f"{what}; the row may be cut off", path.name)
 
 
@@ -178,14 +178,16 @@ def _links(path: Path, relations: Sequence[str], sources: Sequence[str], told: _
     return links
 
 
-def _frequent(path: Path, sources: Sequence[str]) -> str:
-    """A sentence with the most frequent relations and their usable rows."""
+def _nothing(path: Path, relations: Sequence[str], sources: Sequence[str]) -> FactsError:
+    """The error for no relation, or one that is not there: it names the most frequent ones, counted over usable rows."""
     counts = Counter(relation for (_, relation, _), _ in _related(path, lambda _: True, sources, _Told()))
     # sorted before it is cut, so that equal counts do not depend on the order of the file
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_FREQUENT]
     listed = ", ".join(f"{relation.decode(errors='replace')} ({count})" for relation, count in first)
     where = path.name + (f" from {' or '.join(sources)}" if sources else "")
-    return f"The most frequent in {where}: {listed}." if listed else f"There is no usable relation in {where}."
+    wrong = f"{where} has no usable row of {' or '.join(relations)}." if relations else "No relation of UMLS was chosen."
+    there = f"The most frequent in {where}: {listed}." if listed else f"There is no usable relation in {where}."
+    return FactsError(f"{wrong} {there}", "Choose with `--rela NAME`.")
 
 
 # ------------------------------------------------------------------------------------------------ concepts

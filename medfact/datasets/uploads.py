@@ -86,6 +86,8 @@ def _records(file: Path, columns: Mapping[str, str], gathered: _Gathered) -> Ite
     names, rows = read_table(file)
     gathered.notes += _notes(file)
     gathered.by_name = medlama.is_medlama(names)
+    if gathered.by_name and medlama.LICENCE not in gathered.notes:
+        gathered.notes.append(medlama.LICENCE)
     if not gathered.by_name:
         column_of = map_columns(names, columns, file.name)
         for number, row in rows:

@@ -158,7 +158,7 @@ def has_chat_template(source: str) -> bool:
 
 def _not_loaded(source: str, error: Exception) -> ModelError:
     text = str(error)
-    if Path(source).is_dir():
+    if _is_folder(source):
         return ModelError(
             f"The folder {source!r} holds no causal language model that can be loaded ({text.splitlines()[0][:160]}).",
             "It needs config.json, the tokenizer's files and safetensors weights.",
@@ -171,6 +171,13 @@ def _not_loaded(source: str, error: Exception) -> ModelError:
         f"The model {source!r} cannot be loaded: no such folder, and the repository was not found or not reached.",
         "Check the name and the network, or give the path of a folder.",
     )
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return Path(source).is_dir()
+    except OSError:  # a name too long to be a path
+        return False
 
 
 def _revision(source: str, model: Any) -> str:

@@ -66,10 +66,7 @@ def spec_of(source: Source, **numbers: object) -> RunSpec:
 
 def collection_of(source: Source) -> Collection:
     """The facts of a source, kept for the sources last looked at. Raises FactsError or UnknownName."""
-    spec = spec_of(source)
-    return _collection(spec.dataset, spec.facts, spec.columns)
+    return _collection(spec_of(source))
 
 
-@lru_cache(maxsize=8)
-def _collection(dataset: str, facts: str | None, columns: tuple[tuple[str, str], ...]) -> Collection:
-    return load(dataset, facts, columns)
+_collection = lru_cache(maxsize=8)(load)

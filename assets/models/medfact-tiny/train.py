@@ -148,7 +148,7 @@ def make_lessons(
         positive = [fact for fact in seen if fact.relation == relation]
         negative = [partners[fact.fact_id] for fact in positive]
         negative += more_negatives(positive, negative, known, randomness)
-        for variant in VARIANTS:
+        for variant in POOL.forms:
             read = [fact for fact in positive if is_read(fact, variant, recipe)]
             unread = [fact for fact in negative if is_read(fact, variant, recipe)]
             true, false = Counter(fact.tail for fact in read), Counter(fact.tail for fact in unread)
@@ -178,7 +178,7 @@ def train_tokenizer(facts: Iterable[Fact], recipe: Recipe) -> PreTrainedTokenize
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    lines = (asked(fact, variant) + answer for fact in facts for variant in VARIANTS for answer in (TRUE, FALSE))
+    lines = (asked(fact, variant) + answer for fact in facts for variant in POOL.forms for answer in (TRUE, FALSE))
     tokenizer.train_from_iterator(lines, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, 0)])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=BOS, eos_token=EOS, pad_token=PAD)
@@ -259,7 +259,7 @@ def draw_lesson(
     lessons: dict[tuple[str, str], Lesson], size: int, randomness: random.Random, recipe: Recipe
 ) -> tuple[list[Fact], str]:
     """So many facts of one relation, and a variant in which they are all read."""
-    others = [variant for variant in VARIANTS if variant != PLAIN]
+    others = [variant for variant in POOL.forms if variant != PLAIN]
     variant = PLAIN if randomness.random() < recipe.plain_share else randomness.choice(others)
     relations = [relation for relation, of in lessons if of == variant]
     sizes = [len(lessons[name, variant].positive) for name in relations]
@@ -338,7 +338,7 @@ def card(record: dict[str, Any]) -> str:
         "|---" * (len(columns) + 1) + "|",
         *(
             row(f"{VARIANTS[key].plain} (`{key}`)", lambda score, key=key: f"{100 * score['by_variant'][key]:.1f} %")
-            for key in VARIANTS
+            for key in POOL.forms
         ),
         row("**right answers** (average accuracy)", percent("average_accuracy")),
         row("**all eight right** (joint accuracy)", percent("joint_accuracy")),
