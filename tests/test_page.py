@@ -159,6 +159,20 @@ def test_statements_are_marked_searched_and_paged(page: Page) -> None:
     expect(page.locator("#cards")).to_contain_text("No fact matches")
 
 
+def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(page: Page) -> None:
+    page.get_by_label("Search").fill("asthma")
+    card = page.locator("#cards .mf-card").first
+    expect(card.locator("h4")).to_contain_text("asthma")
+    partner = card.locator(".mf-partner b").inner_text()
+    card.locator(".mf-explanation summary").click()
+    expect(card.locator(".mf-explanation")).to_contain_text("are safe to call false")
+    card.get_by_role("button", name="Draw another").click()
+    expect(card.locator(".mf-partner b")).not_to_have_text(partner)
+    page.get_by_label("Specialty").fill("cardiology")
+    page.get_by_label("Specialty").press("Enter")
+    expect(page.locator("#cards")).to_contain_text("No fact matches")
+
+
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     choose_models(page, "medfact-tiny", "true unless denied")
     page.get_by_role("button", name="Evaluate").click()
