@@ -215,7 +215,7 @@ class KnowledgeBase:
 
     def fingerprint(self) -> str:
         """A hash of all that is known, in whatever order it was read."""
-        facts = sorted(map(repr, self.facts))
+        facts = sorted(digest(repr(fact)) for fact in self.facts)
         links = sorted("\x1f".join(pair) for pair in self.also_true)
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
         broader = sorted("\x1f".join(pair) for pair in self.is_a)

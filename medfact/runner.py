@@ -136,12 +136,18 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     return Plan(
         dataset=collection.name,
         dataset_fingerprint=collection.fingerprint(),
-        pool=pool.name,
+        pool=_pool_name(pool, statements),
         shots=shots,
         statements=statements,
         demonstrations=_demonstrations(pool, selection.shots, shots, seed) if shots else {},
         notes=(*collection.notes, *selection.notes),
     )
+
+
+def _pool_name(pool: Pool, statements: Sequence[tuple[Statement, str]]) -> str:
+    """The one pool whose prototypes were used, or the name of the several that the protocol takes."""
+    used = {statement.pool for statement, _ in statements}
+    return used.pop() if len(used) == 1 else pool.name
 
 
 def _group(pool: Pool, statement: Statement) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from medfact.answers import Demonstration, make_prompt
+from medfact.errors import MedfactError
 from medfact.jobs import WAITING
 from medfact.prototypes import load_pool
 from medfact.report import Live
@@ -106,7 +107,7 @@ def load_title(pool: str) -> str:
     """A pool's name for people; its own name where the pool is a file that is no longer there."""
     try:
         return load_pool(pool).title
-    except Exception:
+    except MedfactError:
         return pool
 
 
