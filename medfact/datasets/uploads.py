@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,8 @@ class _Gathered:
             if partner is not None and fact.tail is not None:
                 if (partner.head, partner.relation) == (fact.head, fact.relation):
                     counts[partner_id] += 1
-                    fact = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
+                    own = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
+                    fact = replace(own, tail_type=fact.tail_type, source=fact.source, source_id=fact.source_id)
                 else:
                     self.tell(number, "negative_of names a fact with another head or relation")
             if fact.fact_id in paired:

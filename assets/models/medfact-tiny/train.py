@@ -61,9 +61,9 @@ class Recipe:
     seed: int = 0
     seen_share: float = 0.6
     """Share of the heads whose facts are read."""
-    form_share: float = 0.33
+    form_share: float = 0.2
     """Share of the read facts that are read in a given variant other than the plain one."""
-    plain_share: float = 0.5
+    plain_share: float = 0.6
     """Share of the training text that is said plainly."""
     vocabulary: int = 2048
     hidden: int = 192
@@ -72,14 +72,14 @@ class Recipe:
     attention_heads: int = 6
     initial_spread: float = 0.06
     context: int = 2048
-    steps: int = 7000
+    steps: int = 6500
     statements_per_step: int = 32
     group_sizes: tuple[int, ...] = (1, 6, 11)
     """Statements in one sequence (the last has the others as its demonstrations), once the single ones are learnt."""
-    single_until: float = 0.5
+    single_until: float = 0.65
     """Share of the steps in which every statement stands alone."""
     learning_rate: float = 1e-3
-    weight_decay: float = 0.05
+    weight_decay: float = 0.01
     warm_up: int = 100
     threads: int = 2
 
@@ -241,9 +241,9 @@ def filled(rows: Sequence[list[int]], filler: int) -> torch.Tensor:
 
 
 def learning_rate(step: int, recipe: Recipe) -> float:
-    """Warm-up, a plateau to half of the steps, then a straight line down to a twentieth."""
+    """Warm-up, a plateau to a third of the steps, then a straight line down to a twentieth."""
     done = step / recipe.steps
-    falling = 1.0 - 1.9 * (done - 0.5) if done > 0.5 else 1.0
+    falling = 1.0 - 0.95 * (done - 1 / 3) / (2 / 3)
     return recipe.learning_rate * min(1.0, (step + 1) / recipe.warm_up, falling)
 
 

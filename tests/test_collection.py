@@ -1,0 +1,60 @@
+"""The bundled collection: what its cards promise, counted."""
+
+import csv
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from medfact.datasets import bundled_names, load_bundled
+from medfact.facts import Fact
+from medfact.negatives import draw_negatives
+from medfact.prototypes import load_pool
+
+DATASETS = Path(__file__).parents[1] / "assets" / "datasets"
+
+
+def positive(name: str) -> list[Fact]:
+    return [fact for fact in load_bundled(name).facts if fact.positive]
+
+
+def test_clinical_core_is_as_large_as_its_card_says() -> None:
+    counts = Counter(fact.relation for fact in positive("clinical-core"))
+    assert counts == {"symptoms": 1167, "therapeutic drugs": 767, "affected sites": 343, "surgical procedures": 283}
+    assert len({fact.head for fact in positive("clinical-core")}) == 215
+    assert all(fact.specialty and fact.source and fact.head_type and fact.tail_type for fact in positive("clinical-core"))
+
+
+def test_biomedical_core_has_at_least_40_heads_for_each_of_the_17_relations() -> None:
+    heads: defaultdict[str, set[str]] = defaultdict(set)
+    for fact in positive("biomedical-core"):
+        heads[fact.relation].add(fact.head)
+    assert set(heads) == set(load_pool("pretexttrans-medlama").relations)
+    assert min(map(len, heads.values())) >= 40
+
+
+def test_not_indicated_has_its_falsehoods_with_their_sources() -> None:
+    false = [fact for fact in load_bundled("not-indicated").facts if not fact.positive]
+    assert len(false) == 243
+    assert all(fact.source for fact in false)
+    treats = {(fact.head, fact.tail) for name in bundled_names() for fact in positive(name)}
+    assert not treats & {(fact.head, fact.tail) for fact in false}
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_every_fact_has_a_false_partner_that_no_table_holds_true(name: str) -> None:
+    collection = load_bundled(name)
+    with (DATASETS / f"{name}.also-true.csv").open(encoding="utf-8", newline="") as file:
+        true = {(row["head"], row["tail"]) for row in csv.DictReader(file)}
+    true |= {(fact.head, fact.tail) for fact in collection.facts if fact.positive}
+    for fact in positive(name):
+        (negative,) = draw_negatives(fact, collection.known, 1, seed=0).negatives
+        assert (negative.head, negative.tail) not in true
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_every_data_set_has_a_card(name: str) -> None:
+    assert (
+        "No clinician has reviewed it" in (DATASETS / f"{name}.md").read_text()
+        or "No specialist" in (DATASETS / f"{name}.md").read_text()
+    )
