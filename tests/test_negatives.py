@@ -287,3 +287,32 @@ def test_an_explanation_counts_what_each_rule_removes() -> None:
     assert made.removed == {"itself": 1, "known": 2, "nested": 1, "junk": 1, "rejected": 1}
     assert (made.candidates, made.left) == (7, 1)
     assert set(made.removed) <= set(RULES)
+
+
+EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(edges=EDGES, listed=st.integers(0, 9))
+def test_nothing_above_or_below_a_listed_tail_is_drawn(edges: list[tuple[int, int]], listed: int) -> None:
+    """Hierarchies of ten tails, with cycles: what can be reached upwards or downwards from the listed tail stays out."""
+    names = "fever cough rash pain ulcer tremor edema itch cyst polyp".split()
+    facts = [Fact("illness", "symptoms", names[listed])]
+    facts += [Fact(f"other {i}", "symptoms", name) for i, name in enumerate(names) if i != listed]
+    known = KnowledgeBase(tuple(facts), is_a=tuple((names[low], names[high]) for low, high in edges))
+
+    def reached(step: int) -> set[int]:
+        found, ahead = set(), [listed]
+        while ahead:
+            here = ahead.pop()
+            for edge in edges:
+                if edge[step] == here and edge[1 - step] not in found:
+                    found.add(edge[1 - step])
+                    ahead.append(edge[1 - step])
+        return found
+
+    barred = {names[i] for i in {listed} | reached(0) | reached(1)}
+    negatives = draw_negatives(facts[0], known, 10, seed=0).negatives
+    assert {negative.tail for negative in negatives} == set(names) - barred
+    left_out = explain(facts[0], known).removed
+    assert left_out.get("relative", 0) == len(barred) - 1
