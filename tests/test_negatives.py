@@ -296,7 +296,7 @@ EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=14)
 @given(edges=EDGES, listed=st.integers(0, 9))
 def test_nothing_above_or_below_a_listed_tail_is_drawn(edges: list[tuple[int, int]], listed: int) -> None:
     """Hierarchies of ten tails, with cycles: what can be reached upwards or downwards from the listed tail stays out."""
-    names = "fever cough rash pain ulcer tremor edema itch cyst polyp".split()
+    names = ["fever", "cough", "rash", "pain", "ulcer", "tremor", "edema", "itch", "cyst", "polyp"]
     facts = [Fact("illness", "symptoms", names[listed])]
     facts += [Fact(f"other {i}", "symptoms", name) for i, name in enumerate(names) if i != listed]
     known = KnowledgeBase(tuple(facts), is_a=tuple((names[low], names[high]) for low, high in edges))

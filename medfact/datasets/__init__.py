@@ -7,11 +7,12 @@ from pathlib import Path
 
 from medfact.datasets.bundled import bundled_names, load_bundled
 from medfact.datasets.collection import Collection, Problem
+from medfact.datasets.hub import PREFIX, read_hub
 from medfact.datasets.mkj import is_mkj, load_mkj
 from medfact.datasets.selection import NO_REJECTIONS, Selection, grouping, select
 from medfact.datasets.tables import read_table
 from medfact.datasets.umls import is_umls, load_umls
-from medfact.datasets.uploads import load_file
+from medfact.datasets.uploads import load_file, load_rows
 from medfact.spec import RunSpec
 
 __all__ = [
@@ -38,6 +39,8 @@ def load(spec: RunSpec) -> Collection:
     """
     if spec.facts is None:
         return load_bundled(spec.dataset)
+    if spec.facts.startswith(PREFIX):
+        return load_rows(spec.facts, *read_hub(spec.facts), dict(spec.columns))
     path = Path(spec.facts)
     if is_umls(path):
         return load_umls(path, spec.rela, spec.sab, spec.language)

@@ -193,7 +193,7 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
         raise FactsError(
             f"{path.name}, row {number}: it is not a JSON object.", 'Write one object a line: {"head": …, "tail": …}.'
         )
-    return {str(key): _as_text(value) for key, value in record.items()}
+    return {str(key): as_text(value) for key, value in record.items()}
 
 
 # ----------------------------------------------------------------------------------------------- binary
@@ -214,7 +214,7 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterator[Row]]:
             for batch in file.iter_batches(batch_size=10_000):
                 for record in batch.to_pylist():
                     number += 1
-                    yield number, {str(key): _as_text(value) for key, value in record.items()}
+                    yield number, {str(key): as_text(value) for key, value in record.items()}
         except (pyarrow.ArrowException, OSError):
             raise FactsError(f"{path.name} is damaged after row {number}.", "Export it again.") from None
 
@@ -237,14 +237,15 @@ def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
         number = 0
         try:
             for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-                yield number, [_as_text(value) for value in cells]
+                yield number, [as_text(value) for value in cells]
         except _BROKEN_WORKBOOK:
             raise FactsError(f"{path.name} is damaged after row {number}.", "Save it again as .xlsx, or as CSV.") from None
 
     return _with_header(path, records())
 
 
-def _as_text(value: object) -> str:
+def as_text(value: object) -> str:
+    """A cell's value as text; nothing for a missing one."""
     if value is None or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, bool):

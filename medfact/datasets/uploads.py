@@ -11,7 +11,7 @@ from typing import Any
 
 from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.tables import FORMATS, decode, read_table
+from medfact.datasets.tables import FORMATS, Row, decode, read_table
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
 
@@ -59,16 +59,17 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Col
     gathered = _Gathered()
     for file in _files(path):
         gathered.file = file.name if path.is_dir() else ""
-        for number, cells in _records(file, columns or {}, gathered):
-            gathered.take(number, cells)
-    facts = gathered.facts()
-    if not positive_facts(facts):
-        first = f" ({gathered.problems[0]})" if gathered.problems else ""
-        raise FactsError(f"{path.name} holds no usable true fact{first}.", "Mend the rows and choose the file again.")
-    tested = _without_inverses(facts)
-    known = KnowledgeBase((*positive_facts(facts), *gathered.further))
-    problems = (*gathered.problems, *_only_themselves(tested, gathered.row_of))
-    return Collection(path.name, tested, known, problems, tuple(gathered.notes))
+        names, rows = read_table(file)
+        gathered.notes += _notes(file)
+        gathered.take_all(file.name, names, rows, columns or {})
+    return gathered.collection(path.name)
+
+
+def load_rows(name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> Collection:
+    """The facts of rows that come from elsewhere than a file; the rest is as in `load_file`."""
+    gathered = _Gathered()
+    gathered.take_all(name, names, rows, columns)
+    return gathered.collection(name)
 
 
 def _files(path: Path) -> list[Path]:
@@ -81,15 +82,15 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _records(file: Path, columns: Mapping[str, str], gathered: _Gathered) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a file as cells under our names; a row of MedLAMA gives one for each of its tails."""
-    names, rows = read_table(file)
-    gathered.notes += _notes(file)
+def _records(
+    file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str], gathered: _Gathered
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table as cells under our names; a row of MedLAMA gives one for each of its tails."""
     gathered.by_name = medlama.is_medlama(names)
     if gathered.by_name and medlama.LICENCE not in gathered.notes:
         gathered.notes.append(medlama.LICENCE)
     if not gathered.by_name:
-        column_of = map_columns(names, columns, file.name)
+        column_of = map_columns(names, columns, file)
         for number, row in rows:
             yield (
                 number,
@@ -125,6 +126,22 @@ class _Gathered:
 
     def tell(self, number: int, what: str) -> None:
         self.problems.append(Problem(number, what, self.file))
+
+    def take_all(self, file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> None:
+        """Takes all rows of a table."""
+        for number, cells in _records(file, names, rows, columns, self):
+            self.take(number, cells)
+
+    def collection(self, name: str) -> Collection:
+        """What was gathered, as a collection; refused where no fact holds."""
+        facts = self.facts()
+        if not positive_facts(facts):
+            first = f" ({self.problems[0]})" if self.problems else ""
+            raise FactsError(f"{name} holds no usable true fact{first}.", "Mend the rows and choose the file again.")
+        tested = _without_inverses(facts)
+        known = KnowledgeBase((*positive_facts(facts), *self.further))
+        problems = (*self.problems, *_only_themselves(tested, self.row_of))
+        return Collection(name, tested, known, problems, tuple(self.notes))
 
     def take(self, number: int, given: dict[str, str]) -> None:
         """Takes one row's cells, or tells what is wrong with them."""

@@ -1,0 +1,46 @@
+"""Data sets of the Hugging Face hub, by name or as a folder, through its own library: `hf:NAME-OR-FOLDER`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medfact.datasets.tables import Row, as_text
+from medfact.errors import FactsError
+
+PREFIX = "hf:"
+SAVED = ("state.json", "dataset_dict.json")
+"""Files by which a folder is known that `save_to_disk` wrote."""
+
+
+def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
+    """The column names and the rows of a data set; of several splits, all in their order.
+
+    Raises FactsError, saying what to do, when the library is not installed or the data set is not found or not reached.
+    """
+    name = source.removeprefix(PREFIX)
+    try:
+        import datasets
+    except ModuleNotFoundError:
+        raise FactsError("Data sets of the hub need the library `datasets`.", "Install it: pip install datasets.") from None
+    datasets.disable_progress_bars()
+    folder = Path(name)
+    saved = folder.is_dir() and any((folder / file).is_file() for file in SAVED)
+    try:
+        data = datasets.load_from_disk(name) if saved else datasets.load_dataset(name)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise FactsError(
+            f"The data set {name!r} cannot be loaded ({str(error).splitlines()[0][:120]}).",
+            "Check the name and the network, or give the path of a folder.",
+        ) from error
+    splits = list(data.values()) if isinstance(data, dict) else [data]
+    return list(splits[0].column_names), _rows(splits)
+
+
+def _rows(splits: list[Any]) -> Iterator[Row]:
+    number = 1
+    for split in splits:
+        for record in split:
+            number += 1
+            yield number, {str(key): as_text(value) for key, value in record.items()}
