@@ -28,7 +28,7 @@ class Fact:
 
     `negative_of` is the id of the positive fact that a drawn negative belongs to, and `k` (from 1) its number among that
     fact's negatives. `text` is a ready statement, for data sets that carry one. `strength` is "a" or "a common": whether
-    the source asserts a frequency. `tail` is None only where a ready statement's tail is not known.
+    the source asserts a frequency; `as_of` is the source's year. `tail` is None only where a ready statement's is not known.
     """
 
     head: str
@@ -41,6 +41,7 @@ class Fact:
     tail_id: str | None = None
     source: str | None = None
     source_id: str | None = None
+    as_of: str | None = None
     strength: str | None = None
     specialty: str | None = None
     text: str | None = None
@@ -67,6 +68,7 @@ class Fact:
             positive=False,
             source=None,
             source_id=None,
+            as_of=None,
             text=None,
             negative_of=self.fact_id,
             k=k,

@@ -97,12 +97,12 @@ def select(
 
 def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
     """One positive fact per head and relation, with the file's own negatives of it."""
-    best: dict[tuple[str, str], tuple[bool, str, str]] = {}
+    best: dict[tuple[str, str | None, str], tuple[bool, str, str]] = {}
     for fact in facts:
         if fact.positive and fact.tail is not None:
             itself = name_key(fact.tail) == name_key(fact.head)
             rank = (itself, digest(str(seed), "one tail", fact.fact_id), fact.fact_id)
-            key = (name_key(fact.head), fact.relation)
+            key = (fact.head, fact.head_id, fact.relation)
             best[key] = min(best.get(key, rank), rank)
     taken = {rank[2] for rank in best.values()}
     return [fact for fact in facts if (fact.fact_id if fact.positive else fact.negative_of) in taken]

@@ -24,6 +24,7 @@ OPTIONAL = (
     "tail_id",
     "source",
     "source_id",
+    "as_of",
     "strength",
     "specialty",
     "negative_of",

@@ -183,7 +183,8 @@ def _explanation(fact: Fact, known: KnowledgeBase, rejected: frozenset[str]) -> 
 
 
 def _source(fact: Fact) -> str:
-    known = [text for text in (fact.source, fact.source_id) if text]
+    dated = f"as of {fact.as_of}" if fact.as_of else None
+    known = [text for text in (fact.source, fact.source_id, dated) if text]
     where = f"Source: {', '.join(known)}" if known else "No source is given"
     return f"{where} · {fact.specialty}" if fact.specialty else where
 
