@@ -26,7 +26,6 @@ OK, MISTAKE, SOME_FAILED = 0, 2, 3
 
 Rows = Iterable[dict[str, Any]]
 
-FALSE_MARK = "FALSE (test statement)"
 DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
 
 
