@@ -41,7 +41,7 @@ def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
             hovertemplate="%{x:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}",
         )
     figure.add_vline(x=50, line={"dash": "dot", "color": _GREY})
-    figure.update_xaxes(title="right answers, % (dotted: a coin)", range=[0, 100], fixedrange=True)
+    figure.update_xaxes(title="right answers, %", range=[0, 100], fixedrange=True)
     figure.update_yaxes(autorange="reversed", fixedrange=True)
     return _page_figure(figure, barmode="group", height=340 + 80 * len(reports))
 
@@ -85,7 +85,7 @@ def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
             hovertemplate="%{y} statements",
         )
     figure.update_xaxes(
-        title="P(True): the probability that the model itself gives to “true”",
+        title="P(True), the model's own",
         anchor="y2",
         range=[-0.02, 1.02],
         fixedrange=True,
