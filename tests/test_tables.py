@@ -3,6 +3,7 @@
 import codecs
 import csv
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from small_facts import write_csv
 from medfact.datasets import Collection, load_file, read_table
 from medfact.datasets.collection import Problem, summary
 from medfact.datasets.tables import FORMATS, write_table
+from medfact.datasets.text import BLOCK, encoding_of
 from medfact.datasets.uploads import map_columns
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact
@@ -485,3 +487,65 @@ def test_a_place_that_cannot_be_written_and_an_unknown_ending_are_told(tmp_path:
         write_table([{"a": 1}], tmp_path / "no folder" / "rows.csv")
     with pytest.raises(FactsError, match="are not written"):
         write_table([{"a": 1}], tmp_path / "rows.docx")
+
+
+# --------------------------------------------------------------------------------------------- streams
+
+LINE = "Ménière disease,symptoms,vertigo {:07}\n"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_a_large_table_is_read_in_bounded_memory(tmp_path: Path, ending: str) -> None:
+    """200,000 rows, 7 to 17 MB as text: Python's own memory stays under 4 MB (a Parquet batch has 10,000 rows)."""
+    file = tmp_path / f"facts{ending}"
+    write_table(({"head": f"disease {n:06}", "relation": "symptoms", "tail": f"sign {n:06}"} for n in range(200_000)), file)
+    tracemalloc.start()
+    _, rows = read_table(file)
+    count = sum(1 for _ in rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 200_000
+    assert peak < (12e6 if ending == ".parquet" else 4e6)
+
+
+def test_a_character_between_two_blocks_is_one_character(tmp_path: Path) -> None:
+    """One line longer than a block, so that the block ends inside it, in the middle of an é."""
+    for shift in range(3):
+        file = tmp_path / f"facts{shift}.tsv"
+        wide = "x" * shift + "é" * BLOCK
+        file.write_text(f"head\trelation\ttail\n# {wide}\n", encoding="utf-8")
+        assert encoding_of(file).name == "UTF-8"
+
+
+def test_bytes_that_are_no_text_are_found_blocks_later_with_their_row(tmp_path: Path) -> None:
+    """A row has 38 bytes; 60,000 of them are more than two blocks. Row 60,002 is the one after the header and all of them."""
+    text = "head,relation,tail\n" + "".join(LINE.format(n) for n in range(60_000))
+    file = tmp_path / "facts.csv"
+    file.write_bytes(text.encode() + b"gout,symptoms,\xff\xfe pain\n")
+    assert "facts.csv, row 60002" in refusal(file)
+
+
+def test_an_accent_blocks_later_makes_a_file_latin_1(tmp_path: Path) -> None:
+    text = "head,relation,tail\n" + "".join(f"disease,symptoms,vertigo and more {n:07}\n" for n in range(60_000))
+    file = tmp_path / "facts.csv"
+    file.write_bytes((text + "Ménière disease,symptoms,vertigo\n").encode("latin-1"))
+    assert encoding_of(file).name == "Latin-1"
+    _, rows = read_table(file)
+    assert list(rows)[-1][1]["head"] == "Ménière disease"
+
+
+def test_a_quotation_mark_at_the_end_of_a_long_tsv_is_part_of_the_name(tmp_path: Path) -> None:
+    file = tmp_path / "facts.tsv"
+    rows = "".join(f"disease {n}\tsymptoms\tpain\n" for n in range(50_000))
+    file.write_text(f'head\trelation\ttail\n{rows}gout\tsymptoms\tthe "big" toe\n"x\tsymptoms\tpain\n')
+    _, read = read_table(file)
+    assert [row["tail"] for _, row in read][-2:] == ['the "big" toe', "pain"]
+
+
+def test_columns_that_only_a_late_json_row_has_are_columns(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    plain = '{"head": "gout", "relation": "symptoms", "tail": "pain"}\n'
+    file.write_text(plain * 5_000 + plain.replace("}", ', "source": "a book"}'))
+    columns, rows = read_table(file)
+    assert columns == ["head", "relation", "tail", "source"]
+    assert list(rows)[-1] == (5_001, {"head": "gout", "relation": "symptoms", "tail": "pain", "source": "a book"})

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.tables import decode
+from medfact.datasets.text import open_text
 from medfact.errors import FactsError
 from medfact.facts import Fact, KnowledgeBase, name_key
 
@@ -162,9 +162,9 @@ def _typed(facts: Iterable[Fact], types: Mapping[str, str | None]) -> tuple[Fact
 
 
 def _read_json(file: Path) -> Any:
-    text, _ = decode(file)
     try:
-        return json.loads(text)
+        with open_text(file) as stream:
+            return json.load(stream)
     except json.JSONDecodeError as error:
         raise FactsError(
             f"{file.name}, line {error.lineno}: this is not valid JSON ({error.msg}).", "Mend it, or download the file again."

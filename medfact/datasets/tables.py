@@ -5,17 +5,18 @@ A row is its number, as a spreadsheet counts (the header is row 1), and a mappin
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
 import re
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from medfact.datasets.text import open_text
 from medfact.errors import FactsError
 
 Row = tuple[int, dict[str, str]]
@@ -47,99 +48,40 @@ def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
 # ------------------------------------------------------------------------------------------------ text
 
 
-def decode(path: Path) -> tuple[str, str]:
-    """The text of a file and the name of its encoding: UTF-8 with or without BOM, UTF-16, or Latin-1 (as Windows writes it)."""
-    data = path.read_bytes()
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _strictly(data, "utf-16", path), "UTF-16"
-    if data.startswith(codecs.BOM_UTF8):
-        return _strictly(data, "utf-8-sig", path), "UTF-8"
-    if b"\x00" in data[:4096]:
-        return _utf16_without_mark(data, path), "UTF-16"
-    try:
-        return data.decode("utf-8"), "UTF-8"
-    except UnicodeDecodeError as error:
-        return _latin1(data, error, path), "Latin-1"
-
-
-def _strictly(data: bytes, encoding: str, path: Path) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise _wrong_encoding(data, error, path) from None
-
-
-def _utf16_without_mark(data: bytes, path: Path) -> str:
-    start = data[:4096]
-    for encoding, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[0::2])):
-        if zeros.count(0) > 0.7 * len(zeros):
-            return _strictly(data, encoding, path)
-    raise _binary(path)
-
-
-def _latin1(data: bytes, error: UnicodeDecodeError, path: Path) -> str:
-    control = sum(data.count(byte) for byte in range(32) if byte not in b"\t\n\r\f")
-    if control > 0:
-        raise _binary(path)
-    if re.search(rb"[\xc3-\xf4][\x80-\xbf]+", data) and not _mostly_lone_accents(data):
-        raise _wrong_encoding(data, error, path)
-    return data.decode("cp1252", errors="replace") if b"\x81" not in data else data.decode("latin-1")
-
-
-def _mostly_lone_accents(data: bytes) -> bool:
-    """Whether bytes above 127 mostly stand alone between ASCII letters, as they do in Latin-1, not in UTF-8."""
-    alone = len(re.findall(rb"(?<![\x80-\xff])[\xa0-\xff](?![\x80-\xff])", data))
-    paired = len(re.findall(rb"[\xc3-\xf4][\x80-\xbf]+", data))
-    return alone > paired
-
-
-def _wrong_encoding(data: bytes, error: UnicodeDecodeError, path: Path) -> FactsError:
-    row = data.count(b"\n", 0, error.start) + 1
-    return FactsError(f"{path.name}, row {row}: these bytes are not valid text.", "Save the file as UTF-8.")
-
-
-def _binary(path: Path) -> FactsError:
-    return FactsError(
-        f"{path.name} is not a text file, though its name ends in {path.suffix}.",
-        "Export it again as CSV, or rename it to its true format (.xlsx, .parquet).",
-    )
-
-
 def _read_delimited(path: Path) -> tuple[list[str], Iterator[Row]]:
-    text, _ = decode(path)
-    first = text.split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    return _with_header(path, _csv_records(reader, path))
+    with open_text(path) as file:
+        first = file.readline(_LONG_CELL)
+    return _with_header(path, _csv_records(path, max(DELIMITERS, key=first.count)))
 
 
-def _csv_records(reader: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     start = 1
-    try:
-        for record in reader:
-            yield start, [_without_guard(cell) for cell in record]
-            start = reader.line_num + 1
-    except csv.Error:
-        raise FactsError(
-            f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
-            'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
-        ) from None
+    with open_text(path) as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            for record in reader:
+                yield start, [_without_guard(cell) for cell in record]
+                start = reader.line_num + 1
+        except csv.Error:
+            raise FactsError(
+                f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
+                'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
+            ) from None
 
 
 def _read_tabbed(path: Path) -> tuple[list[str], Iterator[Row]]:
-    text, _ = decode(path)
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True)
-        records = list(_csv_records(reader, path))
+        deque(_csv_records(path, "\t"), maxlen=0)
     except FactsError:
-        records = list(_unquoted_records(text))
-    return _with_header(path, iter(records))
+        return _with_header(path, _unquoted_records(path))
+    return _with_header(path, _csv_records(path, "\t"))
 
 
-def _unquoted_records(text: str) -> Iterator[tuple[int, list[str]]]:
+def _unquoted_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Tables with tabs need no quotes: where they do not pair up, they are part of the names."""
-    for number, line in enumerate(io.StringIO(text), 1):
-        yield number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\r\n").split("\t")]
+    with open_text(path, newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            yield number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\r\n").split("\t")]
 
 
 def _unquoted(cell: str) -> str:
@@ -176,12 +118,17 @@ def _named(path: Path, number: int, columns: list[str], cells: list[str]) -> dic
 
 
 def _read_json_lines(path: Path) -> tuple[list[str], Iterator[Row]]:
-    text, _ = decode(path)
-    rows = [(n, _json_row(path, n, line)) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not rows:
+    columns = dict.fromkeys(name for _, row in _json_rows(path) for name in row)
+    if not columns:
         raise FactsError(f"{path.name} is empty.", "Choose a file with at least one fact.")
-    columns = dict.fromkeys(name for _, row in rows for name in row)
-    return list(columns), iter(rows)
+    return list(columns), _json_rows(path)
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    with open_text(path, newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, _json_row(path, number, line)
 
 
 def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
@@ -227,19 +174,22 @@ _BROKEN_WORKBOOK = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, Looku
 def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
     import openpyxl
 
+    file = path.open("rb")
     try:
-        book = openpyxl.load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         sheet = book.worksheets[0]
     except _BROKEN_WORKBOOK:
+        file.close()
         raise FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.") from None
 
     def records() -> Iterator[tuple[int, list[str]]]:
         number = 0
-        try:
-            for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-                yield number, [as_text(value) for value in cells]
-        except _BROKEN_WORKBOOK:
-            raise FactsError(f"{path.name} is damaged after row {number}.", "Save it again as .xlsx, or as CSV.") from None
+        with file:
+            try:
+                for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+                    yield number, [as_text(value) for value in cells]
+            except _BROKEN_WORKBOOK:
+                raise FactsError(f"{path.name} is damaged after row {number}.", "Save it again as .xlsx, or as CSV.") from None
 
     return _with_header(path, records())
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.tables import FORMATS, Row, decode, read_table
+from medfact.datasets.tables import FORMATS, Row, read_table
+from medfact.datasets.text import encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
 
@@ -257,6 +258,6 @@ def _truth(text: str) -> bool | None:
 
 
 def _notes(path: Path) -> list[str]:
-    if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and decode(path)[1] == "Latin-1":
+    if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and encoding_of(path).name == "Latin-1":
         return [f"{path.name} was read as Latin-1, not UTF-8: check that names with accents look right."]
     return []
