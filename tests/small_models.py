@@ -30,8 +30,11 @@ def small_tokenizer(*, chat: bool = False) -> PreTrainedTokenizerFast:
     return fast
 
 
-def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512) -> Path:
-    """Writes a random Llama of about 60,000 parameters with its tokenizer to a folder, and returns the folder."""
+def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int = 512, lean: float = 1.0) -> Path:
+    """Writes a random Llama of about 60,000 parameters with its tokenizer to a folder, and returns the folder.
+
+    lean: what the output weights of True and False are multiplied by; above 1, replies open with them more often.
+    """
     tokenizer = small_tokenizer(chat=chat)
     set_seed(seed)
     model = LlamaForCausalLM(
@@ -49,6 +52,9 @@ def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int
             initializer_range=0.3,
         )
     )
+    for token in range(len(tokenizer)):
+        if tokenizer.decode([token]).strip().lower() in {"true", "false"}:
+            model.lm_head.weight.data[token] *= lean
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

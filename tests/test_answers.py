@@ -1,8 +1,12 @@
-"""The prompt, letter by letter, and how replies are read: by the answer that they commit to."""
+"""The prompt, letter by letter, and how replies are read: by the answer that they commit to, or as the papers read them."""
+
+import csv
+import io
+from pathlib import Path
 
 import pytest
 
-from medfact.answers import CHOICES, Demonstration, chat_prompt, make_prompt, plain_prompt, question, read_answer
+from medfact.answers import CHOICES, FORMATS, READINGS, Demonstration, make_prompt, read_answer
 from medfact.facts import Fact
 from medfact.statements import Statement
 
@@ -19,13 +23,13 @@ SHOTS = (
 
 
 def test_the_prompt_without_shots() -> None:
-    assert plain_prompt(FEVER, ()).content == (
+    assert make_prompt(FEVER, (), chat=False).content == (
         "fever is a symptom of influenza, is the statement above true or false? Please answer True or False."
     )
 
 
 def test_the_prompt_with_five_shots() -> None:
-    assert plain_prompt(FEVER, SHOTS).content == (
+    assert make_prompt(FEVER, SHOTS, chat=False).content == (
         "pain is a symptom of gout, is the statement above true or false? Please answer True or False. True\n"
         "pain is not a symptom of gout, is the statement above true or false? Please answer True or False. False\n"
         "rash is a symptom of gout, is the statement above true or false? Please answer True or False. False\n"
@@ -37,28 +41,61 @@ def test_the_prompt_with_five_shots() -> None:
 
 def test_the_prompt_of_a_chat_model() -> None:
     ask = ", is the statement above true or false? Please answer True or False."
-    assert chat_prompt(FEVER, SHOTS[:2]).content == (
+    assert make_prompt(FEVER, SHOTS[:2], chat=True).content == (
         {"role": "user", "content": f"pain is a symptom of gout{ask}"},
         {"role": "assistant", "content": "True"},
         {"role": "user", "content": f"pain is not a symptom of gout{ask}"},
         {"role": "assistant", "content": "False"},
         {"role": "user", "content": f"fever is a symptom of influenza{ask}"},
     )
-    assert chat_prompt(FEVER, ()).content == ({"role": "user", "content": f"fever is a symptom of influenza{ask}"},)
+    assert make_prompt(FEVER, (), chat=True).content == ({"role": "user", "content": f"fever is a symptom of influenza{ask}"},)
 
 
 @pytest.mark.parametrize("chat", [False, True])
 def test_a_statement_and_its_text_make_the_same_prompt(chat: bool) -> None:
     statement = Statement(Fact("influenza", "symptoms", "fever"), "medfact", "none", FEVER)
-    expected = (chat_prompt if chat else plain_prompt)(FEVER, SHOTS)
-    assert make_prompt(statement, SHOTS, chat=chat) == make_prompt(FEVER, SHOTS, chat=chat) == expected
-    assert expected.choices == CHOICES == (("True", "Yes"), ("False", "No"))
-    assert expected.question == question(FEVER)
+    made = make_prompt(statement, SHOTS, chat=chat)
+    assert made == make_prompt(FEVER, SHOTS, chat=chat)
+    assert made.choices == CHOICES == (("True", "Yes"), ("False", "No"))
+    assert made.statement == FEVER
+
+
+def test_the_question_of_the_published_code_is_plain_text_for_chat_models_too() -> None:
+    """METHOD: the statement in quotation marks with its full stop, then "Answer:"; 50 tokens, stop at the next statement."""
+    ask = ", is the statement above true or false? Please answer true/false.\nAnswer:".removeprefix(",")
+    made = make_prompt(FEVER, SHOTS[:2], chat=True, question="code")
+    assert made.content == (
+        f'Statement: "pain is a symptom of gout.",{ask} True\n'
+        f'Statement: "pain is not a symptom of gout.",{ask} False\n'
+        f'Statement: "fever is a symptom of influenza.",{ask}'
+    )
+    assert (made.stop, made.max_tokens) == ("\nStatement", 50)
+
+
+def test_the_question_of_mkj_is_its_figure_8() -> None:
+    expected = (
+        "Given a statement, your task is to judge it true or false.\n"
+        'Format your answer like this: "Answer: [True or False]".\n'
+        "\n"
+        "Statement: fever is a symptom of influenza."
+    )
+    plain = make_prompt(FEVER, (), chat=False, question="mkj", reading="last-word")
+    assert plain.content == expected
+    assert plain.settled_after is None
+    assert make_prompt(FEVER, (), chat=True, question="mkj").content == ({"role": "user", "content": expected},)
+
+
+def test_when_an_opening_word_is_the_answer() -> None:
+    """At once after demonstrations or in a chat; a zero-shot text could still echo "True or False"."""
+    assert make_prompt(FEVER, SHOTS, chat=False).settled_after == 1
+    assert make_prompt(FEVER, (), chat=True).settled_after == 1
+    assert make_prompt(FEVER, (), chat=False).settled_after == 2
+    assert make_prompt(FEVER, SHOTS, chat=False, reading="keyword").settled_after is None
 
 
 @pytest.mark.parametrize("text", ["{0} of {statement}", "E. coli {x}", "[X]", "100 % of ${y}"])
 def test_braces_and_signs_in_a_statement_are_text(text: str) -> None:
-    assert question(text).startswith(f"{text}, is the statement above")
+    assert FORMATS["paper"].ask(text).startswith(f"{text}, is the statement above")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +103,7 @@ def test_braces_and_signs_in_a_statement_are_text(text: str) -> None:
     [("It is so.", "It is so, is"), ("It is so. ", "It is so, is"), ("It is so", "It is so, is"), ("E.g.", "E.g, is")],
 )
 def test_one_full_stop_is_dropped_before_the_comma(text: str, begins: str) -> None:
-    assert question(text).startswith(begins)
+    assert FORMATS["paper"].ask(text).startswith(begins)
 
 
 # ------------------------------------------------------------------------- replies
@@ -170,3 +207,38 @@ def test_replies_that_cannot_be_read(reply: str) -> None:
 @pytest.mark.parametrize("reply", NEVER_TRUE)
 def test_a_denial_is_never_read_as_true(reply: str) -> None:
     assert read_answer(reply) is not True
+
+
+REPLIES = (Path(__file__).parent / "replies.csv").read_bytes().decode()
+LABELLED = list(csv.DictReader(io.StringIO(REPLIES, newline="")))
+SAYS = {"true": True, "false": False, "": None}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_every_hand_labelled_reply(reading: str) -> None:
+    """360 replies, labelled by hand for each of the three readings, without a look at how they are done."""
+    assert len(LABELLED) >= 120
+    wrong = [row["reply"] for row in LABELLED if read_answer(row["reply"], reading) is not SAYS[row[reading.replace("-", "_")]]]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "committed", "keyword", "last_word"),
+    [
+        ("diagnosis", None, None, None),
+        ("incorrect", False, False, None),
+        ("not true", False, False, True),
+        ("One might say false, but it is **True**", True, None, True),
+        ("Answer: [True]", True, True, True),
+        ("", None, None, None),
+    ],
+)
+def test_the_three_readings_differ(reply: str, committed: bool | None, keyword: bool | None, last_word: bool | None) -> None:
+    assert [read_answer(reply, reading) for reading in READINGS] == [committed, keyword, last_word]
+
+
+@pytest.mark.parametrize("word", ["True", "False"])
+@pytest.mark.parametrize("rest", ["", " yes no true false", "\n\nFalse True", ". No. Yes.", " x", ", it is wrong or correct"])
+def test_an_opening_word_commits_whatever_follows(word: str, rest: str) -> None:
+    """So a local model may stop at its first token, and the reading is the same."""
+    assert read_answer(word + rest) is SAYS[word.lower()]

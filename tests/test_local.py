@@ -1,5 +1,7 @@
 """Local models: P(True) and replies against whole-prompt forward passes, one prompt at a time, of the same weights."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -7,10 +9,9 @@ import torch
 from small_models import small_llama
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from medfact.answers import CHOICES, Demonstration, make_prompt
+from medfact.answers import CHOICES, Demonstration, make_prompt, read_answer
 from medfact.errors import MedfactError
 from medfact.models import Prompt, load_model, takes_messages
-from medfact.models.local import MAX_NEW_TOKENS
 
 pytestmark = pytest.mark.model
 
@@ -20,37 +21,88 @@ SHOTS = (Demonstration("cough is a symptom of gout.", False), Demonstration("pai
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_llama(tmp_path_factory.mktemp("model"), chat=request.param)
+    return small_llama(tmp_path_factory.mktemp("model"), chat=request.param, lean=1.8)
 
 
-def reference(folder: Path, prompt: Prompt) -> tuple[str, float, float]:
-    """Greedy reply, P(True) and mass of one prompt, by a forward pass over the whole prompt without padding."""
+@dataclass
+class Step:
+    """What greedy decoding has said up to a token, that token, and the probability of the True and False words there."""
+
+    so_far: str
+    token: str
+    true: float
+    false: float
+
+
+def greedy(folder: Path, prompt: Prompt) -> list[Step]:
+    """Plain greedy decoding of one prompt, to the end or the limit: the whole text anew for each token, without padding."""
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
     if isinstance(prompt.content, str):
         ids = tokenizer(prompt.content, return_tensors="pt")["input_ids"]
     else:
         text = tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True)
         ids = tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
-    with torch.inference_mode():
-        probabilities = model(ids).logits[0, -1].softmax(dim=-1)
-        new = model.generate(ids, max_new_tokens=MAX_NEW_TOKENS, do_sample=False, pad_token_id=tokenizer.pad_token_id)
-    mass = [0.0, 0.0]
-    for token, probability in enumerate(probabilities.tolist()):
-        said = tokenizer.decode([token]).strip().lower()
-        for side, words in enumerate(CHOICES):
-            mass[side] += probability if said in {word.lower() for word in words} else 0.0
-    return tokenizer.decode(new[0, ids.shape[1] :], skip_special_tokens=True), mass[0] / sum(mass), sum(mass)
+    begins = ids.shape[1]
+    said = [tokenizer.decode([token]).strip().lower() for token in range(len(tokenizer))]
+    true, false = (torch.tensor([word in {w.lower() for w in words} for word in said]) for words in CHOICES)
+    steps: list[Step] = []
+    while len(steps) < prompt.max_tokens:
+        with torch.inference_mode():
+            probabilities = model(ids).logits[0, -1].softmax(dim=-1)
+        token = int(probabilities.argmax())
+        if token == tokenizer.eos_token_id:
+            break
+        ids = torch.cat([ids, torch.tensor([[token]])], dim=-1)
+        so_far = tokenizer.decode(ids[0, begins:], skip_special_tokens=True)
+        steps.append(Step(so_far, said[token], float(probabilities[true].sum()), float(probabilities[false].sum())))
+        if prompt.stop and prompt.stop in so_far.lstrip():
+            break
+    return steps
 
 
-def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path) -> None:
+def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
+    """The reply before the stop, P(True) and mass at the first answer word (at the last one, where the whole reply counts)."""
+    text = steps[-1].so_far
+    if prompt.stop and prompt.stop in text.lstrip():
+        text = text[: len(text) - len(text.lstrip()) + text.lstrip().index(prompt.stop)]
+    words = {word.lower() for words in CHOICES for word in words}
+    places = [i for i, step in enumerate(steps) if step.token in words]
+    at = steps[0 if not places else places[-1] if prompt.settled_after is None else places[0]]
+    return text, at.true / (at.true + at.false), at.true + at.false
+
+
+@pytest.mark.parametrize(("question", "reading"), [("paper", "committed"), ("code", "keyword"), ("mkj", "last-word")])
+def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path, question: str, reading: str) -> None:
     model = load_model(f"hf:{folder}")
-    prompts = [make_prompt(text, shots, chat=model.chat) for text in TEXTS for shots in ((), SHOTS)]
+    prompts = [
+        make_prompt(text, shots, chat=model.chat, question=question, reading=reading) for text in TEXTS for shots in ((), SHOTS)
+    ]
     for prompt, completion in zip(prompts, model.complete(prompts), strict=True):
-        text, p_true, mass = reference(folder, prompt)
+        text, p_true, mass = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
         assert completion.text is not None
-        assert text.startswith(completion.text.rstrip())
+        assert text.startswith(completion.text) if prompt.settled_after else text == completion.text
+
+
+def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) -> None:
+    """Replies that were cut off after an opening True or False say what the whole greedy reply says. (A random model may glue
+    letters to the word, as in "Falsehood"; after demonstrations nothing looks at that.)
+    """
+    model = load_model(f"hf:{folder}")
+    prompts = [
+        make_prompt(f"{word} is a symptom of {number}.", shots, chat=model.chat)
+        for number, word in enumerate(["fever", "pain", "cough", "rash", "gout"] * 4)
+        for shots in ((), SHOTS)
+    ]
+    cut = 0
+    for prompt, completion in zip(prompts, model.complete(prompts), strict=True):
+        whole, _, _ = expected(prompt, greedy(folder, prompt))
+        assert completion.text is not None
+        cut += completion.text != whole
+        if not re.match(r"\s*(?:true|false)\w", whole, re.IGNORECASE):
+            assert read_answer(completion.text) is read_answer(whole), whole
+    assert cut >= 2
 
 
 def test_chat_template_decides_the_shape_of_prompts(folder: Path) -> None:

@@ -75,7 +75,7 @@ def test_what_was_loaded_is_recorded(spec: RunSpec, store: Store) -> None:
 def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) -> None:
     replies = ["True, it is.\n", "No", "I would rather not say.", ""]
     run_id = start(spec, store)
-    everything(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.question) % 4]).load))
+    everything(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.statement) % 4]).load))
     given = [item.answer for item in store.asked(run_id)]
     assert {a.raw for a in given} == set(replies)
     assert all(a.answer is read_answer(a.raw) for a in given)
@@ -130,7 +130,7 @@ def test_a_finished_run_is_left_as_it_is(spec: RunSpec, store: Store) -> None:
 
 def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Store) -> None:
     def reply(prompt: Prompt) -> str | Completion:
-        return Completion(None, failure="timed out") if "disease03" in prompt.question else "True"
+        return Completion(None, failure="timed out") if "disease03" in prompt.statement else "True"
 
     run_id = start(spec, store)
     finished = everything(answer(run_id, store, load=Answerer(reply).load))[-1]

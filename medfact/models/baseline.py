@@ -25,7 +25,7 @@ BASELINES: dict[str, Callable[[Prompt, int], bool]] = {
     "random": _random,
     "always-true": lambda prompt, seed: True,
     "always-false": lambda prompt, seed: False,
-    "negation-cue": lambda prompt, seed: _NEGATION.search(prompt.question) is None,
+    "negation-cue": lambda prompt, seed: _NEGATION.search(prompt.statement) is None,
 }
 """Name → what it answers to a prompt: a fair coin of the seed and the prompt, one word always, or true unless negated."""
 

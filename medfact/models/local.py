@@ -6,15 +6,25 @@ Only where the first token is no answer word does greedy decoding go on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from huggingface_hub.errors import HFValidationError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
 from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
@@ -26,13 +36,52 @@ if TYPE_CHECKING:
 
 BATCH = 32
 COMMITTED = ("True", "False")
-"""A first token that says one of these is the answer; nothing after it can change how the reply is read."""
+"""A first token that says one of these is the answer, unless the whole reply must be read."""
 
-MAX_NEW_TOKENS = 16
-"""Tokens that an answer may take when it is not committed in the first one."""
+_NO_ANSWER = re.compile(r"\s*(?:or\b|/)|\w", re.IGNORECASE)
+"""What follows a first token that is an echo of "True or False", or only part of a word ("Falsehood")."""
 
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
+
+
+class _How(NamedTuple):
+    """What prompts have in common that are computed together."""
+
+    messages: bool
+    choices: tuple[tuple[str, ...], tuple[str, ...]]
+    stop: str
+    max_tokens: int
+    settled_after: int | None
+
+
+def _how(prompt: Prompt) -> _How:
+    messages = not isinstance(prompt.content, str)
+    return _How(messages, prompt.choices, prompt.stop, prompt.max_tokens, prompt.settled_after)
+
+
+class _Stops(StoppingCriteria):  # type: ignore[misc]
+    """Ends a reply once it holds the stop text after some other text."""
+
+    def __init__(self, tokenizer: Any, stop: str, length: int) -> None:
+        self.tokenizer, self.stop, self.length = tokenizer, stop, length
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        if not self.stop:
+            return torch.zeros(len(input_ids), dtype=torch.bool, device=input_ids.device)
+        texts = self.tokenizer.batch_decode(input_ids[:, self.length :], skip_special_tokens=True)
+        return torch.tensor([len(_cut(text, self.stop)) < len(text) for text in texts], device=input_ids.device)
+
+
+def _cut(text: str, stop: str) -> str:
+    """The text up to where `stop` stands after something else than white space."""
+    at = text.find(stop, len(text) - len(text.lstrip())) if stop else -1
+    return text if at < 0 else text[:at]
+
+
+def _completion(text: str, true: float, false: float) -> Completion:
+    mass = true + false
+    return Completion(text, true / mass if mass > 0 else None, mass)
 
 
 @dataclass
@@ -50,56 +99,103 @@ class LocalModel:
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
         """One completion for each prompt, in order, a batch at a time. A prompt longer than the model's context fails."""
-        for start in range(0, len(prompts), BATCH):
-            batch = prompts[start : start + BATCH]
-            texts = [self._text(prompt) for prompt in batch]
-            lengths = [len(ids) for ids in self._encode(texts)["input_ids"]]
-            fits = [length + MAX_NEW_TOKENS <= self._context for length in lengths]
-            done = iter(self._batch([t for t, fit in zip(texts, fits, strict=True) if fit], batch[0].choices))
-            for fit, length in zip(fits, lengths, strict=True):
-                too_long = f"the prompt has {length} tokens; the model takes {self._context}"
-                yield next(done) if fit else Completion(None, failure=too_long)
+        for asked_alike, group in groupby(prompts, _how):
+            alike = list(group)
+            for start in range(0, len(alike), BATCH):
+                yield from self._complete(alike[start : start + BATCH], asked_alike)
 
-    def _encode(self, texts: list[str], **options: Any) -> Any:
+    def _complete(self, batch: list[Prompt], how: _How) -> Iterator[Completion]:
+        texts = [self._text(prompt) for prompt in batch]
+        lengths = [len(ids) for ids in self._encode(texts, how)["input_ids"]]
+        fits = [length + how.max_tokens <= self._context for length in lengths]
+        done = iter(self._batch([t for t, fit in zip(texts, fits, strict=True) if fit], how))
+        for fit, length in zip(fits, lengths, strict=True):
+            too_long = f"the prompt has {length} tokens; the model takes {self._context}"
+            yield next(done) if fit else Completion(None, failure=too_long)
+
+    def _encode(self, texts: list[str], how: _How, **options: Any) -> Any:
         """A chat template writes its own special tokens."""
-        return self.tokenizer(texts, add_special_tokens=not self.chat, **options)
+        return self.tokenizer(texts, add_special_tokens=not how.messages, **options)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _batch(self, texts: list[str], choices: tuple[tuple[str, ...], tuple[str, ...]]) -> list[Completion]:
+    def _batch(self, texts: list[str], how: _How) -> list[Completion]:
+        """Completions of texts that are asked alike: by one forward pass where that settles the answer, else by decoding on."""
         if not texts:
             return []
-        encoded = self._encode(texts, return_tensors="pt", padding=True).to(self.model.device)
+        encoded = self._encode(texts, how, return_tensors="pt", padding=True).to(self.model.device)
         encoded = {name: encoded[name] for name in ("input_ids", "attention_mask")}
-        logits = self._next_token(encoded)
-        probabilities = logits.softmax(dim=-1)
-        true, false = (probabilities[:, self._ids(words)].sum(dim=-1) for words in choices)
-        mass = true + false
+        if how.settled_after is None:
+            return self._decoded(encoded, how)
+        logits, cache = self._next_token(encoded)
         first = logits.argmax(dim=-1)
-        committed = torch.isin(first, self._ids(COMMITTED))
+        settled = torch.isin(first, self._ids(COMMITTED))
+        if how.settled_after > 1 and bool(settled.any()):
+            settled &= ~self._no_answers(encoded, first, cache)
         replies = self.tokenizer.batch_decode(first[:, None], skip_special_tokens=True)
-        if not bool(committed.all()):
-            self._continue(encoded, ~committed, replies)
-        p_true = torch.where(mass > 0, true / mass, torch.nan).tolist()
-        return [Completion(reply, None if p != p else p, m) for reply, p, m in zip(replies, p_true, mass.tolist(), strict=True)]
+        done = [_completion(*row) for row in zip(replies, *(m.tolist() for m in self._masses(logits, how)), strict=True)]
+        if not bool(settled.all()):
+            rows = ~settled
+            further = self._decoded({name: part[rows] for name, part in encoded.items()}, how)
+            for index, completion in zip(rows.nonzero().flatten().tolist(), further, strict=True):
+                done[index] = completion
+        return done
 
-    def _next_token(self, encoded: Any) -> Any:
-        """Logits of the token after each prompt, (batch, vocabulary), in float32."""
+    def _next_token(self, encoded: Any) -> tuple[Any, Any]:
+        """Logits of the token after each prompt, (batch, vocabulary), in float32, and the cache of the prompts."""
         positions = (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)
-        return self.model(**encoded, position_ids=positions, logits_to_keep=1).logits[:, -1].float()
+        made = self.model(**encoded, position_ids=positions, logits_to_keep=1)
+        return made.logits[:, -1].float(), getattr(made, "past_key_values", None)
 
-    def _continue(self, encoded: Any, rows: Any, texts: list[str]) -> None:
-        """Decodes the given rows greedily and puts what they say into `texts`."""
+    def _no_answers(self, encoded: Any, first: Any, cache: Any) -> Any:
+        """Whether each reply goes on so that its first token is no answer."""
+        mask = torch.cat([encoded["attention_mask"], torch.ones_like(first[:, None])], dim=-1)
+        ids = torch.cat([encoded["input_ids"], first[:, None]], dim=-1) if cache is None else first[:, None]
+        positions = (mask.cumsum(dim=-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        known = {} if cache is None else {"past_key_values": cache}
+        logits = self.model(input_ids=ids, attention_mask=mask, position_ids=positions, logits_to_keep=1, **known).logits[:, -1]
+        said = self.tokenizer.batch_decode(logits.argmax(dim=-1)[:, None], skip_special_tokens=True)
+        return torch.tensor([_NO_ANSWER.match(text) is not None for text in said], device=first.device)
+
+    def _masses(self, logits: Any, how: _How) -> tuple[Any, Any]:
+        """Probability of the True words and of the False words, (batch,) each."""
+        probabilities = logits.float().softmax(dim=-1)
+        true, false = (probabilities[:, self._ids(words)].sum(dim=-1) for words in how.choices)
+        return true, false
+
+    def _decoded(self, encoded: Any, how: _How) -> list[Completion]:
+        """Plain greedy decoding. P(True) is read where the answer word is said: the first one, or the last where the whole
+        reply counts; at the first token where none is.
+        """
         length = encoded["input_ids"].shape[1]
+        masses: list[tuple[Any, Any]] = []
+
+        def watch(_: Any, scores: Any) -> Any:
+            masses.append(self._masses(scores, how))
+            return scores
+
+        stops = _Stops(self.tokenizer, how.stop, length)
         tokens = self.model.generate(
-            input_ids=encoded["input_ids"][rows],
-            attention_mask=encoded["attention_mask"][rows],
-            max_new_tokens=MAX_NEW_TOKENS,
-            do_sample=False,
-            pad_token_id=self.tokenizer.pad_token_id,
-        )
-        replies = self.tokenizer.batch_decode(tokens[:, length:], skip_special_tokens=True)
-        for index, reply in zip(rows.nonzero().flatten().tolist(), replies, strict=True):
-            texts[index] = reply
+            **encoded,
+            max_new_tokens=how.max_tokens,
+            logits_processor=LogitsProcessorList([watch]),
+            stopping_criteria=StoppingCriteriaList([stops]),
+        )[:, length:]
+        true, false = (torch.stack(side, dim=1) for side in zip(*masses, strict=True))
+        steps = torch.arange(tokens.shape[1], device=tokens.device)
+        over = torch.isin(tokens, self._ends).cumsum(dim=1) > 0
+        said = torch.isin(tokens, self._ids(sum(how.choices, ()))) & ~over
+        at = torch.where(said, steps, -1).amax(dim=1).clamp(min=0) if how.settled_after is None else said.int().argmax(dim=1)
+        texts = self.tokenizer.batch_decode(torch.where(over, self.tokenizer.pad_token_id, tokens), skip_special_tokens=True)
+        rows = torch.arange(len(texts), device=tokens.device)
+        return [
+            _completion(_cut(text, how.stop), t, f)
+            for text, t, f in zip(texts, true[rows, at].tolist(), false[rows, at].tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _ends(self) -> Any:
+        ends = self.model.generation_config.eos_token_id
+        return torch.tensor([] if ends is None else ends, dtype=torch.long, device=self.model.device).reshape(-1)
 
     def _text(self, prompt: Prompt) -> str:
         if isinstance(prompt.content, str):
@@ -142,8 +238,12 @@ def load_local(spec: str, source: str) -> LocalModel:
     tokenizer.padding_side = "left"
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.decode([0])
+    ends = model.generation_config.eos_token_id
+    ends = tokenizer.eos_token_id if ends is None else ends
+    # Plain greedy decoding: what a repository sets for its chats (sampling, penalties) would change the answers.
+    model.generation_config = GenerationConfig(do_sample=False, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     model.eval()
-    decoding = {"greedy": True, "max_new_tokens": MAX_NEW_TOKENS, "dtype": str(model.dtype).removeprefix("torch.")}
+    decoding = {"greedy": True, "dtype": str(model.dtype).removeprefix("torch.")}
     return LocalModel(spec, model, tokenizer, {"revision": _revision(source, model), "decoding": decoding})
 
 

@@ -15,16 +15,23 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Exactly what a model gets: plain text, or messages. `choices` are its True words and its False words."""
+    """Exactly what a model gets, and how long it may answer.
+
+    content:       plain text, or messages.
+    choices:       the True words and the False words whose probabilities are read.
+    statement:     the text of the statement that is asked about.
+    stop:          the reply ends before this text; empty where nothing ends it.
+    max_tokens:    tokens that the reply may take.
+    settled_after: an opening True or False is the answer once so many tokens are known (two show that it is no echo of "True
+                   or False"); None where the whole reply must be read.
+    """
 
     content: str | tuple[Message, ...]
     choices: tuple[tuple[str, ...], tuple[str, ...]]
-
-    @property
-    def question(self) -> str:
-        """The part that asks: the last line of the text, or of the last message."""
-        text = self.content if isinstance(self.content, str) else self.content[-1]["content"]
-        return text.rsplit("\n", 1)[-1]
+    statement: str = ""
+    stop: str = ""
+    max_tokens: int = 16
+    settled_after: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
