@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.answers import make_prompt
 from medfact.metrics import measure
+from medfact.planning import plan
 from medfact.report import records_of
-from medfact.runner import answer, plan
+from medfact.runner import answer
 from medfact.spec import RunSpec
 from medfact.store import Store
 
@@ -40,7 +41,7 @@ def one_round(facts: int) -> tuple[dict[str, float], int]:
     seconds["plan (facts, negatives, statements, shots)"], made = timed(lambda: plan(spec))
     statements = made.statements
     seconds["prompts"], _ = timed(
-        lambda: [make_prompt(s, made.demonstrations.get(group, ()), chat=False) for s, group in statements]
+        lambda: [make_prompt(p.statement, made.demonstrations.get(p.shots_of, ()), chat=False) for p in statements]
     )
     with tempfile.TemporaryDirectory() as place:
         store = Store(f"sqlite:///{place}/benchmark.db")

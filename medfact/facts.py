@@ -27,7 +27,8 @@ class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
 
     `negative_of` is the id of the positive fact that a drawn negative belongs to, and `k` (from 1) its number among that
-    fact's negatives. `text` is a ready statement, for data sets that carry one. `strength` is "a" or "a common": whether
+    fact's negatives. `text` is a ready statement, for data sets that carry one; its `source_id` tells it from another that says
+    the same. `strength` is "a" or "a common": whether
     the source asserts a frequency; `as_of` is the source's year. `tail` is None only where a ready statement's is not known.
     """
 
@@ -57,7 +58,8 @@ class Fact:
         if self.negative_of is not None:
             return digest("negative", self.negative_of, str(self.k))
         sign = None if self.positive else "does not hold"
-        return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, self.text, sign)
+        ready = (self.source_id,) if self.text is not None and self.source_id else ()
+        return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, self.text, sign, *ready)
 
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
@@ -76,13 +78,23 @@ class Fact:
         )
 
 
-_HYPHENS = str.maketrans("-‐‑–_", "     ")
+_SIGNS = str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`\u00ad\u200b\u200c\u200d\u2060\ufeff")})
+"""Hyphens and dashes count as spaces; apostrophes and what cannot be seen, as nothing."""
+
+_BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), ("sulph", "sulf"))
 
 
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
-    """The key under which two spellings of one name meet: case, white space and hyphens do not tell names apart."""
-    return " ".join(unicodedata.normalize("NFKC", name).translate(_HYPHENS).casefold().split())
+    """The key under which spellings of one name meet: case, white space, hyphens, apostrophes, accents and British or American
+    spelling do not tell names apart.
+    """
+    plain = unicodedata.normalize("NFKC", name).translate(_SIGNS).casefold()
+    if not plain.isascii():
+        plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
+    for british, american in _BRITISH:
+        plain = plain.replace(british, american)
+    return " ".join(plain.split())
 
 
 @dataclass(frozen=True, slots=True)

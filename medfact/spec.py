@@ -15,8 +15,11 @@ class Protocol:
     negatives:   negative facts per positive one.
     shots:       demonstrations before each statement.
     heads_aside: heads per relation that are kept aside for the demonstrations, whatever the number of shots.
+    question:    the question format, by its name. reading: how replies are read, by its name.
+    first:       names of the figures that are shown first.
+    rephrases:   whether the method has its prototypes rephrased; without that a run is -LMReph (PretextTrans, Table 13).
+    services:    how models behind a service were decoded in the paper: greedily, or by the service's default settings.
     one_tail:    whether one tail per head and relation is tested (a seeded draw) of the many that are known.
-    rephraser:   who rewrote the prototypes; None is PretextTrans' own ablation, -LMReph (its Table 13).
     """
 
     name: str
@@ -26,8 +29,13 @@ class Protocol:
     negatives: int
     shots: int
     heads_aside: int
-    one_tail: bool = False
+    question: str = "paper"
+    reading: str = "committed"
+    first: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")
+    rephrases: bool = True
     rephraser: str | None = None
+    services: str = "greedy"
+    one_tail: bool = False
 
 
 PROTOCOLS = {
@@ -36,7 +44,7 @@ PROTOCOLS = {
         title="medfact",
         explanation=(
             "The project's own: eight statements of equal strength per fact, five demonstrations, and false facts that no "
-            "known source holds true. The prototypes are not rephrased (-LMReph)."
+            "known source holds true. A reply is read by the answer that it commits to."
         ),
         pools=("medfact",),
         negatives=1,
@@ -47,38 +55,49 @@ PROTOCOLS = {
         name="pretexttrans",
         title="PretextTrans",
         explanation=(
-            "The PretextTrans paper's: its published sentences, one tail per head and relation with one false partner, and "
-            "five demonstrations. The paper rephrased the sentences; without a rephraser this is its ablation -LMReph."
+            "The PretextTrans paper's: its published sentences, one tail per head and relation with one false partner, five "
+            "demonstrations, and replies read by keywords. The paper had a language model rephrase the sentences; without that "
+            "this is its ablation \u2212LMReph."
         ),
         pools=("pretexttrans-medlama", "pretexttrans-disek"),
         negatives=1,
         shots=5,
         heads_aside=5,
+        reading="keyword",
+        rephraser="Llama3-70B-Instruct",
+        services="default",
         one_tail=True,
     ),
     "tpeval": Protocol(
         name="tpeval",
         title="TPEval",
         explanation=(
-            "The TPEval paper's: eight truth-preserving expressions of a fact about a disease, with one false partner and five "
-            "demonstrations from other diseases."
+            "The TPEval paper's: eight truth-preserving expressions (S1 to S8) of a fact about a disease, with one false "
+            "partner. Five demonstrations of the same expression come from five other diseases; the paper also ran without any."
         ),
         pools=("tpeval",),
         negatives=1,
         shots=5,
         heads_aside=5,
+        reading="keyword",
+        rephrases=False,
+        services="default",
     ),
     "mkj": Protocol(
         name="mkj",
         title="MKJ",
         explanation=(
-            "The MKJ paper's: one sentence per fact, ready-made in its data, with three false partners of the same semantic "
-            "type, and no demonstrations. Facts without a ready sentence are stated by our own pool."
+            "The MKJ paper's: one statement per fact, ready-made in its data, with three false partners of the same semantic "
+            "type and no demonstrations. The last \u201ctrue\u201d or \u201cfalse\u201d of a reply counts."
         ),
-        pools=("medfact",),
+        pools=("mkj",),
         negatives=3,
         shots=0,
         heads_aside=0,
+        question="mkj",
+        reading="last-word",
+        rephrases=False,
+        first=("mkj_accuracy", "positive_accuracy", "negative_accuracy", "accuracy_gap"),
     ),
 }
 
@@ -91,6 +110,9 @@ class RunSpec:
     """All that decides what one model is asked. `facts` is a file or folder; it goes before `dataset`.
 
     columns: our column names and the file's. rela, sab, language: of a UMLS folder, which relations, sources and language.
+    templates: a file of a benchmark's own templates, for the pool `origin`. question: a question format, None for the
+    protocol's. shot_draws: how often each statement is asked, each time with other demonstrations. demonstrations: a file of
+    them, in place of drawn ones.
 
     limit and per_relation count positive facts that have all their negatives. None for pool, negatives or shots means the
     protocol's own.
@@ -111,6 +133,10 @@ class RunSpec:
     shots: int | None = None
     seed: int = 0
     shot_seed: int | None = None
+    shot_draws: int = 1
+    demonstrations: str | None = None
+    templates: str | None = None
+    question: str | None = None
     retrieval: str = "none"
     base_url: str | None = None
 
@@ -123,3 +149,13 @@ class RunSpec:
         columns = tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ()))
         chosen = {name: tuple(record.get(name, ())) for name in ("rela", "sab")}
         return cls(**{**record, **chosen, "columns": columns})
+
+
+def method_label(protocol: str, pool: str, rephraser: str | None) -> str:
+    """What a run is called beside the papers' figures: "PretextTrans −LMReph" where nothing rephrased its sentences."""
+    made = PROTOCOLS[protocol]
+    if pool == "origin":
+        return f"{made.title}, Origin"
+    if rephraser:
+        return f"{made.title}, rephrased by {rephraser}"
+    return f"{made.title} \u2212LMReph" if made.rephrases else made.title

@@ -418,7 +418,7 @@ def one_line(outcome: Any) -> str:
     ("arguments", "words"),
     [
         (("facts", "--dataset", "clinical-cor"), "Did you mean 'clinical-core'?"),
-        (("facts", "--facts", "nothing.csv"), "There is no file 'nothing.csv'"),
+        (("facts", "--facts", "nothing.csv"), "There is no file or folder 'nothing.csv'"),
         (("facts", "--limit", "0"), "1 or more"),
         (("facts", "--limit", "many"), "invalid int value"),
         (("facts", "--column", "head"), "--column 'head' names no column"),

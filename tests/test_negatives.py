@@ -316,3 +316,23 @@ def test_nothing_above_or_below_a_listed_tail_is_drawn(edges: list[tuple[int, in
     assert {negative.tail for negative in negatives} == set(names) - barred
     left_out = explain(facts[0], known).removed
     assert left_out.get("relative", 0) == len(barred) - 1
+
+
+SPELLINGS = [
+    ("Crohn's disease", "Crohn’s disease"),
+    ("Crohn's disease", "Crohns disease"),
+    ("beta-thalassaemia", "beta−thalassemia"),
+    ("Sjögren syndrome", "Sjogren syndrome"),
+    ("brain tumour", "Brain Tumor"),
+    ("oesophagitis", "esophagitis"),
+    ("B\u00adcell lymphoma", "Bcell lymphoma"),
+    ("type 1—diabetes", "type 1 diabetes"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SPELLINGS)
+def test_spellings_of_a_name_are_one_name(one: str, other: str) -> None:
+    as_head = base((one, "symptoms", "pain"), (other, "symptoms", "fever"), ("gout", "symptoms", "rash"))
+    assert {n.tail for n in draw_negatives(as_head.facts[0], as_head, 9, seed=0).negatives} == {"rash"}
+    as_tail = base(("x", "causes", one), ("y", "causes", other), ("z", "causes", "rash"))
+    assert {n.tail for n in draw_negatives(as_tail.facts[0], as_tail, 9, seed=0).negatives} == {"rash"}

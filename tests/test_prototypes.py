@@ -7,7 +7,8 @@ import yaml
 
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import Fact
-from medfact.prototypes import fill, load_pool, pool_names, read_pool
+from medfact.prototypes import fill, load_pool, pool_names
+from medfact.prototypes.files import read_pool
 from medfact.statements import IMPLICATIONS
 
 RELATIONS = ["symptoms", "affected sites", "therapeutic drugs", "surgical procedures"]

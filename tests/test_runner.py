@@ -12,7 +12,8 @@ from medfact.datasets import Collection, select
 from medfact.errors import Mistake, ModelError, UnknownName
 from medfact.facts import KnowledgeBase
 from medfact.models import Completion, Prompt
-from medfact.runner import BATCH, Answered, Event, Failed, Finished, Started, answer, plan, run, start
+from medfact.planning import plan
+from medfact.runner import BATCH, Answered, Event, Failed, Finished, Started, answer, run, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store
@@ -274,8 +275,8 @@ def test_labels_of_demonstrations_are_right(shots: int, facts_file: Path) -> Non
 def test_no_demonstration_has_a_head_under_test(seed: int, facts_file: Path) -> None:
     made = planned(facts_file, seed=seed)
     tested: defaultdict[str, set[str]] = defaultdict(set)
-    for statement, group in made.statements:
-        tested[group].add(statement.fact.head)
+    for planned_one in made.statements:
+        tested[planned_one.shots_of].add(planned_one.statement.fact.head)
     for group, shots in made.demonstrations.items():
         heads = heads_in(shots)
         assert len(set(heads)) == 5, "each shot has a head of its own"
@@ -285,7 +286,7 @@ def test_no_demonstration_has_a_head_under_test(seed: int, facts_file: Path) -> 
 def test_no_demonstration_has_a_head_under_test_where_a_relation_is_written_in_two_ways(tmp_path: Path) -> None:
     rows = [row | {"relation": "Symptom" if i % 2 else row["relation"]} for i, row in enumerate(rows_of_facts())]
     made = planned(write_csv(tmp_path / "facts.csv", [row for row in rows if "sign" in row["tail"]]))
-    tested = {statement.fact.head for statement, _ in made.statements}
+    tested = {one.statement.fact.head for one in made.statements}
     for shots in made.demonstrations.values():
         assert tested.isdisjoint(heads_in(shots))
 
@@ -333,8 +334,9 @@ def test_the_protocol_decides_on_shots_and_negatives_unless_they_are_given(facts
     assert made.shots == 5
     assert len(made.statements) == 2 * 2 * 8
     assert len(planned(facts_file, limit=2, negatives=3).statements) == 2 * 4 * 8
-    assert {s.pool for s, _ in made.statements} == {"medfact"}
-    assert {s.pool for s, _ in planned(facts_file, limit=2, pool="pretexttrans-disek").statements} == {"pretexttrans-disek"}
+    assert {one.statement.pool for one in made.statements} == {"medfact"}
+    disek = planned(facts_file, limit=2, pool="pretexttrans-disek").statements
+    assert {one.statement.pool for one in disek} == {"pretexttrans-disek"}
 
 
 def test_shots_are_borrowed_from_the_bundled_facts_and_that_is_said(tmp_path: Path) -> None:
@@ -354,5 +356,5 @@ def test_selection_and_plan_agree(facts_file: Path, store: Store) -> None:
     given = Collection("small", facts, KnowledgeBase(facts))
     chosen = select(given, negatives=1, heads_aside=5, seed=0, limit=7)
     made = planned(facts_file, limit=7)
-    order = list(dict.fromkeys(statement.fact.fact_id for statement, _ in made.statements))
+    order = list(dict.fromkeys(one.statement.fact.fact_id for one in made.statements))
     assert order == [fact.fact_id for fact in chosen.test]

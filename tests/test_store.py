@@ -13,7 +13,7 @@ from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import COMPLETE, RUNNING, SCHEMA_VERSION, STOPPED, Answer, Plan, Store, default_url
+from medfact.store import COMPLETE, RUNNING, SCHEMA_VERSION, STOPPED, Answer, Plan, Planned, Store, default_url
 
 SPEC = RunSpec(model="baseline:random", facts="facts.csv", columns=(("head", "disease"),), limit=3, shots=2, seed=9)
 FACT = Fact(
@@ -37,7 +37,7 @@ PLAN = Plan(
     dataset_fingerprint="f00d",
     pool="medfact",
     shots=2,
-    statements=tuple((s, f"symptoms / {s.variant}") for s in STATEMENTS),
+    statements=tuple(Planned(s, f"symptoms / {s.variant}") for s in STATEMENTS),
     demonstrations=SHOTS,
     notes=("a note",),
 )

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from small_facts import write_csv
 
-from medfact.datasets import Collection, load_file, read_table
+from medfact.datasets import Collection, load_file, read_table, select
 from medfact.datasets.collection import Problem, summary
 from medfact.datasets.tables import FORMATS, write_table
 from medfact.datasets.text import BLOCK, encoding_of
@@ -243,7 +243,7 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path) -> 
     with pytest.raises(ColumnsMissing) as refused:
         load_file(path)
     assert refused.value.columns == ["disease", "relation", "sign"]
-    assert "facts.csv, row 1: the column head and tail is missing" in str(refused.value)
+    assert "facts.csv, row 1: the columns head and tail are missing" in str(refused.value)
 
 
 def test_rows_that_cannot_be_used_are_told_by_number_and_left_out(tmp_path: Path) -> None:
@@ -549,3 +549,61 @@ def test_columns_that_only_a_late_json_row_has_are_columns(tmp_path: Path) -> No
     columns, rows = read_table(file)
     assert columns == ["head", "relation", "tail", "source"]
     assert list(rows)[-1] == (5_001, {"head": "gout", "relation": "symptoms", "tail": "pain", "source": "a book"})
+
+
+# ------------------------------------------------------------------------------------- order and odd cells
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_which_of_two_rows_of_one_triplet_is_kept_does_not_depend_on_their_order(tmp_path: Path, turned: bool) -> None:
+    rows = [{**ROWS[0], "tail_type": "Sign"}, {**ROWS[0], "tail_type": "Finding"}, {**ROWS[1], "tail_type": "Sign"}]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows[::-1] if turned else rows))
+    assert {fact.tail_type for fact in collection.facts if fact.tail == "dry mouth"} == {"Finding"}
+    assert [problem.what for problem in collection.problems] == ["it repeats an earlier row, and is counted once"]
+
+
+def test_heads_that_share_an_identifier_are_kept_aside_together(tmp_path: Path) -> None:
+    """Twelve heads of two names each: none is both in the demonstrations and under test."""
+    rows = [
+        {"head": f"{name} {n}", "relation": "symptoms", "tail": f"sign {n}{name}", "head_id": f"D{n}"}
+        for n in range(12)
+        for name in ("disease", "illness")
+    ]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    made = select(collection, negatives=1, heads_aside=5, seed=0)
+    assert len({fact.head_id for fact in made.shots}) == 5
+    assert not {fact.head_id for fact in made.shots} & {fact.head_id for fact in made.test}
+
+
+@pytest.mark.parametrize("column", ["head", "source", "head_id"])
+def test_half_a_character_is_told_by_row(tmp_path: Path, column: str) -> None:
+    file = tmp_path / "facts.jsonl"
+    rows = [ROWS[0], {**ROWS[1], column: "half \ud800"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (problem,) = load_file(file).problems
+    assert str(problem) == f"row 2: the {column} holds half a character; type it again"
+
+
+def test_a_workbook_that_begins_with_a_chart_is_one_sentence(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.create_chartsheet("chart", 0)
+    book.save(tmp_path / "facts.xlsx")
+    assert "facts.xlsx" in refusal(tmp_path / "facts.xlsx")
+
+
+def test_a_cell_that_is_too_long_is_said_to_be_so(tmp_path: Path) -> None:
+    file = tmp_path / "facts.csv"
+    file.write_text(f"head,relation,tail\ngout,symptoms,{'x' * 100_001}\n")
+    assert "row 2: a cell is longer than 100,000 characters" in refusal(file)
+
+
+def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "facts.csv"
+    file.write_text("head,relation,tail,tail\ngout,symptoms,pain,fever\n")
+    assert "the column 'tail' stands twice" in refusal(file)
+
+
+def test_a_header_cell_in_quotes_does_not_decide_on_the_separator(tmp_path: Path) -> None:
+    file = tmp_path / "facts.csv"
+    file.write_text('head;relation;tail;"source, as given, by us, here"\ngout;symptoms;pain;x\n')
+    assert triplets(load_file(file)) == [("gout", "symptoms", "pain")]

@@ -10,6 +10,7 @@ import pytest
 
 from medfact.datasets.umls import LICENCE, is_umls, load_umls
 from medfact.errors import FactsError
+from medfact.negatives import draw_negatives
 
 ALBUTEROL, ASTHMA, COUGH, ASPIRIN, FEVER = "C0001927", "C0004096", "C0010200", "C0004057", "C0015967"
 
@@ -393,3 +394,61 @@ def test_memory_follows_the_chosen_rows_and_not_the_files(tmp_path: Path, made_u
     assert [(fact.head_id, fact.tail_id) for fact in facts] == [("C0000001", "C0000002")]
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) > 15_000_000
     assert peak < 1_000_000
+
+
+# ------------------------------------------------------------------------- what is known beside the facts
+
+
+def drawn_for(folder: Path, head: str, *relations: str, sources: tuple[str, ...] = ()) -> set[str | None]:
+    """All tails that could be drawn as false ones of a head's first fact."""
+    collection = load_umls(folder, relations or ("may_treat",), sources)
+    fact = next(fact for fact in collection.facts if fact.head == head)
+    return {negative.tail for negative in draw_negatives(fact, collection.known, 20, seed=0).negatives}
+
+
+FURTHER = [
+    link(ALBUTEROL, "may_treat", ASTHMA),
+    link(ASPIRIN, "may_treat", FEVER),
+    link(ASPIRIN, "may_treat", COUGH),
+]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        link(ALBUTEROL, "may_prevent", COUGH),
+        link(ALBUTEROL, "", COUGH),
+        link(ALBUTEROL, "may_treat", COUGH, sab="SNOMEDCT_US"),
+        link(COUGH, "contraindicated_with", ALBUTEROL),
+        link(ALBUTEROL, "may_prevent", COUGH, suppress="O"),
+    ],
+    ids=["another relation", "no relation", "another source", "the other direction", "suppressed"],
+)
+def test_what_any_row_links_is_not_drawn(tmp_path: Path, row: str) -> None:
+    assert drawn_for(umls(tmp_path, FURTHER), "albuterol", sources=("MED-RT",)) == {"fever", "cough"}
+    assert drawn_for(umls(tmp_path, [*FURTHER, row]), "albuterol", sources=("MED-RT",)) == {"fever"}
+
+
+def test_siblings_may_be_drawn(tmp_path: Path) -> None:
+    row = f"{COUGH}|A1|AUI|SIB|{ALBUTEROL}|A2|AUI||R1||MSH|MSH||Y|N||"
+    assert "cough" in drawn_for(umls(tmp_path, [*FURTHER, row]), "albuterol")
+
+
+def test_an_ancestor_over_a_concept_that_does_not_occur_is_not_drawn(tmp_path: Path) -> None:
+    """Asthma (A1) is below A7, which no fact names, and that below cough (A2): only the path to the root says so."""
+    names = [
+        atom(ALBUTEROL, "albuterol"),
+        atom(ASTHMA, "asthma", aui="A1"),
+        atom(COUGH, "cough", aui="A2"),
+        atom(ASPIRIN, "aspirin"),
+        atom(FEVER, "fever"),
+    ]
+    hierarchy = [f"{ASTHMA}|A1|1|A7|MSH|isa|A9.A2.A7|||"]
+    assert drawn_for(umls(tmp_path, FURTHER, names, MRHIER=hierarchy), "albuterol") == {"fever"}
+
+
+def test_a_name_beyond_the_names_that_are_kept_still_joins_concepts(tmp_path: Path) -> None:
+    """Asthma's 61st name is cough's preferred one, so cough is not drawn for what treats asthma."""
+    many = [atom(ASTHMA, f"asthma by its name number {n:02}", "S VO N") for n in range(60)]
+    names = [*NAMES, *many, atom(ASTHMA, "cough", "S VO N", sab="ZZZ")]
+    assert drawn_for(umls(tmp_path, FURTHER, names), "albuterol") == {"fever"}

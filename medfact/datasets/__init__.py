@@ -5,14 +5,17 @@
 
 from pathlib import Path
 
+from medfact.datasets import medlama, mkj
 from medfact.datasets.bundled import bundled_names, load_bundled
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.hub import PREFIX, read_hub
+from medfact.datasets.demonstrations import read_demonstrations
+from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.mkj import is_mkj, load_mkj
 from medfact.datasets.selection import NO_REJECTIONS, Selection, grouping, select
 from medfact.datasets.tables import read_table
 from medfact.datasets.umls import is_umls, load_umls
 from medfact.datasets.uploads import load_file, load_rows
+from medfact.errors import FactsError
 from medfact.spec import RunSpec
 
 __all__ = [
@@ -25,6 +28,9 @@ __all__ = [
     "load",
     "load_bundled",
     "load_file",
+    "medlama",
+    "mkj",
+    "read_demonstrations",
     "read_table",
     "select",
 ]
@@ -39,11 +45,18 @@ def load(spec: RunSpec) -> Collection:
     """
     if spec.facts is None:
         return load_bundled(spec.dataset)
-    if spec.facts.startswith(PREFIX):
+    path = Path(spec.facts.removeprefix(PREFIX).strip())
+    try:
+        there = bool(spec.facts.strip()) and path.exists()
+    except OSError:  # a name too long to be a path
+        there = False
+    mkj_folder = there and is_mkj(path)
+    if (spec.facts.startswith(PREFIX) or is_saved(path)) and not mkj_folder:
         return load_rows(spec.facts, *read_hub(spec.facts), dict(spec.columns))
-    path = Path(spec.facts)
+    if not there:
+        raise FactsError(f"There is no file or folder {spec.facts[:200]!r}.", "Check the path.")
     if is_umls(path):
         return load_umls(path, spec.rela, spec.sab, spec.language)
-    if is_mkj(path):
+    if mkj_folder:
         return load_mkj(path)
     return load_file(path, dict(spec.columns))

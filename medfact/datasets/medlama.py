@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
+
+from medfact.datasets.tables import read_table
+from medfact.errors import PoolError
 
 COLUMNS = frozenset({"head_cui", "head_name", "rel", "tail_cuis_list", "tail_names_list"})
 
@@ -20,6 +24,40 @@ INVERSES = {
     "gene_product_encoded_by_gene": "gene_encodes_gene_product",
 }
 """Relations that say another one backwards. The papers leave them out (17 of 19 remain); here they count as known."""
+
+
+TEMPLATES = "prompts.csv"
+"""MedLAMA's own sentences: pid (the relation), default_prompt and human_prompt, with [X] and [Y]."""
+
+
+def find_templates(path: Path) -> Path | None:
+    """MedLAMA's `prompts.csv` in the folder of the facts or the one above, where MedLAMA keeps it."""
+    folder = path if path.is_dir() else path.parent
+    return next((file for file in (folder / TEMPLATES, folder.parent / TEMPLATES) if file.is_file()), None)
+
+
+def read_templates(path: Path) -> dict[str, str]:
+    """relation → its sentence, the human one where there is one, ended by a full stop.
+
+    Raises PoolError, naming file, row and relation, where a column is missing or a sentence lacks [X] or [Y].
+    """
+    columns, rows = read_table(path)
+    if not {"pid", "human_prompt"} <= set(columns) and not {"pid", "default_prompt"} <= set(columns):
+        raise PoolError(
+            f"{path.name}, row 1: it has no columns pid and human_prompt.", "Take MedLAMA's prompts.csv, or name them so."
+        )
+    sentences = {}
+    for number, row in rows:
+        relation = row["pid"].strip().removesuffix("_1000")
+        text = " ".join((row.get("human_prompt") or row.get("default_prompt") or "").split())
+        for slot in ("[X]", "[Y]"):
+            if text.count(slot) != 1:
+                raise PoolError(
+                    f"{path.name}, row {number}, relation {relation!r}: {slot} stands {text.count(slot)} times.",
+                    "Each slot stands once.",
+                )
+        sentences[relation] = text.removesuffix(".").rstrip() + "."
+    return sentences
 
 
 def is_medlama(columns: list[str]) -> bool:

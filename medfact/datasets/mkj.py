@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -215,17 +215,20 @@ def _read_arrow(file: Path) -> list[Any]:
 def _take_statements(gathered: _Gathered, file: Path, entries: list[Any]) -> None:
     before = frozenset(gathered.tested)
     repeated = 0
-    seen: set[str] = set()
+    seen: set[tuple[str, ...]] = set()
     for number, entry in enumerate(entries, 1):
         try:
             positive, *negatives = _facts_of(entry)
         except ValueError as error:
             gathered.tell(file, number, str(error))
             continue
-        if positive.fact_id in seen:
+        said = positive.fact_id, *sorted(fact.text or "" for fact in negatives)
+        if said in seen:
             gathered.tell(file, number, "it repeats an earlier entry, and is counted once")
             continue
-        seen.add(positive.fact_id)
+        if positive.fact_id in {earlier[0] for earlier in seen}:
+            positive, *negatives = _numbered(number, positive, negatives)
+        seen.add(said)
         if positive.fact_id in before:
             repeated += 1
             continue
@@ -237,6 +240,14 @@ def _take_statements(gathered: _Gathered, file: Path, entries: list[Any]) -> Non
             )
     if repeated:
         gathered.notes.append(f"{gathered.name(file)} repeats {repeated} entries of another file; they are counted once.")
+
+
+def _numbered(number: int, positive: Fact, negatives: Sequence[Fact]) -> Iterator[Fact]:
+    """The facts of an entry whose true statement an earlier one has with other false ones: told apart by its number."""
+    own = replace(positive, source_id=f"entry {number}", fact_id="")
+    yield own
+    for fact in negatives:
+        yield replace(fact, negative_of=own.fact_id, fact_id="")
 
 
 def _triplet_of(fact: Fact) -> Triplet:
@@ -365,6 +376,12 @@ def _check_templates(gathered: _Gathered, file: Path) -> None:
         if predicate not in written:
             what = f"the predicate {predicate!r} has no sentence in {TEMPLATES}; write one with {{subject}} and {{object}}"
             gathered.problems.append(Problem(number, what, name))
+
+
+def find_templates(path: Path) -> Path | None:
+    """The `templates.json` of a folder, or of the folder that a file is in."""
+    file = (path if path.is_dir() else path.parent) / TEMPLATES
+    return file if file.is_file() else None
 
 
 def read_templates(path: Path) -> tuple[dict[str, str], list[Problem]]:

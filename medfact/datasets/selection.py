@@ -10,7 +10,7 @@ from itertools import islice
 
 from medfact.datasets.collection import Collection
 from medfact.errors import Mistake
-from medfact.facts import Fact, digest, name_key
+from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import draw_negatives
 
 FEWEST_HEADS = 10
@@ -77,13 +77,14 @@ def select(
     def relation(fact: Fact) -> str:
         return canonical(fact.relation) or fact.relation
 
+    head = _head_keys(stated, collection.known)
     loans = _loans(stated, lender, heads_aside, relation)
-    aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation)
+    aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
     group = grouping(collection, negatives, seed, rejected)
     fewest = negatives + 1 if limit or per_relation else 1
-    free = [f for f in stated if f.positive and name_key(f.head) not in aside[relation(f)]]
+    free = [f for f in stated if f.positive and head(f) not in aside[relation(f)]]
     chosen = list(islice(_even_groups(free, seed, group, fewest, relation, per_relation), limit))
-    kept = [group(f) for f in stated if f.positive and name_key(f.head) in aside[relation(f)]]
+    kept = [group(f) for f in stated if f.positive and head(f) in aside[relation(f)]]
     borrowed = _borrowed(loans, lender, negatives, heads_aside, seed)
     without = tuple(members[0] for members in chosen if len(members) <= negatives)
     test = [fact for members in chosen for fact in members]
@@ -173,12 +174,23 @@ def _least_visited(queue: list[tuple[int, str, Fact]], visits: Counter[str]) -> 
         heapq.heappush(queue, (now, key, fact))
 
 
-def _heads_of(facts: Iterable[Fact], relation: Callable[[Fact], str]) -> dict[str, set[str]]:
+def _head_keys(facts: Iterable[Fact], known: KnowledgeBase) -> Callable[[Fact], str]:
+    """A function from a fact to the key of its head: the first of all names under which the same head stands in the facts."""
+    first: dict[str, str] = {}
+    for fact in facts:
+        entity, key = known.entity(fact.head), name_key(fact.head)
+        first[entity] = min(first.get(entity, key), key)
+    return lambda fact: first[known.entity(fact.head)]
+
+
+def _heads_of(
+    facts: Iterable[Fact], relation: Callable[[Fact], str], head: Callable[[Fact], str] = lambda fact: name_key(fact.head)
+) -> dict[str, set[str]]:
     """relation → keys of the heads of its positive facts."""
     heads: defaultdict[str, set[str]] = defaultdict(set)
     for fact in facts:
         if fact.positive:
-            heads[relation(fact)].add(name_key(fact.head))
+            heads[relation(fact)].add(head(fact))
     return heads
 
 
@@ -187,11 +199,16 @@ def _ranked(heads: Iterable[str], relation: str, seed: int) -> list[str]:
 
 
 def _heads_aside(
-    facts: Sequence[Fact], count: int, seed: int, lent: frozenset[str], relation: Callable[[Fact], str]
+    facts: Sequence[Fact],
+    count: int,
+    seed: int,
+    lent: frozenset[str],
+    relation: Callable[[Fact], str],
+    head: Callable[[Fact], str],
 ) -> defaultdict[str, frozenset[str]]:
     """relation → keys of the heads kept aside: `count`, half of them where heads are few, none where shots are lent."""
     aside: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for name, heads in _heads_of(facts, relation).items():
+    for name, heads in _heads_of(facts, relation, head).items():
         few = len(heads) < max(FEWEST_HEADS, count + 1)
         take = 0 if name in lent else min(count, len(heads) // 2) if few else count
         aside[name] = frozenset(_ranked(heads, name, seed)[:take])
@@ -204,11 +221,11 @@ def _loans(
     """relation with too few heads → the lender's positive facts of that relation, under heads that are not ours."""
     if lender is None or count == 0:
         return {}
-    ours = {name_key(fact.head) for fact in facts}
+    ours = {lender.known.entity(fact.head) for fact in facts}
     loans = {}
     for name, heads in _heads_of(facts, relation).items():
         if len(heads) < max(FEWEST_HEADS, count + 1):
-            found = [f for f in lender.facts if f.positive and relation(f) == name and name_key(f.head) not in ours]
+            found = [f for f in lender.facts if f.positive and relation(f) == name and lender.known.entity(f.head) not in ours]
             if found:
                 loans[name] = found
     return loans

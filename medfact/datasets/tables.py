@@ -51,7 +51,8 @@ def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
 def _read_delimited(path: Path) -> tuple[list[str], Iterator[Row]]:
     with open_text(path) as file:
         first = file.readline(_LONG_CELL)
-    return _with_header(path, _csv_records(path, max(DELIMITERS, key=first.count)))
+    unquoted = re.sub(r'"[^"]*"', "", first)
+    return _with_header(path, _csv_records(path, max(DELIMITERS, key=unquoted.count)))
 
 
 def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -62,7 +63,11 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             for record in reader:
                 yield start, [_without_guard(cell) for cell in record]
                 start = reader.line_num + 1
-        except csv.Error:
+        except csv.Error as error:
+            if "field larger" in str(error):
+                raise FactsError(
+                    f"{path.name}, row {start}: a cell is longer than {_LONG_CELL:,} characters.", "Shorten it."
+                ) from None
             raise FactsError(
                 f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
                 'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
@@ -162,13 +167,13 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterator[Row]]:
                 for record in batch.to_pylist():
                     number += 1
                     yield number, {str(key): as_text(value) for key, value in record.items()}
-        except (pyarrow.ArrowException, OSError):
+        except (pyarrow.ArrowException, OSError, ValueError, OverflowError):
             raise FactsError(f"{path.name} is damaged after row {number}.", "Export it again.") from None
 
     return list(file.schema_arrow.names), rows()
 
 
-_BROKEN_WORKBOOK = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError, ValueError, OSError)
+_BROKEN_WORKBOOK = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError, ValueError, AttributeError, OSError)
 
 
 def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:

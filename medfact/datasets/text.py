@@ -44,6 +44,8 @@ def encoding_of(path: Path) -> Encoding:
     """
     with path.open("rb") as file:
         start = file.read(4096)
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return _checked(path, Encoding("UTF-32", "utf-32"))
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _checked(path, Encoding("UTF-16", "utf-16"))
     if start.startswith(codecs.BOM_UTF8):

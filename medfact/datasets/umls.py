@@ -101,9 +101,10 @@ def load_umls(folder: Path, relations: Sequence[str] = (), sources: Sequence[str
         languages = ", ".join(sorted(code.decode(errors="replace") for code in names.languages)) or "none"
         raise FactsError(f"{NAMES} has no names in {language!r} for these facts.", f"Languages of their concepts: {languages}.")
     is_a = _is_a(files.get(HIERARCHY), names.atoms, concepts, told)
+    also_true = _also_linked(files[RELATIONS], links, concepts)
     found = {fact.relation for fact in facts}
     notes = _notes(len(links) - len(facts), language, [name for name in relations if name not in found], told)
-    known = KnowledgeBase(facts, synonyms=synonyms, is_a=is_a)
+    known = KnowledgeBase(facts, also_true=also_true, synonyms=synonyms, is_a=is_a)
     return Collection(folder.resolve().name, facts, known, tuple(told.problems), tuple(notes))
 
 
@@ -261,35 +262,59 @@ def _concepts(
     """CUI → concept under its preferred name, and the groups of names of one concept. Empties `ranked` as it goes."""
     concepts: dict[bytes, _Concept] = {}
     synonyms: list[tuple[str, ...]] = []
+    further: list[tuple[str, str]] = []
     for cui in sorted(ranked):
         group = _different(entry[_RANK_BYTES:].decode() for entry in sorted(ranked.pop(cui)))
         concepts[cui] = _Concept(cui.decode(errors="replace"), group[0], types.get(cui))
+        further += [(group[0], name) for name in group[MAX_SYNONYMS + 1 :]]
         if len(group) > 1:
-            synonyms.append(group)
-    return concepts, tuple(synonyms)
+            synonyms.append(group[: MAX_SYNONYMS + 1])
+    preferred = {name_key(concept.name) for concept in concepts.values()} if further else set()
+    return concepts, (*synonyms, *(pair for pair in further if name_key(pair[1]) in preferred))
 
 
 def _different(names: Iterable[str]) -> tuple[str, ...]:
-    """The first name and at most MAX_SYNONYMS others; spellings that the knowledge base takes for one stand once."""
+    """The names in their order; spellings that the knowledge base takes for one stand once."""
     different: dict[str, str] = {}
     for name in names:
         different.setdefault(name_key(name), name)
-        if len(different) > MAX_SYNONYMS:
-            break
     return tuple(different.values())
+
+
+def _also_linked(path: Path, links: Mapping[_Link, str], concepts: Mapping[bytes, _Concept]) -> tuple[tuple[str, str], ...]:
+    """Names of heads and tails that MRREL links in some other way: by any relation or none, of any source, suppressed or not.
+
+    Siblings (REL `SIB`) are not linked: they share a parent.
+    """
+    heads, tails = {head for head, _, _ in links}, {tail for _, _, tail in links}
+    known = {(head, tail) for head, _, tail in links}
+    pairs: set[tuple[str, str]] = set()
+    for _, columns in _rows(path, _of(concepts), _Told()):
+        if columns[4] not in concepts or columns[3] == b"SIB":
+            continue
+        for head, tail in ((columns[0], columns[4]), (columns[4], columns[0])):
+            if head in heads and tail in tails and head != tail and (head, tail) not in known and columns[0] in concepts:
+                pairs.add((concepts[head].name, concepts[tail].name))
+    return tuple(sorted(pairs))
 
 
 def _is_a(
     path: Path | None, atoms: Mapping[bytes, bytes], concepts: Mapping[bytes, _Concept], told: _Told
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs (child's name, parent's name) of concepts that both occur, sorted."""
+    """Pairs (a concept's name, the name of one above it) of concepts that both occur, sorted.
+
+    The path to the root (PTR) names those above it, so that a step over a concept that does not occur is not lost.
+    """
     if path is None:
         return ()
     pairs: set[tuple[str, str]] = set()
     for _, columns in _rows(path, _of(concepts), told):
-        child, parent = concepts.get(columns[0]), concepts.get(atoms.get(columns[3], b""))
-        if child is not None and parent is not None and child.name != parent.name:
-            pairs.add((child.name, parent.name))
+        child = concepts.get(columns[0])
+        path_to_root = columns[6].split(b".") if len(columns) > 6 else []
+        for atom in (columns[3], *path_to_root):
+            above = concepts.get(atoms.get(atom, b""))
+            if child is not None and above is not None and child.name != above.name:
+                pairs.add((child.name, above.name))
     return tuple(sorted(pairs))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,9 @@ CONSTANT = "="
 """A column map's value that begins so gives one value to all rows: {"relation": "=symptoms"}."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BROKEN = re.compile(r"[\ud800-\udfff]")
+"""Half of a character, which no file can hold."""
+
 _TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
 _FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
 
@@ -78,7 +82,8 @@ def _files(path: Path) -> list[Path]:
     """The file itself, or the files of a folder that can be read, in the order of their names."""
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.iterdir() if file.suffix.lower() in FORMATS)
+    files = (file for file in path.iterdir() if file.name != medlama.TEMPLATES)
+    found = sorted(file for file in files if file.suffix.lower() in FORMATS)
     if not found:
         raise FactsError(f"The folder {path.name!r} holds no file of facts.", f"Files end in {', '.join(FORMATS)}.")
     return found
@@ -162,13 +167,16 @@ class _Gathered:
         key = fact.fact_id if positive else digest(fact.fact_id, partner)
         if self.by_name:
             key = digest(fact.head, fact.relation, fact.tail)
+        self.row_of.setdefault(fact.fact_id, (self.file, number))
         if key not in self._facts:
             self._facts[key] = fact
-            self.row_of[fact.fact_id] = self.file, number
             if partner and not positive:
                 self._partner_of[key] = number, partner
-        elif self.by_name:
-            self.further.append(fact)
+            return
+        # the same one of two is kept, whichever comes first in the file
+        self._facts[key], other = sorted((self._facts[key], fact), key=_in_order)
+        if self.by_name:
+            self.further.append(other)
         else:
             self.tell(number, REPEATED)
 
@@ -191,6 +199,10 @@ class _Gathered:
                 self.tell(number, REPEATED)
             paired.setdefault(fact.fact_id, fact)
         return tuple(paired.values())
+
+
+def _in_order(fact: Fact) -> list[str]:
+    return [str(value or "") for value in dataclasses.astuple(fact)]
 
 
 def _without_inverses(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
@@ -219,6 +231,8 @@ def map_columns(names: list[str], columns: Mapping[str, str], file: str) -> dict
     for name in names:
         ours = others.get(name.strip().lower(), name.strip().lower())
         if ours in (*REQUIRED, *OPTIONAL):
+            if names.count(name) > 1 and ours not in columns:
+                raise FactsError(f"{file}, row 1: the column {name!r} stands twice.", "Rename the one that is not meant.")
             found.setdefault(ours, name)
     for ours, theirs in columns.items():
         if ours not in (*REQUIRED, *OPTIONAL):
@@ -228,8 +242,9 @@ def map_columns(names: list[str], columns: Mapping[str, str], file: str) -> dict
         found[ours] = theirs
     missing = [name for name in REQUIRED if name not in found]
     if missing:
+        said = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
         raise ColumnsMissing(
-            f"{file}, row 1: the column {_listed(missing)} is missing; the file has {', '.join(names)[:200]}.",
+            f"{file}, row 1: the {said} missing; the file has {', '.join(names)[:200]}.",
             "Name the columns head, relation and tail, or say which of yours they are.",
             names,
         )
@@ -242,6 +257,9 @@ def _listed(names: list[str]) -> str:
 
 def _wrong(cells: Mapping[str, str]) -> str:
     """What is wrong with a row's names and what to do, or nothing."""
+    for name, text in cells.items():
+        if _BROKEN.search(text):
+            return f"the {name} holds half a character; type it again"
     for name in REQUIRED:
         if not cells[name]:
             return f"the {name} is empty; fill it in, or delete the row"

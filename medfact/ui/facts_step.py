@@ -15,7 +15,7 @@ from medfact.datasets.collection import summary
 from medfact.datasets.tables import FORMATS
 from medfact.errors import ColumnsMissing, MedfactError
 from medfact.negatives import RULES, explain
-from medfact.runner import select_facts
+from medfact.planning import select_facts
 from medfact.spec import RunSpec
 from medfact.ui.services import Source, collection_of, spec_of
 from medfact.ui.view import message, view

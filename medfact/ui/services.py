@@ -9,8 +9,9 @@ from functools import lru_cache
 from medfact.datasets import Collection, load
 from medfact.jobs import Jobs
 from medfact.models import BUNDLED_MODEL, bundled_revision
+from medfact.planning import plan
 from medfact.report import Reports
-from medfact.runner import plan, start
+from medfact.runner import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
 

@@ -13,8 +13,8 @@ from medfact.datasets import grouping
 from medfact.datasets.selection import Rejections
 from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import RULES, explain
+from medfact.planning import protocol_of
 from medfact.prototypes import Pool, load_pool, pool_names
-from medfact.runner import protocol_of
 from medfact.statements import VARIANTS
 from medfact.ui.services import Services, Source, collection_of, spec_of
 from medfact.ui.view import view

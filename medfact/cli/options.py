@@ -1,0 +1,89 @@
+"""Options that several commands share, and the spec that they make."""
+
+from __future__ import annotations
+
+import argparse
+
+from medfact.errors import Mistake
+from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
+
+
+def data_options(parser: argparse.ArgumentParser) -> None:
+    """Which facts, how they are stated, and how they are asked."""
+    _source_options(parser)
+    _protocol_options(parser)
+
+
+def _source_options(parser: argparse.ArgumentParser) -> None:
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--dataset", metavar="NAME", default="clinical-core", help="a bundled data set")
+    source.add_argument("--facts", metavar="FILE", help="a file of facts, or a folder: tables, MedLAMA, MKJ, DiseK, UMLS")
+    parser.add_argument(
+        "--column",
+        metavar="OURS=YOURS",
+        action="append",
+        default=[],
+        help="which column of FILE is the head, relation, tail, …; OURS==TEXT gives all rows that text",
+    )
+    umls = parser.add_argument_group("a UMLS folder (RRF)")
+    umls.add_argument("--rela", metavar="NAME", action="append", default=[], help="a relation to take; may repeat")
+    umls.add_argument("--sab", metavar="NAME", action="append", default=[], help="a source to take; all by default")
+    umls.add_argument("--language", metavar="LAT", default="ENG", help="the language of the names")
+
+
+def _protocol_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--protocol", default="medfact", help=f"one of: {', '.join(PROTOCOLS)}")
+    parser.add_argument("--pool", metavar="NAME-OR-FILE", help="a prototype pool; the protocol's by default")
+    parser.add_argument("--templates", metavar="FILE", help="the benchmark's own sentences for the pool origin (prompts.csv)")
+    parser.add_argument("--question", metavar="FORMAT", help="paper, code or mkj; the protocol's by default")
+    parser.add_argument("--limit", type=int, metavar="N", help="so many positive facts, with their negatives")
+    parser.add_argument("--per-relation", type=int, metavar="N", help="so many positive facts of each relation")
+    parser.add_argument("--negatives", type=int, metavar="K", help="negative facts per positive one")
+    parser.add_argument("--shots", type=int, metavar="N", help="demonstrations before each statement")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws")
+    parser.add_argument("--shot-seed", type=int, metavar="S", help="seed of the demonstrations; the seed by default")
+    parser.add_argument("--shot-draws", type=int, default=1, metavar="N", help="ask each statement after N draws of them")
+    parser.add_argument("--demonstrations", metavar="FILE", help="a table of them: relation, variant, statement, label")
+    parser.add_argument("--retrieval", default="none", help=f"one of: {', '.join(RETRIEVALS)}")
+
+
+def output_option(parser: argparse.ArgumentParser) -> None:
+    """Where rows go."""
+    parser.add_argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; JSON lines else")
+
+
+def database_option(parser: argparse.ArgumentParser) -> None:
+    """Which database."""
+    parser.add_argument("--db", metavar="URL", help="sqlite:///file.db or postgresql+psycopg://user@host/name")
+
+
+def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
+    """The spec that the data options and a model make. Raises Mistake where a column map cannot be read."""
+    columns = []
+    for pair in options.column:
+        ours, separator, theirs = pair.partition("=")
+        if not separator or not theirs:
+            raise Mistake(f"--column {pair!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
+        columns.append((ours.strip().lower(), theirs))
+    return RunSpec(
+        model=model,
+        dataset=options.dataset,
+        facts=options.facts,
+        columns=tuple(columns),
+        rela=tuple(options.rela),
+        sab=tuple(options.sab),
+        language=options.language,
+        protocol=options.protocol,
+        pool=options.pool,
+        limit=options.limit,
+        per_relation=options.per_relation,
+        negatives=options.negatives,
+        shots=options.shots,
+        seed=options.seed,
+        shot_seed=options.shot_seed,
+        shot_draws=options.shot_draws,
+        demonstrations=options.demonstrations,
+        templates=options.templates,
+        question=options.question,
+        retrieval=options.retrieval,
+    )

@@ -1,0 +1,112 @@
+"""Commands about runs: start one, go on with one, list them, and show what they found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from medfact.cli.data import collection_of
+from medfact.cli.options import spec_of
+from medfact.cli.rows import MISTAKE, OK, SOME_FAILED, answer_row, emit, run_row, say, say_all
+
+if TYPE_CHECKING:
+    from medfact.runner import Event
+    from medfact.store import Store
+
+
+def run(options: argparse.Namespace) -> int:
+    """Asks one or more models; prints one row a run."""
+    from medfact.models import BUNDLED_MODEL, check_spec
+    from medfact.runner import start
+    from medfact.store import Store
+
+    specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
+    for spec in specs:
+        check_spec(spec.model)
+    collection = collection_of(specs[0])
+    store = Store(options.db)
+    started = [start(spec, store, collection) for spec in specs]
+    say_all(store.run(started[0]).notes)
+    codes = [_answer(run_id, store) for run_id in started]
+    emit((run_row(store.run(run_id), store) for run_id in started), options.output)
+    return max(codes)
+
+
+def resume(options: argparse.Namespace) -> int:
+    """Goes on with a run."""
+    from medfact.store import Store
+
+    store = Store(options.db)
+    record = store.run(options.run)
+    code = _answer(record.run, store)
+    emit([run_row(store.run(record.run), store)], None)
+    return code
+
+
+def _answer(run_id: str, store: Store) -> int:
+    from medfact.runner import answer
+
+    code = OK
+    for event in _shown(answer(run_id, store), store.run(run_id).model):
+        code = max(code, _code(event))
+    return code
+
+
+def _code(event: Event) -> int:
+    from medfact.runner import Failed, Finished
+
+    if isinstance(event, Failed):
+        say(f"medfact: {event.error}")
+        return MISTAKE
+    return SOME_FAILED if isinstance(event, Finished) and event.failed else OK
+
+
+def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
+    """Passes events on and tells progress on stderr: a moving line on a terminal, else one at the beginning and the end."""
+    from medfact.runner import Answered, Finished, Started
+
+    total = done = 0
+    for event in events:
+        if isinstance(event, Started):
+            total, done = event.statements, event.answered
+            say(f"run {event.run}: {model}, {total} statements, {done} answered before")
+        elif isinstance(event, Answered):
+            done += len(event.answers)
+            if sys.stderr.isatty():
+                print(f"\r{model}: {done} of {total}", end="", file=sys.stderr)
+        elif isinstance(event, Finished):
+            line_end = "\n" if sys.stderr.isatty() else ""
+            failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""
+            say(f"{line_end}{model}: {event.state} in {event.seconds:.1f} s{failed}")
+        yield event
+
+
+def runs(options: argparse.Namespace) -> int:
+    """Lists the runs."""
+    from medfact.store import Store
+
+    store = Store(options.db)
+    return emit((run_row(record, store) for record in store.runs()), options.output)
+
+
+def report(options: argparse.Namespace) -> int:
+    """Shows the figures of a run."""
+    from medfact.datasets.tables import json_line
+    from medfact.report import as_text, report_of
+    from medfact.store import Store
+
+    made = report_of(Store(options.db), options.run)
+    print(json_line(made) if options.json else as_text(made))
+    return OK
+
+
+def answers(options: argparse.Namespace) -> int:
+    """Lists the answers of a run."""
+    from medfact.store import Store
+
+    store = Store(options.db)
+    record = store.run(options.run)
+    rows = (answer_row(item, record) for item in store.asked(record.run) if item.answer is not None)
+    return emit(rows, options.output)

@@ -1,0 +1,42 @@
+"""Demonstrations that a person brings, in place of drawn ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from medfact.datasets.tables import read_table
+from medfact.errors import FactsError
+from medfact.statements import VARIANTS
+
+COLUMNS = ("relation", "variant", "statement", "label")
+
+_LABELS = {"true": True, "false": False}
+
+
+def read_demonstrations(path: Path) -> dict[tuple[str, str], list[tuple[str, bool]]]:
+    """(relation, variant) → statements with their labels, in the order in which they stand before a question.
+
+    Args:
+        path: a table with the columns relation, variant (the papers' key), statement, and label (true or false).
+
+    Raises FactsError, naming file and row, where a column or a cell is missing or wrong.
+    """
+    columns, rows = read_table(path)
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise FactsError(f"{path.name}, row 1: the column {missing[0]} is missing.", f"It needs {', '.join(COLUMNS)}.")
+    given: defaultdict[tuple[str, str], list[tuple[str, bool]]] = defaultdict(list)
+    for number, row in rows:
+        relation, variant, statement, label = (" ".join(row[name].split()) for name in COLUMNS)
+        if variant not in VARIANTS:
+            raise FactsError(f"{path.name}, row {number}: there is no form {variant!r}.", f"Forms are: {', '.join(VARIANTS)}.")
+        if not relation or not statement or label.lower() not in _LABELS:
+            raise FactsError(
+                f"{path.name}, row {number}: the relation, the statement or the label (true or false) is missing.",
+                "Fill it in.",
+            )
+        given[relation, variant].append((statement, _LABELS[label.lower()]))
+    if not given:
+        raise FactsError(f"{path.name} holds no demonstration.", "Give one a row.")
+    return given

@@ -1,0 +1,215 @@
+"""What a run is going to ask: its facts, its statements in order, and the demonstrations before each group of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from medfact.answers import FORMATS, Demonstration
+from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, medlama, mkj, read_demonstrations, select
+from medfact.errors import Mistake, UnknownName
+from medfact.facts import Fact, digest
+from medfact.prototypes import ORIGIN, READY, Pool, check_relations, joined, load_pool, origin_of, templates_pool
+from medfact.spec import PROTOCOLS, RETRIEVALS, Protocol, RunSpec
+from medfact.statements import VARIANTS, Statement
+from medfact.store import Plan, Planned
+
+LENDER = "clinical-core"
+"""The bundled data set whose facts serve as shots where a relation of the user's has too few heads."""
+
+MOST_DRAWS = 20
+
+
+def protocol_of(spec: RunSpec) -> Protocol:
+    """The protocol of a spec; raises UnknownName when there is none."""
+    if spec.protocol not in PROTOCOLS:
+        raise UnknownName("protocol", spec.protocol, PROTOCOLS)
+    return PROTOCOLS[spec.protocol]
+
+
+def question_of(spec: RunSpec) -> str:
+    """The name of the question format of a spec: its own, else its protocol's."""
+    name = spec.question or protocol_of(spec).question
+    if name not in FORMATS:
+        raise UnknownName("question format", name, FORMATS)
+    return name
+
+
+def pool_of(spec: RunSpec) -> Pool:
+    """The prototype pool of a spec: its own, else its protocol's, which picks per relation.
+
+    MKJ's and the pool `origin` take the data set's own templates first, where the facts' folder has them.
+    """
+    if spec.pool not in (None, ORIGIN, READY):
+        return load_pool(str(spec.pool))
+    protocol = protocol_of(spec)
+    names = (READY,) if spec.pool == READY else protocol.pools
+    pools = [load_pool(name) for name in names]
+    own = mkj.find_templates(Path(spec.facts)) if spec.facts and READY in names else None
+    pool = joined(spec.pool or protocol.name, [templates_pool(own), *pools] if own else pools)
+    return _origin(spec, pool) if spec.pool == ORIGIN else pool
+
+
+def _origin(spec: RunSpec, pool: Pool) -> Pool:
+    file = Path(spec.templates) if spec.templates else medlama.find_templates(Path(spec.facts)) if spec.facts else None
+    if file is None:
+        return origin_of(pool)
+    return origin_of(pool, medlama.read_templates(file), file.name)
+
+
+def select_facts(
+    spec: RunSpec,
+    collection: Collection | None = None,
+    canonical: Callable[[str], str | None] | None = None,
+    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+) -> Selection:
+    """The facts under test and those kept aside for the shots; no negative is one of those `rejected`.
+
+    Only relations to which `canonical` gives a name are taken; by default those for which the pool has prototypes.
+    """
+    protocol = protocol_of(spec)
+    negatives = protocol.negatives if spec.negatives is None else spec.negatives
+    if negatives < 0:
+        raise Mistake(f"The number of negatives is {negatives}.", "Give 0 or more.")
+    return select(
+        collection or load(spec),
+        negatives=negatives,
+        heads_aside=protocol.heads_aside,
+        seed=spec.seed,
+        limit=spec.limit,
+        per_relation=spec.per_relation,
+        canonical=canonical or pool_of(spec).canonical,
+        one_tail=protocol.one_tail,
+        rejected=rejected,
+        lender=load_bundled(LENDER),
+    )
+
+
+def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS) -> Plan:
+    """What a run of this spec asks: statements in order, and the demonstrations before each group of them.
+
+    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
+    draws of demonstrations, all statements are asked with the first, then all with the second, and so on.
+    """
+    shots = _checked(spec)
+    collection = collection or load(spec)
+    pool = pool_of(spec)
+    check_relations(pool, (fact.relation for fact in collection.facts))
+    selection = select_facts(spec, collection, pool.canonical, rejected)
+    statements = list(pool.statements(selection.test))
+    if not statements:
+        reasons = " ".join(selection.notes)
+        raise Mistake(
+            f"No statement can be made of {collection.name} with the pool {pool.name!r}. {reasons}".strip(),
+            f"The pool's relations are: {', '.join(pool.relations)}.",
+        )
+    draws = range(spec.shot_draws)
+    asked = tuple(Planned(s, _group(pool, s, draw), draw) for draw in draws for s in statements)
+    given = _given(spec, pool, {planned.shots_of for planned in asked}) if spec.demonstrations else None
+    seed = spec.seed if spec.shot_seed is None else spec.shot_seed
+    drawn = (
+        {g: d for draw in draws for g, d in _demonstrations(pool, selection.shots, shots, seed, draw).items()} if shots else {}
+    )
+    return Plan(
+        dataset=collection.name,
+        dataset_fingerprint=collection.fingerprint(),
+        pool=_pool_name(pool, statements),
+        shots=shots if given is None else max(map(len, given.values())),
+        statements=asked,
+        demonstrations=drawn if given is None else given,
+        notes=(*collection.notes, *_pool_notes(pool), *selection.notes),
+    )
+
+
+def _checked(spec: RunSpec) -> int:
+    """The number of shots, once all names and numbers of a spec are sound."""
+    question_of(spec)
+    if spec.retrieval not in RETRIEVALS:
+        raise UnknownName("retrieval", spec.retrieval, RETRIEVALS)
+    shots = protocol_of(spec).shots if spec.shots is None else spec.shots
+    if shots < 0:
+        raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
+    if not 1 <= spec.shot_draws <= MOST_DRAWS:
+        raise Mistake(f"The number of shot draws is {spec.shot_draws}.", f"Give 1 to {MOST_DRAWS}.")
+    if spec.shot_draws > 1 and (shots == 0 or spec.demonstrations):
+        raise Mistake("Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.")
+    return shots
+
+
+def _pool_notes(pool: Pool) -> tuple[str, ...]:
+    """What a pool has to say for itself of a run: where `origin` took its words, which templates could not be used."""
+    return pool.notes if pool.name in {ORIGIN, READY} and not pool.operators else ()
+
+
+def _pool_name(pool: Pool, statements: Sequence[Statement]) -> str:
+    """The one pool whose prototypes were used, or the name of the several that the protocol takes."""
+    used = {statement.pool for statement in statements}
+    return used.pop() if len(used) == 1 else pool.name
+
+
+def _group(pool: Pool, statement: Statement, draw: int) -> str:
+    return _key(_relation(pool, statement.fact), statement.variant, draw)
+
+
+def _key(relation: str, variant: str, draw: int) -> str:
+    return f"{relation} / {variant}" + (f" / draw {draw + 1}" if draw else "")
+
+
+def _relation(pool: Pool, fact: Fact) -> str:
+    return pool.canonical(fact.relation) or fact.relation
+
+
+def _given(spec: RunSpec, pool: Pool, groups: set[str]) -> dict[str, tuple[Demonstration, ...]]:
+    """The demonstrations of a person's file, for every group that is asked."""
+    read = read_demonstrations(Path(str(spec.demonstrations)))
+    given = {
+        _key(pool.canonical(relation) or relation, variant, 0): tuple(Demonstration(text, label) for text, label in shots)
+        for (relation, variant), shots in read.items()
+    }
+    missing = sorted(groups - set(given))
+    if missing:
+        relation, _, variant = missing[0].partition(" / ")
+        raise Mistake(
+            f"{Path(str(spec.demonstrations)).name} has no demonstrations for relation {relation!r}, form {variant!r}.",
+            f"Give some for all {len(groups)} pairs of relation and form; {len(missing)} are missing.",
+        )
+    return {group: given[group] for group in groups}
+
+
+def _demonstrations(
+    pool: Pool, facts: Sequence[Fact], shots: int, seed: int, draw: int
+) -> dict[str, tuple[Demonstration, ...]]:
+    """Group → its demonstrations: both labels, a majority that alternates over the variants, one head before a second."""
+    by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        by_relation[_relation(pool, fact)].append(fact)
+    groups = {}
+    for relation, members in by_relation.items():
+        turn = int(digest(str(seed), relation), 16) % 2
+        for index, form in enumerate(VARIANTS):
+            if form in pool.forms:
+                key = _key(relation, form, draw)
+                mostly_true = (index + index // 4 + turn + draw) % 2 == 0
+                groups[key] = _group_demonstrations(pool, members, form, shots, mostly_true, digest(str(seed), key))
+    return groups
+
+
+def _group_demonstrations(
+    pool: Pool, facts: Sequence[Fact], form: str, shots: int, mostly_true: bool, key: str
+) -> tuple[Demonstration, ...]:
+    """Alternates between the labels, beginning with the majority's, and takes heads that have been used least."""
+    ranked = sorted(facts, key=lambda fact: digest(key, fact.fact_id))
+    used: defaultdict[str, int] = defaultdict(int)
+    taken: list[tuple[Statement, bool]] = []
+    for number in range(shots):
+        label = mostly_true if number % 2 == 0 else not mostly_true
+        wanted = [fact for fact in ranked if (fact.positive != VARIANTS[form].negated) == label]
+        if not wanted:
+            continue
+        fact = min(wanted, key=lambda f: used[f.head])
+        ranked.remove(fact)
+        used[fact.head] += 1
+        taken += [(s, s.label) for s in pool.statements([fact]) if s.variant == form]
+    shuffled = sorted(taken, key=lambda shot: digest(key, "order", shot[0].statement_id))
+    return tuple(Demonstration(statement.text, label) for statement, label in shuffled)

@@ -1,0 +1,118 @@
+"""All pools by name: those in `prototypes/`, a person's own file, and the pools that are made from others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from medfact.datasets.mkj import read_templates
+from medfact.errors import PoolError, UnknownName
+from medfact.facts import name_key
+from medfact.prototypes.files import read_pool
+from medfact.prototypes.pool import READY, Pool, RelationPrototypes
+
+FOLDER = Path(__file__).resolve().parents[2] / "prototypes"
+
+ORIGIN = "origin"
+"""The pool of one plain, unrephrased statement a fact: what the papers compare their own methods with."""
+
+
+def pool_names() -> list[str]:
+    """Names of the pools that come with the project."""
+    return [*_file_names(), ORIGIN]
+
+
+@cache
+def _file_names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+def load_pool(name_or_file: str) -> Pool:
+    """A pool by its name, or from a file of the user's: a pool's YAML, or MKJ's `templates.json`.
+
+    Raises PoolError naming file, relation and form when the pool breaks a rule, UnknownName when there is none.
+    """
+    if name_or_file == ORIGIN:
+        return origin_of(_shipped("medfact"))
+    if name_or_file in _file_names():
+        return _shipped(name_or_file)
+    path = Path(name_or_file)
+    if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
+        return replace(read_pool(path), file=path.name)
+    if path.suffix.lower() == ".json" and path.is_file():
+        return templates_pool(path)
+    raise UnknownName("pool", name_or_file, pool_names())
+
+
+@cache
+def _shipped(name: str) -> Pool:
+    return read_pool(FOLDER / f"{name}.yaml")
+
+
+def check_relations(pool: Pool, relations: Iterable[str]) -> None:
+    """Raises PoolError where a person's own pool has a relation that neither the facts nor any pool of the project's has."""
+    if not pool.file:
+        return
+    known = {name_key(relation) for relation in relations}
+    for relation in pool.relations.values():
+        names = {name_key(name) for name in (relation.name, *relation.aliases)}
+        if not names & known and not any(_shipped(name).canonical(n) for name in _file_names() for n in names):
+            raise PoolError(
+                f"{pool.file}, relation {relation.name!r}, form {pool.forms[0]!r}: no fact has this relation.",
+                f"Write it as the facts do ({', '.join(sorted(set(relations))[:6])}), or put that name under `aliases`.",
+            )
+
+
+def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
+    """The pool of one statement a fact: a benchmark's own template where `templates` has the relation, else the pool's first,
+    plain form.
+
+    Args:
+        templates: relation, as the facts write it → a sentence with [X] and [Y]. source: the file that they come from.
+    """
+    own = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
+    relations = {name: _plain(relation, pool.forms[0]) for name, relation in pool.relations.items()}
+    for name, (written, text) in own.items():
+        relations[name] = _single(name, text, aliases=(written, *(relations[name].aliases if name in relations else ())))
+    said = f"{len(own)} relations in the words of {source}" if own else "no templates of the benchmark's own were given"
+    rest = sum(name not in own for name in pool.relations)
+    return replace(
+        pool,
+        name=ORIGIN,
+        title="origin (one plain statement)",
+        forms=("none",),
+        operators=(),
+        notes=(f"The pool origin states {said}, {rest} in the plain form of the pool {pool.name!r}.",),
+        relations=relations,
+    )
+
+
+def _plain(relation: RelationPrototypes, form: str) -> RelationPrototypes:
+    strengths = {strength: {"none": sentences[form]} for strength, sentences in relation.strengths.items()}
+    return replace(relation, sentences={"none": relation.sentences[form]}, strengths=strengths, pool=ORIGIN)
+
+
+def _single(name: str, text: str, aliases: tuple[str, ...] = (), pool: str = ORIGIN) -> RelationPrototypes:
+    return RelationPrototypes(name, name, "head", "tail", aliases, {"none": text}, {}, pool)
+
+
+def templates_pool(path: Path) -> Pool:
+    """MKJ's pool from a `templates.json`; sentences that cannot be used are told in its notes.
+
+    Raises FactsError where the file is broken, PoolError where it holds no usable sentence.
+    """
+    sentences, problems = read_templates(path)
+    if not sentences:
+        raise PoolError(f"{path.name}: it holds no usable sentence.", "Write {subject} and {object} once in each.")
+    return Pool(
+        name=READY,
+        title="MKJ templates",
+        source=path.name,
+        verbatim=True,
+        notes=tuple(f"{problem.file}, entry {problem.row}: {problem.what}." for problem in problems),
+        forms=("none",),
+        operators=(),
+        relations={predicate: _single(predicate, text, pool=READY) for predicate, text in sentences.items()},
+    )

@@ -1,0 +1,75 @@
+"""Where the database is, and how it is opened."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from medfact.errors import Mistake, StoreError
+
+
+def home() -> Path:
+    """The folder in which everything is kept: `MEDFACT_HOME`, else the platform's folder for user data."""
+    if given := os.environ.get("MEDFACT_HOME"):
+        return Path(given).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("medfact", appauthor=False)
+
+
+def default_url() -> str:
+    """`MEDFACT_DATABASE_URL`, else a file under `home`."""
+    return os.environ.get("MEDFACT_DATABASE_URL") or f"sqlite:///{home() / 'medfact.db'}"
+
+
+def exists(url: str | None = None) -> bool:
+    """Whether there is a database already; a server's is taken to be there."""
+    file = _file_of(url or default_url())
+    return file is None or file.exists()
+
+
+def _file_of(url: str) -> Path | None:
+    """The file of an SQLite database, None for any other."""
+    with suppress(ArgumentError):
+        parsed = sql.make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
+            return Path(parsed.database).expanduser()
+    return None
+
+
+def open_engine(url: str) -> sql.Engine:
+    try:
+        parsed = sql.make_url(url)
+        if (file := _file_of(url)) is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        engine = sql.create_engine(parsed)
+        if engine.dialect.name not in {"sqlite", "postgresql"}:
+            raise ArgumentError(engine.dialect.name)
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
+        raise Mistake(
+            f"{without_password(url)!r} is not a database address.",
+            "Write sqlite:///file.db or postgresql+psycopg://user@host/name.",
+        ) from None
+    except OSError as error:
+        raise StoreError(f"{url} cannot be used: {error.strerror}.", "Choose another place with --db.") from None
+    if engine.dialect.name == "sqlite":
+        sql.event.listen(engine, "connect", _sqlite_settings)
+    return engine
+
+
+def _sqlite_settings(connection: Any, _: object) -> None:
+    """Readers never wait for the writer, and a writer waits half a minute for another."""
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def without_password(url: str) -> str:
+    try:
+        return sql.make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return url.split("@")[-1]
