@@ -7,7 +7,8 @@ failed (never scored). Nothing to measure gives no value, never zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from medfact.uncertainty import (
     Codes,
     Estimate,
     Floats,
+    crossed,
     linear_interval,
     mean_interval,
     share_interval,
@@ -49,7 +51,8 @@ IMPLICATION_SETS = {
 class Records:
     """One row per statement of a run, in parallel arrays.
 
-    fact, pair, head, tail: codes from 0; `pair` joins a positive fact and its negatives.
+    fact, pair, head, tail, draw: codes from 0; `pair` joins a positive fact and its negatives; a fact that is asked after
+    several draws of demonstrations has a code for each.
     variant, relation, tail_type: text. positive: does the fact hold? label: is the statement true?
     answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
     """
@@ -58,6 +61,7 @@ class Records:
     pair: Codes
     head: Codes
     tail: Codes
+    draw: Codes
     variant: NDArray[np.str_]
     relation: NDArray[np.str_]
     tail_type: NDArray[np.str_]
@@ -82,29 +86,66 @@ class Records:
 
     @cached_property
     def negated(self) -> Bools:
-        return np.array([VARIANTS[key].negated for key in VARIANTS])[self._variant_code]
+        return self.variants.map(lambda key: VARIANTS[key].negated).astype(bool)
 
     @cached_property
-    def form(self) -> NDArray[np.str_]:
-        return np.array([variant.form for variant in VARIANTS.values()])[self._variant_code]
+    def forms(self) -> Names:
+        """The form of each statement, affirmed and denied ones alike."""
+        return self.variants.renamed(lambda key: VARIANTS[key].form)
 
     @cached_property
-    def _variant_code(self) -> Codes:
-        keys = np.array(list(VARIANTS))
-        order = np.argsort(keys)
-        return order[np.searchsorted(keys[order], self.variant)]
+    def variants(self) -> Names:
+        return Names.of(self.variant)
+
+    @cached_property
+    def relations(self) -> Names:
+        return Names.of(self.relation)
+
+    @cached_property
+    def _head_and_tail(self) -> Codes:
+        return crossed(self.head, self.tail)
+
+    def clusters(self, rows: Bools | Codes) -> tuple[Codes, Codes, Codes, Codes]:
+        """Heads, tails, draws, and heads and tails crossed, of the chosen statements: what stands or falls together."""
+        return self.head[rows], self.tail[rows], self.draw[rows], self._head_and_tail[rows]
 
     def accuracy(self, chosen: Bools) -> Estimate:
         """Share of right answers among the scored ones of the chosen statements."""
-        rows = chosen & self.scored
-        return mean_interval(self.right[rows].astype(float), self.head[rows], self.tail[rows])
+        rows = np.flatnonzero(chosen & self.scored)
+        return mean_interval(self.right[rows].astype(float), *self.clusters(rows))
+
+
+class Names:
+    """Names of rows: the different ones, sorted, and each row's place among them."""
+
+    def __init__(self, names: Sequence[str], code: Codes) -> None:
+        self.names, self.code = names, code
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Names:
+        """The names of an array of text, one per row."""
+        listed = values.tolist()
+        names = sorted(set(listed))
+        place = {name: number for number, name in enumerate(names)}
+        return cls(names, np.fromiter(map(place.__getitem__, listed), dtype=np.int64, count=len(listed)))
+
+    def renamed(self, new: Callable[[str], str]) -> Names:
+        """The same rows under other names, where several may become one."""
+        made = Names.of(np.array([new(name) for name in self.names], dtype=object))
+        return Names(made.names, made.code[self.code] if self.names else self.code)
+
+    def among(self, names: Sequence[str]) -> Bools:
+        """Which rows have one of these names."""
+        return self.map(lambda name: name in names).astype(bool)
+
+    def map(self, of: Callable[[str], Any]) -> NDArray[Any]:
+        """A value of each row, by its name."""
+        return np.array([of(name) for name in self.names])[self.code] if self.names else np.zeros(0)
 
 
 def codes(values: Sequence[str]) -> Codes:
     """Codes from 0, one for each different value."""
-    if not len(values):
-        return np.zeros(0, dtype=np.int64)
-    return np.unique(np.asarray(values, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
+    return Names.of(np.array(values, dtype=object)).code
 
 
 def measure(records: Records) -> dict[str, Any]:
@@ -127,14 +168,16 @@ def measure(records: Records) -> dict[str, Any]:
         "positive_accuracy": records.accuracy(records.positive)._asdict(),
         "negative_accuracy": records.accuracy(~records.positive)._asdict(),
         "accuracy_gap": _gap(records)._asdict(),
+        "mkj_accuracy": _mkj_accuracy(records)._asdict(),
         "joint_accuracy_at": facts.joint_at(),
         **_ordered(records, facts),
-        "by_variant": _by(records, records.variant, list(VARIANTS)),
-        "by_relation": _by(records, records.relation),
-        "by_polarity": _by(records, np.where(records.negated, "negated", "affirmed"), ["affirmed", "negated"]),
-        "by_form": _by(records, records.form, list(FORM_NAMES)),
+        "by_variant": _by(records, records.variants, list(VARIANTS)),
+        "by_relation": _by(records, records.relations),
+        "by_polarity": _by_polarity(records),
+        "by_form": _by(records, records.forms, list(FORM_NAMES)),
         "by_implications": _by_implications(records),
-        "by_tail_type": _by(records, records.tail_type),
+        "by_tail_type": (by_tail_type := _by_tail_type(records)),
+        "error_prone": _error_prone(by_tail_type),
         "calibration": calibration(records),
         "coherence": _coherence(records),
     }
@@ -164,6 +207,7 @@ class _Facts:
     pair: Codes
     head: Codes
     tail: Codes
+    draw: Codes
     positive: Bools
 
     @property
@@ -176,7 +220,7 @@ class _Facts:
 
     def joint(self) -> Estimate:
         done = self.complete
-        return share_interval(self.mastered[done].astype(float), self.head[done], self.tail[done])
+        return share_interval(self.mastered[done].astype(float), self.head[done], self.tail[done], self.draw[done])
 
     def joint_at(self) -> list[float] | None:
         """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K."""
@@ -199,6 +243,7 @@ def _facts(records: Records) -> _Facts:
         pair=records.pair[first],
         head=records.head[first],
         tail=records.tail[first],
+        draw=records.draw[first],
         positive=records.positive[first],
     )
 
@@ -212,20 +257,20 @@ def _pair_joint(records: Records, facts: _Facts) -> Estimate:
     complete = np.bincount(facts.pair, weights=facts.complete, minlength=pairs) == members
     right = np.bincount(facts.pair, weights=facts.complete & facts.mastered, minlength=pairs) == members
     rows = facts.positive & (members >= 2)[facts.pair] & complete[facts.pair]
-    return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows])
+    return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows], facts.draw[rows])
 
 
 def _ordered(records: Records, facts: _Facts) -> dict[str, list[float] | None]:
     """Average and joint accuracy with the first, the first two, … variants, in their fixed order, over complete facts."""
     done = facts.complete[records.fact] if facts.count else np.zeros(0, dtype=bool)
-    keys = [key for key in VARIANTS if key in set(records.variant)]
+    keys = [key for key in VARIANTS if key in records.variants.names]
     if not done.any():
         return {"joint_accuracy_ordered": None, "average_accuracy_ordered": None}
     joint, average = [], []
     alive = np.ones(facts.count, dtype=bool)
     right = total = 0
     for key in keys:
-        rows = done & (records.variant == key)
+        rows = done & records.variants.among([key])
         alive[records.fact[rows & ~records.right]] = False
         right, total = right + int(records.right[rows].sum()), total + int(rows.sum())
         joint.append(float(alive[facts.complete].mean()))
@@ -236,15 +281,43 @@ def _ordered(records: Records, facts: _Facts) -> dict[str, list[float] | None]:
 # ------------------------------------------------------------------------------------------------ averages
 
 
-def _by(records: Records, groups: NDArray[np.str_], order: list[str] | None = None) -> dict[str, Any]:
-    names = [name for name in order if name in set(groups)] if order else sorted(set(map(str, groups)))
-    return {name: records.accuracy(groups == name)._asdict() for name in names if name}
+def _by(records: Records, names: Names, order: Sequence[str] = ()) -> dict[str, Any]:
+    """Accuracy by name, in this order, or else sorted; nameless rows are left out."""
+    chosen = [name for name in order or names.names if name and name in names.names]
+    return {name: records.accuracy(names.among([name]))._asdict() for name in chosen}
+
+
+def _by_polarity(records: Records) -> dict[str, Any]:
+    sides = {"affirmed": ~records.negated, "negated": records.negated}
+    return {name: records.accuracy(rows)._asdict() for name, rows in sides.items() if rows.any()}
+
+
+def _by_tail_type(records: Records) -> dict[str, Any]:
+    """Accuracy by semantic type of the tail; a tail of several types ("A; B") counts for each."""
+    types = Names.of(records.tail_type)
+    holders: defaultdict[str, list[str]] = defaultdict(list)
+    for text in types.names:
+        for name in text.split("; "):
+            holders[name].append(text)
+    return {name: records.accuracy(types.among(holders[name]))._asdict() for name in sorted(holders) if name}
+
+
+SHOWN_TYPES = 5
+
+
+def _error_prone(by_tail_type: dict[str, Any]) -> dict[str, list[str]]:
+    """The five types with the lowest and with the highest accuracy, as far as there are so many (MKJ, Table 2)."""
+    scored = [(name, e) for name, e in by_tail_type.items() if e["value"] is not None]
+    order = [name for name, e in sorted(scored, key=lambda item: (item[1]["value"], -item[1]["n"], item[0]))]
+    most = order[:SHOWN_TYPES]
+    least = sorted(order[len(most) :], key=lambda name: (-by_tail_type[name]["value"], -by_tail_type[name]["n"], name))
+    return {"most": most, "least": least[:SHOWN_TYPES]}
 
 
 def _by_implications(records: Records) -> dict[str, Any]:
-    present = set(records.variant)
+    present = set(records.variants.names)
     return {
-        name: records.accuracy(np.isin(records.variant, keys))._asdict()
+        name: records.accuracy(records.variants.among(keys))._asdict()
         for name, keys in IMPLICATION_SETS.items()
         if present.issuperset(keys)
     }
@@ -255,26 +328,39 @@ def _macro(records: Records) -> Estimate:
     rows = records.scored
     if not rows.any():
         return NOTHING
-    relation, right = codes(list(records.relation[rows])), records.right[rows].astype(float)
+    relation = np.unique(records.relations.code[rows], return_inverse=True)[1]
+    right = records.right[rows].astype(float)
     sizes = np.bincount(relation)
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
     parts = means.mean() + weight * (right - means[relation])
-    estimate = linear_interval(parts, records.head[rows], records.tail[rows])
+    estimate = linear_interval(parts, *records.clusters(rows))
     return _within(_open(estimate, records.head[rows]), 0.0)
 
 
 def _gap(records: Records) -> Estimate:
     """Accuracy over statements of positive facts less that over statements of negative ones."""
+    return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
+
+
+def _mkj_accuracy(records: Records) -> Estimate:
+    """MKJ's Acc (its Section 4.2): accuracies over statements of positive and of negative facts, weighted 1 : k negatives."""
+    pairs = np.unique(np.stack([records.pair, records.fact])[:, ~records.positive], axis=1)[0]
+    k = int(np.bincount(pairs).max()) if len(pairs) else 0
+    return _of_both_sides(records, 1 / (1 + k), k / (1 + k), lowest=0.0)
+
+
+def _of_both_sides(records: Records, positive_weight: float, negative_weight: float, lowest: float) -> Estimate:
+    """A weighted sum of the accuracies over statements of positive and of negative facts; no value without both."""
     rows = records.scored
     positive, right = records.positive[rows], records.right[rows].astype(float)
     if not positive.any() or positive.all():
         return NOTHING
-    share = positive.mean()
-    means = np.where(positive, right[positive].mean(), right[~positive].mean())
-    gap = right[positive].mean() - right[~positive].mean()
-    parts = gap + (right - means) * np.where(positive, 1 / share, -1 / (1 - share))
-    return _within(_open(linear_interval(parts, records.head[rows], records.tail[rows]), records.head[rows]), -1.0)
+    share, means = positive.mean(), (right[positive].mean(), right[~positive].mean())
+    value = positive_weight * means[0] + negative_weight * means[1]
+    weights = np.where(positive, positive_weight / share, negative_weight / (1 - share))
+    parts = value + (right - np.where(positive, *means)) * weights
+    return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), lowest)
 
 
 def _within(estimate: Estimate, lowest: float) -> Estimate:
@@ -295,7 +381,7 @@ def _yes_bias(records: Records) -> Estimate:
     """Share of True answers less the share of True labels, over readable answers."""
     rows = records.readable
     parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
-    return _within(_open(linear_interval(parts, records.head[rows], records.tail[rows]), records.head[rows]), -1.0)
+    return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), -1.0)
 
 
 def _harm(records: Records, *, positive: bool, answer: int) -> dict[str, Any]:
@@ -303,11 +389,12 @@ def _harm(records: Records, *, positive: bool, answer: int) -> dict[str, Any]:
     rows = records.scored & ~records.negated & (records.positive == positive)
 
     def share(chosen: Bools) -> dict[str, Any]:
-        harmful = (records.answer[chosen] == answer).astype(float)
-        return mean_interval(harmful, records.head[chosen], records.tail[chosen])._asdict()
+        places = np.flatnonzero(chosen)
+        harmful = (records.answer[places] == answer).astype(float)
+        return mean_interval(harmful, *records.clusters(places))._asdict()
 
-    relations = sorted(set(map(str, records.relation[rows])))
-    return {**share(rows), "by_relation": {name: share(rows & (records.relation == name)) for name in relations}}
+    of = {name: rows & records.relations.among([name]) for name in records.relations.names}
+    return {**share(rows), "by_relation": {name: share(chosen) for name, chosen in of.items() if chosen.any()}}
 
 
 # ------------------------------------------------------------------------------------------------ P(True)
@@ -369,8 +456,7 @@ def _coherence(records: Records) -> dict[str, Any]:
     """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
     mean of |p(s) + p(¬s) − 1|.
     """
-    forms = {name: i for i, name in enumerate(FORM_NAMES)}
-    key = records.fact * len(forms) + np.array([forms[name] for name in records.form], dtype=np.int64)
+    key = records.fact * max(len(records.forms.names), 1) + records.forms.code
     size = int(key.max()) + 1 if len(key) else 0
     answer = np.full((2, size), PENDING, dtype=np.int8)
     p_true = np.full((2, size), np.nan)

@@ -12,6 +12,8 @@ import numpy as np
 
 from medfact.jobs import Jobs, Snapshot
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, codes, measure
+from medfact.planning import question_of
+from medfact.spec import method_label
 from medfact.statements import VARIANTS
 from medfact.store import Answer, Asked, Run, Store
 from medfact.uncertainty import Floats
@@ -21,10 +23,11 @@ def records_of(asked: Sequence[Asked]) -> Records:
     """A run's statements and answers as arrays, one row per statement."""
     facts = [item.statement.fact for item in asked]
     return Records(
-        fact=codes([fact.fact_id for fact in facts]),
-        pair=codes([fact.negative_of or fact.fact_id for fact in facts]),
+        fact=codes([f"{item.statement.fact.fact_id} {item.draw}" for item in asked]),
+        pair=codes([f"{item.statement.fact.negative_of or item.statement.fact.fact_id} {item.draw}" for item in asked]),
         head=codes([fact.head for fact in facts]),
         tail=codes([fact.tail or "" for fact in facts]),
+        draw=np.array([item.draw for item in asked], dtype=np.int64),
         variant=np.array([item.statement.variant for item in asked], dtype=str),
         relation=np.array([fact.relation for fact in facts], dtype=str),
         tail_type=np.array([fact.tail_type or "" for fact in facts], dtype=str),
@@ -42,13 +45,13 @@ class Board:
     def __init__(self, asked: Sequence[Asked]) -> None:
         self.asked = list(asked)
         self._records = records_of(asked)
-        self._place = {item.statement.statement_id: i for i, item in enumerate(asked)}
+        self._place = {(item.statement.statement_id, item.draw): i for i, item in enumerate(asked)}
         self._taken = 0
 
     def take(self, answers: Sequence[Answer]) -> None:
         """Brings the rows up to date with all answers that came so far; those taken before are skipped."""
         for answer in answers[self._taken :]:
-            place = self._place[answer.statement_id]
+            place = self._place[answer.statement_id, answer.draw]
             self.asked[place] = replace(self.asked[place], answer=answer)
             self._records.answer[place] = answer_code(answer)
             self._records.p_true[place] = _number(answer.p_true)
@@ -85,12 +88,15 @@ def report(run: Run, asked: Sequence[Asked], records: Records | None = None) -> 
         "model_revision": run.model_revision,
         "dataset": run.dataset,
         "protocol": run.spec.protocol,
+        "method": method_label(run.spec.protocol, run.pool, None),
         "rephraser": None,
+        "question": question_of(run.spec),
         "pool": run.pool,
         "shots": run.shots,
         "retrieval": run.spec.retrieval,
         "seed": run.spec.seed,
         "shot_seed": run.spec.shot_seed,
+        "shot_draws": run.spec.shot_draws,
         "state": run.state,
         **measure(records or records_of(asked)),
         "notes": run.notes,

@@ -1,7 +1,8 @@
 """Intervals for shares, from arrays alone.
 
 The eight statements of a fact, a fact and its negatives, and facts of one head stand or fall together; tails repeat over
-heads too. Standard errors are therefore clustered by head and by tail (two-way, Cameron, Gelbach and Miller 2011).
+heads too. Standard errors are therefore clustered by head and by tail (two-way, Cameron, Gelbach and Miller 2011). Where each
+statement was asked after several draws of demonstrations, the spread between the draws is added.
 """
 
 from __future__ import annotations
@@ -49,40 +50,68 @@ def clustered_variance(values: Floats, clusters: Codes) -> float:
     return float(np.square(sums).sum() / len(values) ** 2 * count / (count - 1))
 
 
-def two_way_variance(values: Floats, heads: Codes, tails: Codes) -> float:
-    """Variance of the mean, clustered by head and by tail; never below that by head alone."""
+def crossed(a: Codes, b: Codes) -> Codes:
+    """Codes from 0, one for each different pair of codes."""
+    return np.unique(a * (b.max(initial=0) + 1) + b, return_inverse=True)[1].astype(np.int64)
+
+
+def two_way_variance(values: Floats, heads: Codes, tails: Codes, both: Codes | None = None) -> float:
+    """Variance of the mean, clustered by head and by tail; never below that by head alone. `both`: their crossed codes."""
     by_head = clustered_variance(values, heads)
-    both = np.unique(heads * (tails.max() + 1) + tails, return_inverse=True)[1]
+    both = crossed(heads, tails) if both is None else both
     total = by_head + clustered_variance(values, tails) - clustered_variance(values, both)
     return by_head if math.isnan(total) else max(total, by_head)
 
 
 def _count(clusters: Codes) -> int:
-    return len(np.unique(clusters))
+    return int(np.count_nonzero(np.bincount(clusters)))
 
 
-def linear_interval(values: Floats, heads: Codes, tails: Codes) -> Estimate:
-    """The mean of values, with a t interval of two-way clustered errors; no interval with one head.
+def draw_variance(values: Floats, heads: Codes, draws: Codes) -> float:
+    """What draws of demonstrations add to the variance of the mean: that by draw less that by head within draws; at least 0."""
+    return max(0.0, clustered_variance(values, draws) - clustered_variance(values, crossed(heads, draws)))
+
+
+def _variance(values: Floats, heads: Codes, tails: Codes, draws: Codes | None, both: Codes | None) -> tuple[float, float]:
+    """The variance of the mean and its degrees of freedom (of two parts: Welch and Satterthwaite's)."""
+    variance = two_way_variance(values, heads, tails, both)
+    free = float(max(min(_count(heads), _count(tails)) - 1, 1))
+    if draws is None or _count(draws) < 2:
+        return variance, free
+    added = draw_variance(values, heads, draws)
+    total = variance + added
+    if total == 0:
+        return total, free
+    return total, total**2 / (variance**2 / free + added**2 / (_count(draws) - 1))
+
+
+def linear_interval(
+    values: Floats, heads: Codes, tails: Codes, draws: Codes | None = None, both: Codes | None = None
+) -> Estimate:
+    """The mean of values, with a t interval of two-way clustered errors (and of draws, where given); none with one head.
+
+    `both`: the crossed codes of heads and tails, where they are known already.
 
     The values may be the linear parts of any statistic, such as a mean over groups or a difference of two means.
     """
     if len(values) == 0:
         return NOTHING
     value, n = float(values.mean()), len(values)
-    variance = two_way_variance(values, heads, tails)
+    variance, free = _variance(values, heads, tails, draws, both)
     if math.isnan(variance):
         return Estimate(value, None, None, n)
-    free = max(min(_count(heads), _count(tails)) - 1, 1)
     half = float(stats.t.ppf(0.5 + LEVEL / 2, free)) * math.sqrt(variance)
     return Estimate(value, value - half, value + half, n)
 
 
-def mean_interval(values: Floats, heads: Codes, tails: Codes) -> Estimate:
+def mean_interval(
+    values: Floats, heads: Codes, tails: Codes, draws: Codes | None = None, both: Codes | None = None
+) -> Estimate:
     """The mean of values from 0 to 1, with a t interval of two-way clustered errors, kept within 0 and 1.
 
     Where all values are 0 or all are 1 the error collapses; then it is Wilson's interval with as many trials as heads.
     """
-    value, low, high, n = linear_interval(values, heads, tails)
+    value, low, high, n = linear_interval(values, heads, tails, draws, both)
     if value is None or low is None or high is None:
         return Estimate(value, low, high, n)
     if low == high:
@@ -90,14 +119,16 @@ def mean_interval(values: Floats, heads: Codes, tails: Codes) -> Estimate:
     return Estimate(value, max(0.0, low), min(1.0, high), n)
 
 
-def share_interval(values: Floats, heads: Codes, tails: Codes) -> Estimate:
+def share_interval(
+    values: Floats, heads: Codes, tails: Codes, draws: Codes | None = None, both: Codes | None = None
+) -> Estimate:
     """A share of facts (values 0 or 1), with Wilson's interval at the number of trials that the clusters are worth."""
     if len(values) == 0:
         return NOTHING
     value, n = float(values.mean()), len(values)
     if _count(heads) < 2:
         return Estimate(value, None, None, n)
-    variance = two_way_variance(values, heads, tails)
+    variance, _ = _variance(values, heads, tails, draws, both)
     worth = value * (1 - value) / variance if variance > 0 else _count(heads)
     return Estimate(value, *wilson(value, min(worth, n)), n)
 
