@@ -46,6 +46,67 @@ def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
     return _page_figure(figure, barmode="group", height=340 + 80 * len(reports))
 
 
+def by_statements(reports: Mapping[str, Mapping[str, Any]], curve: str) -> Figure:
+    """Accuracy against the number of statements a fact, one line per model, with intervals; dotted, a fair coin's.
+
+    Args:
+        reports: model name → its report. curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or
+            `average_ordered` (TPEval, Figure 6).
+    """
+    figure = go.Figure()
+    longest = max((len(report["curves"][curve]) for report in reports.values()), default=0)
+    steps = list(range(1, longest + 1))
+    coin = [50.0 if curve == "average_ordered" else 100 * 0.5**step for step in steps]
+    figure.add_scatter(x=steps, y=coin, mode="lines", name="a coin", line={"dash": "dot", "color": _GREY})
+    for index, (model, report) in enumerate(reports.items()):
+        points = report["curves"][curve]
+        colour = COLOURS[index % len(COLOURS)]
+        figure.add_scatter(
+            name=model,
+            x=steps[: len(points)],
+            y=[100 * point["value"] for point in points],
+            error_y=_errors(points),
+            mode="lines+markers",
+            line={"color": colour},
+            marker={"color": colour, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 8},
+            customdata=[point["n"] for point in points],
+            hovertemplate="%{x} statements: %{y:.1f} % (n = %{customdata})",
+        )
+    what = "right answers, %" if curve == "average_ordered" else "facts with all right, %"
+    figure.update_xaxes(title="statements a fact", dtick=1, fixedrange=True)
+    figure.update_yaxes(title=what, range=[0, 102], fixedrange=True)
+    return _page_figure(figure, height=380)
+
+
+def three_views(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form; intervals; one colour a model."""
+    figure = go.Figure()
+    for index, (model, report) in enumerate(reports.items()):
+        views = {
+            "facts that hold": report["positive_accuracy"],
+            "false facts": report["negative_accuracy"],
+            **{"affirmed" if key == "affirmed" else "denied": e for key, e in report["by_polarity"].items()},
+            **{_broken(VARIANTS[form].plain): e for form, e in report["by_form"].items()},
+        }
+        shown = {name: estimate for name, estimate in views.items() if estimate["value"] is not None}
+        figure.add_bar(
+            name=model,
+            orientation="h",
+            y=list(shown),
+            x=[100 * estimate["value"] for estimate in shown.values()],
+            error_x=_errors(list(shown.values())),
+            marker={"color": COLOURS[index % len(COLOURS)], "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
+            customdata=[estimate["n"] for estimate in shown.values()],
+            hovertemplate="%{x:.1f} % of %{customdata} statements right",
+        )
+    figure.add_vline(x=50, line={"dash": "dot", "color": _GREY})
+    for boundary in (1.5, 3.5):
+        figure.add_hline(y=boundary, line={"color": _GREY, "width": 0.5})
+    figure.update_xaxes(title="right answers, %", range=[0, 100], fixedrange=True)
+    figure.update_yaxes(autorange="reversed", fixedrange=True)
+    return _page_figure(figure, barmode="group", height=340 + 80 * len(reports))
+
+
 _PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 

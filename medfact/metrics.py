@@ -152,6 +152,7 @@ def measure(records: Records) -> dict[str, Any]:
     """All figures of a run under the names that a report gives them."""
     everything = np.ones(len(records.fact), dtype=bool)
     facts = _facts(records)
+    curves = _curves(records, facts)
     return {
         "statements": len(records.fact),
         "facts": facts.count,
@@ -169,8 +170,10 @@ def measure(records: Records) -> dict[str, Any]:
         "negative_accuracy": records.accuracy(~records.positive)._asdict(),
         "accuracy_gap": _gap(records)._asdict(),
         "mkj_accuracy": _mkj_accuracy(records)._asdict(),
-        "joint_accuracy_at": facts.joint_at(),
-        **_ordered(records, facts),
+        "joint_accuracy_at": _values(curves["joint_any_order"]),
+        "joint_accuracy_ordered": _values(curves["joint_ordered"]),
+        "average_accuracy_ordered": _values(curves["average_ordered"]),
+        "curves": {name: [estimate._asdict() for estimate in curve] for name, curve in curves.items()},
         "by_variant": _by(records, records.variants, list(VARIANTS)),
         "by_relation": _by(records, records.relations),
         "by_polarity": _by_polarity(records),
@@ -222,14 +225,18 @@ class _Facts:
         done = self.complete
         return share_interval(self.mastered[done].astype(float), self.head[done], self.tail[done], self.draw[done])
 
-    def joint_at(self) -> list[float] | None:
-        """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K."""
+    def joint_at(self) -> list[Estimate]:
+        """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K.
+
+        This is the mean over all K! orders in closed form (PretextTrans, Figure 5). Empty where facts differ in K.
+        """
         done = self.complete
         if not done.any() or len(set(self.total[done])) != 1:
-            return None
+            return []
         k = int(self.total[done][0])
         table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
-        return [float(x) for x in table[self.right[done]].mean(axis=0)]
+        clusters = self.head[done], self.tail[done], self.draw[done]
+        return [mean_interval(column, *clusters) for column in table[self.right[done]].T]
 
 
 def _facts(records: Records) -> _Facts:
@@ -260,22 +267,27 @@ def _pair_joint(records: Records, facts: _Facts) -> Estimate:
     return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows], facts.draw[rows])
 
 
-def _ordered(records: Records, facts: _Facts) -> dict[str, list[float] | None]:
-    """Average and joint accuracy with the first, the first two, … variants, in their fixed order, over complete facts."""
+def _curves(records: Records, facts: _Facts) -> dict[str, list[Estimate]]:
+    """Accuracy against the number of statements a fact, over complete facts: joint in any order; joint and average with the
+    first, the first two, … variants in their fixed order (TPEval, Figure 6).
+    """
     done = facts.complete[records.fact] if facts.count else np.zeros(0, dtype=bool)
-    keys = [key for key in VARIANTS if key in records.variants.names]
-    if not done.any():
-        return {"joint_accuracy_ordered": None, "average_accuracy_ordered": None}
-    joint, average = [], []
+    curves: dict[str, list[Estimate]] = {"joint_any_order": facts.joint_at(), "joint_ordered": [], "average_ordered": []}
     alive = np.ones(facts.count, dtype=bool)
-    right = total = 0
-    for key in keys:
+    so_far = np.zeros(len(records.fact), dtype=bool)
+    whole = facts.complete
+    for key in [key for key in VARIANTS if key in records.variants.names and done.any()]:
         rows = done & records.variants.among([key])
         alive[records.fact[rows & ~records.right]] = False
-        right, total = right + int(records.right[rows].sum()), total + int(rows.sum())
-        joint.append(float(alive[facts.complete].mean()))
-        average.append(right / total)
-    return {"joint_accuracy_ordered": joint, "average_accuracy_ordered": average}
+        so_far |= rows
+        joint = share_interval(alive[whole].astype(float), facts.head[whole], facts.tail[whole], facts.draw[whole])
+        curves["joint_ordered"].append(joint)
+        curves["average_ordered"].append(records.accuracy(so_far))
+    return curves
+
+
+def _values(curve: Sequence[Estimate]) -> list[float | None] | None:
+    return [estimate.value for estimate in curve] or None
 
 
 # ------------------------------------------------------------------------------------------------ averages
@@ -446,9 +458,13 @@ def _ece_of_confidence(confidence: Floats, right: Floats) -> float:
     return _ece(confidence, right, bins)
 
 
-def _ece_floor(p: Floats, bins: Codes, draws: int = 100) -> float:
-    """The error that a perfectly calibrated model with these very P(True) shows by chance: mean over seeded draws."""
+def _ece_floor(p: Floats, bins: Codes) -> float:
+    """The error that a perfectly calibrated model with these very P(True) shows by chance: mean over seeded draws.
+
+    With many answers each draw is nearly the mean, so that fewer draws do.
+    """
     randomness = np.random.default_rng(0)
+    draws = max(10, min(100, 1_000_000 // len(p)))
     return float(np.mean([_ece(p, (randomness.random(len(p)) < p).astype(float), bins) for _ in range(draws)]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from medfact.answers import FORMATS, Demonstration
@@ -47,7 +48,9 @@ def pool_of(spec: RunSpec) -> Pool:
     names = (READY,) if spec.pool == READY else protocol.pools
     pools = [load_pool(name) for name in names]
     own = mkj.find_templates(Path(spec.facts)) if spec.facts and READY in names else None
-    pool = joined(spec.pool or protocol.name, [templates_pool(own), *pools] if own else pools)
+    if own:
+        pools = [templates_pool(own), replace(pools[0], notes=())]
+    pool = joined(spec.pool or protocol.name, pools)
     return _origin(spec, pool) if spec.pool == ORIGIN else pool
 
 
@@ -118,7 +121,7 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
         shots=shots if given is None else max(map(len, given.values())),
         statements=asked,
         demonstrations=drawn if given is None else given,
-        notes=(*collection.notes, *_pool_notes(pool), *selection.notes),
+        notes=(*collection.notes, *_pool_notes(pool, statements), *selection.notes),
     )
 
 
@@ -137,9 +140,15 @@ def _checked(spec: RunSpec) -> int:
     return shots
 
 
-def _pool_notes(pool: Pool) -> tuple[str, ...]:
-    """What a pool has to say for itself of a run: where `origin` took its words, which templates could not be used."""
-    return pool.notes if pool.name in {ORIGIN, READY} and not pool.operators else ()
+def _pool_notes(pool: Pool, statements: Sequence[Statement]) -> tuple[str, ...]:
+    """What is to be said of the sentences of a run: where `origin` took them, and which of MKJ's are not MKJ's own."""
+    drafted = any(
+        pool.relations[name].defects
+        for name in {pool.canonical(s.fact.relation) for s in statements if s.pool == READY and s.fact.text is None}
+        if name is not None
+    )
+    said = ("Some sentences are medfact's drafts: MKJ's own are in its templates.json, which is not here.",) if drafted else ()
+    return (*(pool.notes if pool.name == ORIGIN else ()), *said)
 
 
 def _pool_name(pool: Pool, statements: Sequence[Statement]) -> str:

@@ -56,7 +56,7 @@
   views.statements = (value) =>
     value.cards.length
       ? value.cards.map(statementCard)
-      : note("No fact matches. Clear the search, or choose another relation.");
+      : note(value.none);
 
   const factLine = (fact) =>
     make(
@@ -81,25 +81,36 @@
           make("a", { href: link.address, target: "_blank", rel: "noopener noreferrer" }, link.text),
         ]),
       ),
-      card.partner
-        ? make("p", { class: "mf-partner" }, "Its false partner says instead: ", make("b", {}, card.partner.tail))
+      card.partners.length
+        ? make(
+            "p",
+            { class: "mf-partner" },
+            card.partners.length > 1 ? "Its false partners say instead: " : "Its false partner says instead: ",
+            card.partners.map((partner, index) => [index ? "; " : "", make("b", {}, partner.tail)]),
+          )
         : make("p", { class: "mf-partner" }, "No safe false partner was found."),
-      make(
-        "details",
-        { class: "mf-explanation" },
-        make("summary", {}, "How was the false partner drawn?"),
-        make("ul", {}, card.explanation.map((text) => make("li", {}, text))),
-        card.partner
-          ? make("button", { type: "button", class: "mf-copy", "data-key": `reject:${card.fact.id}` }, "Not false enough? Draw another")
-          : null,
-      ),
+      card.explanation.length
+        ? make(
+            "details",
+            { class: "mf-explanation" },
+            make("summary", {}, "How was the false partner drawn?"),
+            make("ul", {}, card.explanation.map((text) => make("li", {}, text))),
+            card.drawn.map((tail) =>
+              make(
+                "button",
+                { type: "button", class: "mf-copy", "data-key": `reject:${card.fact.id}:${tail}` },
+                card.drawn.length > 1 ? `“${tail}” is not false enough: draw another` : "Not false enough? Draw another",
+              ),
+            ),
+          )
+        : null,
       make(
         "div",
-        { class: "mf-variants", role: "table", "aria-label": "eight statements" },
+        { class: "mf-variants", role: "table", "aria-label": "statements" },
         make(
           "div",
           { class: "mf-variant mf-head", role: "row" },
-          ["How it is said", "About the true fact", card.partner ? "About its false partner" : ""].map((text) =>
+          ["How it is said", "About the true fact", ["", "About its false partner", "About its false partners"][Math.min(card.partners.length, 2)]].map((text) =>
             make("div", { role: "columnheader" }, text),
           ),
         ),
@@ -113,10 +124,12 @@
               make("span", { class: "mf-plain" }, row.plain),
               make("code", { class: "mf-predicate" }, row.predicate),
             ),
-            [row.fact, row.partner].map((said) =>
-              said
-                ? make("div", { role: "cell" }, make("p", { class: "mf-sentence" }, said.text), badge(said.label))
-                : make("div", { role: "cell" }),
+            [[row.fact], row.partners].map((said) =>
+              make(
+                "div",
+                { role: "cell" },
+                said.map((one) => [make("p", { class: "mf-sentence" }, one.text), badge(one.label)]),
+              ),
             ),
           ),
         ),
@@ -163,6 +176,61 @@
     ),
     value.notes.map((text) => note(text)),
   ];
+
+  const csv = (rows) => {
+    const names = Object.keys(rows[0] ?? {});
+    const text = (value) => (value === null || value === undefined ? "" : typeof value === "string" && /^'*[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
+    const line = (cells) => cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",");
+    return [names, ...rows.map((row) => names.map((name) => text(row[name])))].map(line).join("\n") + "\n";
+  };
+
+  const saveButton = (label, file, content) => {
+    const button = make("button", { type: "button", class: "mf-copy" }, label);
+    button.addEventListener("click", () => {
+      const address = URL.createObjectURL(new Blob([content()], { type: "text/csv;charset=utf-8" }));
+      const link = make("a", { href: address, download: file });
+      document.body.append(link);
+      link.click();
+      link.remove();
+      setTimeout(() => URL.revokeObjectURL(address), 1000);
+    });
+    return button;
+  };
+
+  views.tables = (value) =>
+    value.tables.map((shown) =>
+      make(
+        "section",
+        { class: "mf-card", "aria-label": shown.title },
+        make("h4", {}, make("b", {}, shown.title), ` — ${shown.what}`),
+        note(shown.reading),
+        shown.none ? note(shown.none, "mf-warn") : null,
+        make(
+          "div",
+          { class: "mf-scroll mf-tall", tabindex: 0, role: "region", "aria-label": shown.title },
+          make(
+            "table",
+            { class: "mf-table mf-results" },
+            make("thead", {}, make("tr", {}, [shown.heading, ...shown.columns].map((text) => make("th", { scope: "col" }, text)))),
+            make(
+              "tbody",
+              {},
+              shown.rows.map((row) =>
+                make(
+                  "tr",
+                  { class: row.origin === "run" ? null : "mf-reference" },
+                  make("th", { scope: "row" }, row.model, make("small", { class: "mf-rest" }, row.detail)),
+                  row.cells.map((cell) =>
+                    make("td", {}, cell.value ? [make("span", { class: "mf-figure" }, cell.value), make("span", { class: "mf-of" }, cell.of)] : "–"),
+                  ),
+                ),
+              ),
+            ),
+          ),
+        ),
+        saveButton("Download this table (CSV)", shown.file, () => csv(shown.csv)),
+      ),
+    );
 
   const GLYPHS = { right: "✓", wrong: "✗", unreadable: "?", failed: "!", pending: "·" };
 
@@ -253,8 +321,18 @@
 
   const mountFigure = (element, props, watch) => {
     const node = make("div", { class: "mf-plot" });
-    element.append(node);
-    const draw = () => drawFigure(node, props.value);
+    const save = make("button", { type: "button", class: "mf-copy", hidden: true }, "Download this figure (SVG)");
+    save.addEventListener("click", () => {
+      const { data, layout } = props.value;
+      const onPaper = { ...layout, width: 900, paper_bgcolor: "#ffffff", font: { color: "#222222", family: "sans-serif", size: 13 } };
+      Plotly.downloadImage({ data, layout: onPaper }, { format: "svg", filename: `medfact-${element.closest("[id]")?.id ?? "figure"}`, width: 900, height: layout.height });
+    });
+    element.append(node, save);
+    const draw = () => {
+      const drawn = Boolean(props.value?.data);
+      node.hidden = save.hidden = !drawn;
+      drawFigure(node, props.value);
+    };
     watch("value", draw);
     new ResizeObserver(() => window.requestAnimationFrame(draw)).observe(element);
     new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["class"] });

@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", _run, database_option)
     command("runs", runs.runs, "list the runs, oldest first", database_option, output_option)
     command("report", runs.report, "show the figures of a run", _run, _json, database_option)
+    command("tables", runs.tables, "show the papers' tables for one or more runs", _runs, database_option, output_option)
     command("answers", runs.answers, "list the answers of a run", _run, database_option, output_option)
     return parser
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from medfact.cli.data import collection_of
 from medfact.cli.options import spec_of
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED, answer_row, emit, run_row, say, say_all
+from medfact.errors import UnknownName
 
 if TYPE_CHECKING:
     from medfact.runner import Event
@@ -110,3 +111,17 @@ def answers(options: argparse.Namespace) -> int:
     record = store.run(options.run)
     rows = (answer_row(item, record) for item in store.asked(record.run) if item.answer is not None)
     return emit(rows, options.output)
+
+
+def tables(options: argparse.Namespace) -> int:
+    """Shows the papers' tables for one or more runs: one row per figure."""
+    from medfact.papers import PAPERS
+    from medfact.papers import tables as make
+    from medfact.report import report_of
+    from medfact.store import Store
+
+    if options.paper is not None and options.paper not in PAPERS:
+        raise UnknownName("paper", options.paper, PAPERS)
+    store = Store(options.db)
+    reports = [report_of(store, run_id) for run_id in options.run]
+    return emit((row for table in make(reports, options.paper) for row in table.as_rows()), options.output)

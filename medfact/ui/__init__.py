@@ -1,1 +1,1 @@
-"""The page: three steps, facts, statements and evaluation. One file per step; nothing here computes a figure."""
+"""The page: four steps: facts, statements, evaluation and results. One file per step; nothing here computes a figure."""

@@ -16,7 +16,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse
 
-from medfact.ui import evaluate_step, facts_step, statements_step
+from medfact.ui import evaluate_step, facts_step, results_step, statements_step
 from medfact.ui.services import Services, demonstration_run, open_services
 from medfact.ui.view import PLOTLY, SCRIPT
 
@@ -49,12 +49,13 @@ facts can still be wrong, and mastery of a fact is not competence. No clinician 
 
 
 def build_page(services: Services, demonstration: str) -> gr.Blocks:
-    """The three steps on one page."""
+    """The four steps on one page."""
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
         gr.Markdown(INTRODUCTION)
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
-        evaluate_step.build(services, facts, statements, demonstration, page)
+        shown = evaluate_step.build(services, facts, statements, demonstration, page)
+        results_step.build(services, shown.runs, shown.changed)
         gr.Markdown(FOOTER)
     page.queue(max_size=64, default_concurrency_limit=8)
     return page

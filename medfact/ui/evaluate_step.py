@@ -15,6 +15,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.models import BUNDLED_MODEL, check_spec, known_models
 from medfact.report import Live
 from medfact.runner import start
+from medfact.spec import PROTOCOLS, RunSpec
 from medfact.ui import live_views
 from medfact.ui.facts_step import FactsStep
 from medfact.ui.services import Services, Source, collection_of, spec_of
@@ -23,12 +24,22 @@ from medfact.ui.view import message, view
 from medfact.uncertainty import expected_half_width
 
 DEFAULT_FACTS = 100
+FEWEST_SHOTS = 0
+"""What the page proposes for the project's own method, so that a first look is quick; a paper's method proposes its own."""
 MOST_MODELS = 8
 HEAT_PAGE = 24
 """Facts on one page of the heat map."""
 
 Shown = tuple[int, ...]
 """Versions of the runs that a page shows already."""
+
+
+@dataclass(frozen=True)
+class EvaluateStep:
+    """What the next step reads: the runs that are shown, and a state that is set whenever there is something new of them."""
+
+    runs: gr.State
+    changed: gr.State
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,9 @@ AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private
 """Options of handlers that answer without waiting for a place in the queue."""
 
 
-def build(services: Services, facts: FactsStep, statements: StatementsStep, demonstration: str, blocks: gr.Blocks) -> None:
+def build(
+    services: Services, facts: FactsStep, statements: StatementsStep, demonstration: str, blocks: gr.Blocks
+) -> EvaluateStep:
     """Lays the step out and wires it. `demonstration` is the run that a first visitor sees."""
     gr.Markdown(
         "## 3 · Evaluate\nA model says true or false to each statement. A fact counts as mastered only when *all eight* "
@@ -101,6 +114,7 @@ def build(services: Services, facts: FactsStep, statements: StatementsStep, demo
     results = _results()
     _wire_live(services, demonstration, blocks, facts, statements, controls, page, results)
     _wire_heat_map(services, page, results)
+    return EvaluateStep(page.runs, page.seen_figures)
 
 
 def _controls() -> _Controls:
@@ -120,7 +134,7 @@ def _controls() -> _Controls:
             precision = gr.Markdown(_precision(DEFAULT_FACTS), elem_id="precision")
             shots = gr.Radio(
                 [("none (faster)", 0), ("five, as in the papers", 5)],
-                value=0,
+                value=FEWEST_SHOTS,
                 label="Demonstrations shown to the model before each statement",
                 elem_id="shots",
             )
@@ -187,7 +201,15 @@ def _wire_live(
     page.slow.tick(*drawn, api_name="figures", **clock)
     controls.go.click(
         partial(_begin, services),
-        [facts.source, statements.pool, controls.models, controls.other, controls.count, controls.shots],
+        [
+            facts.source,
+            statements.protocol,
+            statements.pool,
+            controls.models,
+            controls.other,
+            controls.count,
+            controls.shots,
+        ],
         [
             controls.said,
             page.runs,
@@ -206,6 +228,13 @@ def _wire_live(
         show_progress="hidden",
         concurrency_limit=None,
     ).then(*text, api_name="text_at_once", **AT_ONCE)
+    statements.protocol.change(
+        lambda name: FEWEST_SHOTS if name == RunSpec.protocol else PROTOCOLS[name].shots,
+        statements.protocol,
+        controls.shots,
+        api_name="shots_of_method",
+        **AT_ONCE,
+    )
     controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
     blocks.load(
         partial(_reattach, services, demonstration),
@@ -268,7 +297,14 @@ def _precision(facts: float) -> str:
 
 
 def _begin(
-    services: Services, source: Source, pool: str, models: Sequence[str], other: str, count: float, shots: int
+    services: Services,
+    source: Source,
+    protocol: str,
+    pool: str,
+    models: Sequence[str],
+    other: str,
+    count: float,
+    shots: int,
 ) -> list[Any]:
     """Records one run per model and queues them. What is wrong is said, and nothing else changes."""
     specs = list(dict.fromkeys([*models, *([_hub_spec(other)] if other and other.strip() else [])]))
@@ -278,7 +314,7 @@ def _begin(
         for spec in specs:
             check_spec(spec)
         collection = collection_of(source)
-        numbers = {"pool": pool, "limit": int(count), "shots": int(shots)}
+        numbers = {"protocol": protocol, "pool": pool or None, "limit": int(count), "shots": int(shots)}
         runs = [start(spec_of(source, model=spec, **numbers), services.store, collection) for spec in specs]
     except MedfactError as error:
         return [message(str(error), "warn"), *[gr.skip()] * 10]

@@ -1,36 +1,60 @@
-"""Step 2: the eight statements of each fact, beside those of its false partner."""
+"""Step 2: by which method a fact is stated, and its statements beside those of its false partners."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from medfact.datasets import grouping
 from medfact.datasets.selection import Rejections
+from medfact.errors import MedfactError
 from medfact.facts import Fact, KnowledgeBase
 from medfact.negatives import RULES, explain
-from medfact.planning import protocol_of
-from medfact.prototypes import Pool, load_pool, pool_names
-from medfact.statements import VARIANTS
+from medfact.planning import pool_of
+from medfact.prototypes import Pool, check_relations, load_pool, pool_names
+from medfact.spec import PROTOCOLS, RunSpec
+from medfact.statements import VARIANTS, Statement
 from medfact.ui.services import Services, Source, collection_of, spec_of
-from medfact.ui.view import view
+from medfact.ui.view import message, view
 
 PAGE = 2
 """Facts on one page."""
 
 ALL = "all relations"
 EVERY_SPECIALTY = "all specialties"
+OWN = ""
+"""The value of the pool that stands for the method's own."""
+
+PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
 @dataclass(frozen=True)
 class StatementsStep:
-    """What the last step reads: the prototype pool."""
+    """What the last step reads: the method, and the prototype pool (OWN: the method's)."""
 
+    protocol: gr.Radio
     pool: gr.Dropdown
+
+
+@dataclass(frozen=True)
+class _Filters:
+    search: gr.Textbox
+    relation: gr.Dropdown
+    specialty: gr.Dropdown
+
+
+@dataclass(frozen=True)
+class _Cards:
+    cards: gr.HTML
+    back: gr.Button
+    where: gr.Markdown
+    forward: gr.Button
+    page: gr.State
 
 
 def build(services: Services, source: gr.State) -> StatementsStep:
@@ -39,64 +63,110 @@ def build(services: Services, source: gr.State) -> StatementsStep:
         "## 2 · Statements\nLogic turns a fact into eight statements: said plainly, backwards, as a patient's case, or both; "
         "each affirmed and denied. If the fact holds, the four affirmed ones are true and the four denied ones false."
     )
-    first_pool = protocol_of(spec_of({})).pools[0]
+    step = _method(source)
     with gr.Row():
-        search = gr.Textbox(
-            label="Search", placeholder="a disease, drug, symptom …", elem_id="search", max_length=200, min_width=200
+        filters = _Filters(
+            search=gr.Textbox(
+                label="Search", placeholder="a disease, drug, symptom …", elem_id="search", max_length=200, min_width=200
+            ),
+            relation=gr.Dropdown(_relations({}), value=ALL, label="Relation", elem_id="relation", min_width=160),
+            specialty=gr.Dropdown(
+                _specialties({}), value=EVERY_SPECIALTY, label="Specialty", elem_id="specialty", min_width=160
+            ),
         )
-        relation = gr.Dropdown(_relations({}), value=ALL, label="Relation", elem_id="relation", min_width=160)
-        specialty = gr.Dropdown(_specialties({}), value=EVERY_SPECIALTY, label="Specialty", elem_id="specialty", min_width=160)
-        pool = gr.Dropdown(
-            [(load_pool(name).title, name) for name in pool_names()],
-            value=first_pool,
-            label="Sentences (prototype pool)",
-            elem_id="pool",
-            min_width=200,
-        )
-    page = gr.State(0)
-    start = _turned(services, {}, first_pool, "", ALL, EVERY_SPECIALTY, 0)
-    cards = view("statements", start[0], elem_id="cards")
+    first = _turned(services, {}, RunSpec.protocol, OWN, "", ALL, EVERY_SPECIALTY, 0)
+    cards = view("statements", first[0], elem_id="cards")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous", size="sm", elem_id="previous", min_width=90)
-        where = gr.Markdown(start[1], elem_id="where")
+        where = gr.Markdown(first[1], elem_id="where")
         forward = gr.Button("Next →", size="sm", elem_id="next", min_width=90)
+    _wire(services, source, step, filters, _Cards(cards, back, where, forward, gr.State(0)))
+    return step
+
+
+def _method(source: gr.State) -> StatementsStep:
+    """The choice of a method, which explains itself, and of the sentences, a person's own among them."""
+    protocol = gr.Radio(
+        [(made.title, name) for name, made in PROTOCOLS.items()],
+        value=RunSpec.protocol,
+        label="Method",
+        elem_id="protocol",
+    )
+    explanation = view("message", _explained(RunSpec.protocol), elem_id="protocol-explanation")
+    with gr.Row():
+        pool = gr.Dropdown(_pools(), value=OWN, label="Sentences (prototype pool)", elem_id="pool", min_width=240)
+        own = gr.UploadButton(
+            "Bring sentences of your own (.yaml, .json)",
+            file_types=[".yaml", ".yml", ".json"],
+            size="sm",
+            elem_id="own-pool",
+            min_width=200,
+        )
+    said = view("message", message(""), elem_id="pool-message")
+    protocol.change(lambda name: [_explained(name), OWN], protocol, [explanation, pool], api_name="choose_method", **PRIVATE)
+    own.upload(_take_pool, [own, source], [pool, said], api_name="take_pool", **PRIVATE)
+    return StatementsStep(protocol, pool)
+
+
+def _explained(protocol: str) -> dict[str, str]:
+    made = PROTOCOLS[protocol]
+    partners = "one false partner" if made.negatives == 1 else f"{made.negatives} false partners"
+    return message(f"{made.explanation} Each true fact comes with {partners}.")
+
+
+def _pools() -> list[tuple[str, str]]:
+    return [("the method's own", OWN), *((load_pool(name).title, name) for name in pool_names())]
+
+
+def _take_pool(path: str, source: Source) -> list[Any]:
+    """Checks a person's pool against the facts, and chooses it; what is wrong is said, and nothing else changes."""
+    try:
+        pool = load_pool(path)
+        check_relations(pool, (fact.relation for fact in collection_of(source).facts))
+    except MedfactError as error:
+        return [gr.skip(), message(str(error), "warn")]
+    name = Path(path).name
+    problems = f" {' '.join(pool.notes[:3])}" if not pool.file and pool.notes else ""
+    choice = gr.Dropdown([*_pools(), (f"{name} (your own)", path)], value=path)
+    return [choice, message(f"{name}: {len(pool.relations)} relations, {len(pool.forms)} ways of saying.{problems}", "good")]
+
+
+def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _Filters, cards: _Cards) -> None:
+    """Turning pages, filtering, another method, and rejecting a false partner."""
+
+    def turned(by: int) -> Callable[..., tuple[Any, str, int]]:
+        return lambda given, *chosen: _turned(services, given, *chosen[:-1], chosen[-1] + by)
 
     def first_page(given: Source, *chosen: Any) -> tuple[Any, str, int]:
         return _turned(services, given, *chosen, 0)
 
-    def previous(given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        return _turned(services, given, *chosen[:-1], chosen[-1] - 1)
-
-    def following(given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        return _turned(services, given, *chosen[:-1], chosen[-1] + 1)
-
     def rejected(event: gr.EventData, given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        _reject(services, given, str(event._data.get("key", "")))
+        _reject(services, given, str(chosen[0]), str(event._data.get("key", "")))
         return _turned(services, given, *chosen)
 
-    filters, outputs = [source, pool, search, relation, specialty], [cards, where, page]
-    options: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+    inputs = [source, step.protocol, step.pool, filters.search, filters.relation, filters.specialty]
+    outputs = [cards.cards, cards.where, cards.page]
     for event, name in (
-        (search.change, "search"),
-        (relation.input, "filter"),
-        (specialty.input, "filter_specialty"),
-        (pool.input, "change_pool"),
+        (filters.search.change, "search"),
+        (filters.relation.input, "filter"),
+        (filters.specialty.input, "filter_specialty"),
+        (step.pool.change, "change_pool"),
+        (step.protocol.change, "change_method"),
     ):
-        event(first_page, filters, outputs, api_name=name, trigger_mode="always_last", **options)
+        event(first_page, inputs, outputs, api_name=name, trigger_mode="always_last", **PRIVATE)
     source.change(
         lambda given: [
             gr.Dropdown(_relations(given), value=ALL),
             gr.Dropdown(_specialties(given), value=EVERY_SPECIALTY, visible=len(_specialties(given)) > 1),
         ],
         source,
-        [relation, specialty],
+        [filters.relation, filters.specialty],
         api_name="filters_of_source",
-        **options,
-    ).then(first_page, filters, outputs, api_name="statements_of_source", **options)
-    back.click(previous, [*filters, page], outputs, api_name="previous_page", **options)
-    forward.click(following, [*filters, page], outputs, api_name="next_page", **options)
-    cards.click(rejected, [*filters, page], outputs, api_name="reject", **options)
-    return StatementsStep(pool)
+        **PRIVATE,
+    ).then(first_page, inputs, outputs, api_name="statements_of_source", **PRIVATE)
+    cards.back.click(turned(-1), [*inputs, cards.page], outputs, api_name="previous_page", **PRIVATE)
+    cards.forward.click(turned(1), [*inputs, cards.page], outputs, api_name="next_page", **PRIVATE)
+    cards.cards.click(rejected, [*inputs, cards.page], outputs, api_name="reject", **PRIVATE)
 
 
 def _relations(source: Source) -> list[str]:
@@ -107,33 +177,40 @@ def _specialties(source: Source) -> list[str]:
     return [EVERY_SPECIALTY, *sorted({fact.specialty for fact in collection_of(source).known.facts if fact.specialty})]
 
 
-def _reject(services: Services, source: Source, key: str) -> None:
-    """Bars the tail of a card's false partner (key: "reject:" and the id of its fact), so that another is drawn."""
-    fact_id = key.removeprefix("reject:")
+# --------------------------------------------------------------------------------------------------- cards
+
+
+def _reject(services: Services, source: Source, protocol: str, key: str) -> None:
+    """Bars the tails of a card's false partners (key: "reject:" and the fact's id, or a partner's tail after it)."""
+    fact_id, _, tail = key.removeprefix("reject:").partition(":")
     fact = next((f for f in collection_of(source).known.facts if f.fact_id == fact_id), None)
     if fact is not None:
-        _, *partners = _group(services, source)(fact)
-        for partner in partners:
-            if partner.tail is not None:
-                services.store.reject(fact_id, partner.tail)
+        _, *partners = _group(services, source, protocol)(fact)
+        if any(partner.tail == tail for partner in partners):
+            services.store.reject(fact_id, tail)
 
 
-def _group(services: Services, source: Source) -> Callable[[Fact], tuple[Fact, ...]]:
-    return grouping(collection_of(source), 1, spec_of(source).seed, services.store.rejections())
+def _group(services: Services, source: Source, protocol: str) -> Callable[[Fact], tuple[Fact, ...]]:
+    negatives = PROTOCOLS[protocol].negatives
+    return grouping(collection_of(source), negatives, spec_of(source).seed, services.store.rejections())
 
 
 def _turned(
-    services: Services, source: Source, pool_name: str, search: str, relation: str, specialty: str, page: int
+    services: Services, source: Source, protocol: str, pool_name: str, search: str, relation: str, specialty: str, page: int
 ) -> tuple[dict[str, Any], str, int]:
     """The facts of one page with their statements, where that page is, and its number, kept within the pages there are."""
-    pool = load_pool(pool_name)
+    spec = spec_of(source, protocol=protocol, pool=pool_name or None)
+    try:
+        pool = pool_of(spec)
+    except MedfactError as error:
+        return {"cards": [], "none": str(error)}, "no facts", 0
     found = _matching(source, pool, search, relation, specialty)
     page = max(0, min(page, (len(found) - 1) // PAGE))
-    group, shown = _group(services, source), found[page * PAGE : (page + 1) * PAGE]
+    group, shown = _group(services, source, protocol), found[page * PAGE : (page + 1) * PAGE]
     where = f"facts {page * PAGE + 1:,} to {page * PAGE + len(shown):,} of {len(found):,}" if found else "no facts"
     rejections = services.store.rejections()
     cards = [_card(pool, collection_of(source).known, rejections, *group(fact)) for fact in shown]
-    return {"cards": cards}, where, page
+    return {"cards": cards, "none": "No fact matches. Clear the search, or choose another relation."}, where, page
 
 
 def _matching(source: Source, pool: Pool, search: str, relation: str, specialty: str) -> list[Fact]:
@@ -142,16 +219,19 @@ def _matching(source: Source, pool: Pool, search: str, relation: str, specialty:
         fact
         for fact in collection_of(source).facts
         if fact.positive
-        and pool.canonical(fact.relation) is not None
+        and (fact.text is not None or pool.canonical(fact.relation) is not None)
         and relation in (ALL, fact.relation, None)
         and specialty in (EVERY_SPECIALTY, fact.specialty, None)
         and needle in f"{fact.head} {fact.relation} {fact.tail}".casefold()
     ]
 
 
-def _card(pool: Pool, known: KnowledgeBase, rejections: Rejections, fact: Fact, partner: Fact | None = None) -> dict[str, Any]:
+def _card(pool: Pool, known: KnowledgeBase, rejections: Rejections, fact: Fact, *partners: Fact) -> dict[str, Any]:
     said = {statement.variant: statement for statement in pool.statements([fact])}
-    denied = {statement.variant: statement for statement in pool.statements([partner])} if partner else {}
+    denied: dict[str, list[Statement]] = {}
+    for statement in pool.statements(partners):
+        denied.setdefault(statement.variant, []).append(statement)
+    drawn = [partner.tail for partner in partners if partner.tail and partner.text is None]
     return {
         "fact": {
             "id": fact.fact_id,
@@ -161,17 +241,18 @@ def _card(pool: Pool, known: KnowledgeBase, rejections: Rejections, fact: Fact, 
             "source": _source(fact),
             "links": _links(fact),
         },
-        "partner": {"tail": partner.tail} if partner else None,
-        "explanation": _explanation(fact, known, rejections.get(fact.fact_id, frozenset())),
+        "partners": [{"tail": partner.tail or "(its tail is not known)"} for partner in partners],
+        "drawn": drawn,
+        "explanation": _explanation(fact, known, rejections.get(fact.fact_id, frozenset())) if drawn or not partners else [],
         "rows": [
             {
                 "key": key,
                 "plain": VARIANTS[key].plain,
                 "predicate": VARIANTS[key].predicate,
                 "fact": {"text": said[key].text, "label": said[key].label},
-                "partner": {"text": denied[key].text, "label": denied[key].label} if key in denied else None,
+                "partners": [{"text": one.text, "label": one.label} for one in denied.get(key, ())],
             }
-            for key in pool.forms
+            for key in said
         ],
     }
 
