@@ -79,7 +79,7 @@ def by_statements(reports: Mapping[str, Mapping[str, Any]], curve: str) -> Figur
 
 
 def three_views(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form; intervals; one colour a model."""
+    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form; one colour a model."""
     figure = go.Figure()
     for index, (model, report) in enumerate(reports.items()):
         views = {

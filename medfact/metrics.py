@@ -170,6 +170,7 @@ def measure(records: Records) -> dict[str, Any]:
         "negative_accuracy": records.accuracy(~records.positive)._asdict(),
         "accuracy_gap": _gap(records)._asdict(),
         "mkj_accuracy": _mkj_accuracy(records)._asdict(),
+        "chance": _chance(records, facts),
         "joint_accuracy_at": _values(curves["joint_any_order"]),
         "joint_accuracy_ordered": _values(curves["joint_ordered"]),
         "average_accuracy_ordered": _values(curves["average_ordered"]),
@@ -184,6 +185,24 @@ def measure(records: Records) -> dict[str, Any]:
         "calibration": calibration(records),
         "coherence": _coherence(records),
     }
+
+
+def _chance(records: Records, facts: _Facts) -> dict[str, float | None]:
+    """What a fair coin is expected to score: joint accuracy over K statements, pair joint over the negatives' too."""
+    if not facts.count:
+        return {"average_accuracy": None, "joint_accuracy": None, "pair_joint_accuracy": None}
+    statements, members = int(facts.total.max()), 1 + _negatives(records)
+    return {
+        "average_accuracy": 0.5,
+        "joint_accuracy": 0.5**statements,
+        "pair_joint_accuracy": 0.5 ** (statements * members) if members > 1 else None,
+    }
+
+
+def _negatives(records: Records) -> int:
+    """Negative facts per positive one, where a positive one has most."""
+    pairs = np.unique(np.stack([records.pair, records.fact])[:, ~records.positive], axis=1)[0]
+    return int(np.bincount(pairs).max()) if len(pairs) else 0
 
 
 def headline(records: Records) -> dict[str, Any]:
@@ -357,8 +376,7 @@ def _gap(records: Records) -> Estimate:
 
 def _mkj_accuracy(records: Records) -> Estimate:
     """MKJ's Acc (its Section 4.2): accuracies over statements of positive and of negative facts, weighted 1 : k negatives."""
-    pairs = np.unique(np.stack([records.pair, records.fact])[:, ~records.positive], axis=1)[0]
-    k = int(np.bincount(pairs).max()) if len(pairs) else 0
+    k = _negatives(records)
     return _of_both_sides(records, 1 / (1 + k), k / (1 + k), lowest=0.0)
 
 

@@ -237,7 +237,7 @@ def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path) -> None:
 def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
     path = write_facts(tmp_path / "mine.csv", [("gout", "x", "podagra"), ("gout", "y", "fever")], ("disease", "note", "sign"))
     page.locator("#upload input[type=file]").set_input_files(path)
-    expect(page.locator("#facts-message")).to_contain_text("mine.csv, row 1: the column head, relation and tail is missing")
+    expect(page.locator("#facts-message")).to_contain_text("mine.csv, row 1: the columns head, relation and tail are missing")
     for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
         page.locator(f"#map-{field} input").fill(choice)
         page.locator(f"#map-{field} input").press("Enter")

@@ -55,7 +55,7 @@ def build_page(services: Services, demonstration: str) -> gr.Blocks:
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
         shown = evaluate_step.build(services, facts, statements, demonstration, page)
-        results_step.build(services, shown.runs, shown.changed)
+        results_step.build(services, shown.runs, shown.news)
         gr.Markdown(FOOTER)
     page.queue(max_size=64, default_concurrency_limit=8)
     return page

@@ -36,10 +36,10 @@ Shown = tuple[int, ...]
 
 @dataclass(frozen=True)
 class EvaluateStep:
-    """What the next step reads: the runs that are shown, and a state that is set whenever there is something new of them."""
+    """What the next step reads: the runs that are shown, and the events after which there may be something new of them."""
 
     runs: gr.State
-    changed: gr.State
+    news: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ def build(
         slow=gr.Timer(0.6, active=False),
     )
     results = _results()
-    _wire_live(services, demonstration, blocks, facts, statements, controls, page, results)
+    news = _wire_live(services, demonstration, blocks, facts, statements, controls, page, results)
     _wire_heat_map(services, page, results)
-    return EvaluateStep(page.runs, page.seen_figures)
+    return EvaluateStep(page.runs, news)
 
 
 def _controls() -> _Controls:
@@ -175,8 +175,8 @@ def _wire_live(
     controls: _Controls,
     page: _Page,
     results: _Results,
-) -> None:
-    """Evaluate, Stop, the two clocks, and what happens after a (re)load."""
+) -> tuple[Any, ...]:
+    """Evaluate, Stop, the two clocks, and what happens after a (re)load. Returns the events after which figures are new."""
     text = (
         partial(_text, services),
         [page.runs, page.seen_text],
@@ -198,7 +198,7 @@ def _wire_live(
     )
     clock: dict[str, Any] = {**AT_ONCE, "concurrency_limit": None, "trigger_mode": "once"}
     page.fast.tick(*text, api_name="text", **clock)
-    page.slow.tick(*drawn, api_name="figures", **clock)
+    ticked = page.slow.tick(*drawn, api_name="figures", **clock)
     controls.go.click(
         partial(_begin, services),
         [
@@ -236,13 +236,18 @@ def _wire_live(
         **AT_ONCE,
     )
     controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
-    blocks.load(
-        partial(_reattach, services, demonstration),
-        page.kept,
-        [page.runs, results.which, page.fast, page.slow],
-        api_name="reattach",
-        **AT_ONCE,
-    ).then(*text, api_name="text_on_load", **AT_ONCE).then(*drawn, api_name="figures_on_load", **AT_ONCE)
+    loaded = (
+        blocks.load(
+            partial(_reattach, services, demonstration),
+            page.kept,
+            [page.runs, results.which, page.fast, page.slow],
+            api_name="reattach",
+            **AT_ONCE,
+        )
+        .then(*text, api_name="text_on_load", **AT_ONCE)
+        .then(*drawn, api_name="figures_on_load", **AT_ONCE)
+    )
+    return ticked, loaded
 
 
 def _wire_heat_map(services: Services, page: _Page, results: _Results) -> None:

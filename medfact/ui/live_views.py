@@ -9,8 +9,10 @@ from typing import Any
 from medfact.answers import Demonstration, make_prompt
 from medfact.errors import MedfactError
 from medfact.jobs import WAITING
+from medfact.planning import question_of
 from medfact.prototypes import load_pool
 from medfact.report import Live
+from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Asked
 from medfact.ui.view import message
@@ -28,8 +30,23 @@ LEGEND = {
     "pending": "not asked yet",
 }
 
-COIN = ("50 %", "0.4 % (1 in 256)", "0.002 % (1 in 65,536)", "0")
-"""What a fair coin scores, for the columns of the table of scores."""
+SCORES = {
+    "average_accuracy": ("right answers", "average accuracy: the share of right answers over all statements", "statements"),
+    "joint_accuracy": ("all right", "joint accuracy: the share of facts, true and false ones, with all right", "facts"),
+    "pair_joint_accuracy": (
+        "all right, false partner too",
+        "pair joint accuracy: the share of true facts that are mastered together with their false partners",
+        "pairs",
+    ),
+    "yes_bias": ("leaning to “true”", "yes-bias: share of True answers less the share of true statements", "answers"),
+    "mkj_accuracy": ("Acc", "right answers, true and false statements weighed as 1 : k false partners", "statements"),
+    "positive_accuracy": ("facts that hold", "Acc_pos: right answers over statements of facts that hold", "statements"),
+    "negative_accuracy": ("false facts", "Acc_neg: right answers over statements of false facts", "statements"),
+    "accuracy_gap": ("gap", "Acc_gap: the accuracy over facts that hold less that over false ones", "statements"),
+}
+"""Name of a figure → its heading, what it is in the papers' words, and of what it is a share."""
+
+SIGNED = frozenset({"yes_bias", "accuracy_gap"})
 
 _STATES = {WAITING: "waiting for its turn", COMPLETE: "complete", STOPPED: "stopped", FAILED_RUN: "ended early"}
 
@@ -65,20 +82,13 @@ def _duration(seconds: float) -> str:
 
 
 def scores(lives: Sequence[Live]) -> dict[str, Any]:
-    """The table of scores: one row per model."""
+    """The table of scores, one row per model: the figures that the method shows first."""
+    first = PROTOCOLS[lives[0].run.spec.protocol].first if lives else ()
+    ways = max((len(live.figures["by_variant"]) for live in lives), default=0)
     return {
-        "headings": [
-            "model",
-            {"text": "right answers", "title": "average accuracy: the share of right answers over all statements"},
-            {"text": "all eight right", "title": "joint accuracy: the share of facts, true and false ones, with all right"},
-            {
-                "text": "all right, false partner too",
-                "title": "pair joint accuracy: the share of true facts that are mastered together with their false partner",
-            },
-            {"text": "leaning to “true”", "title": "yes-bias: share of True answers less the share of true statements"},
-        ],
-        "rows": [_score_row(live) for live in lives],
-        "coin": COIN,
+        "headings": ["model", *({"text": _heading(name, ways), "title": SCORES[name][1]} for name in first)],
+        "rows": [_score_row(live, first) for live in lives],
+        "coin": [_coin(lives[0].figures["chance"], name) for name in first],
         "notes": [
             *dict.fromkeys(note for live in lives for note in live.run.notes),
             "Below each figure: of how many, and the 95 % interval (statements about one disease or one tail stand or fall "
@@ -87,18 +97,28 @@ def scores(lives: Sequence[Live]) -> dict[str, Any]:
     }
 
 
-def _score_row(live: Live) -> dict[str, Any]:
+def _heading(name: str, ways: int) -> str:
+    counted = {1: "the one", 8: "all eight"}.get(ways, f"all {ways}")
+    return f"{counted} right" if name == "joint_accuracy" and ways else SCORES[name][0]
+
+
+def _coin(chance: Mapping[str, float | None], name: str) -> str:
+    """What a fair coin is expected to score."""
+    value = 0.0 if name in SIGNED else chance.get(name, 0.5)
+    if value is None:
+        return "no value"
+    return f"{100 * value:.2g} %" if value in (0.0, 0.5) else f"{100 * value:.1g} % (1 in {round(1 / value):,})"
+
+
+def _score_row(live: Live, first: Sequence[str]) -> dict[str, Any]:
     made = live.figures
-    described = f"{live.run.dataset}; {load_title(live.run.pool)}, not rephrased; {live.run.shots or 'no'} demonstrations"
+    draws = f" in {made['shot_draws']} draws" if made["shot_draws"] > 1 else ""
+    asked = f"{live.run.shots or 'no'} demonstrations{draws}"
+    described = f"{made['method']}; {live.run.dataset}; {load_title(live.run.pool)}; {asked}"
     fates = f"{made['unreadable']:,} unreadable (counted as wrong), {made['failed']:,} failed (not counted)"
     return {
         "model": live.run.model,
-        "figures": [
-            _figure("average_accuracy", made["average_accuracy"], "statements"),
-            _figure("joint_accuracy", made["joint_accuracy"], "facts"),
-            _figure("pair_joint_accuracy", made["pair_joint_accuracy"], "pairs"),
-            _signed("yes_bias", made["yes_bias"]),
-        ],
+        "figures": [(_signed if name in SIGNED else _figure)(name, made[name], SCORES[name][2]) for name in first],
         "rest": f"{described}. {fates}.",
     }
 
@@ -126,12 +146,12 @@ def _figure(name: str, estimate: Mapping[str, Any], of: str) -> dict[str, Any]:
     }
 
 
-def _signed(name: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
+def _signed(name: str, estimate: Mapping[str, Any], of: str) -> dict[str, Any]:
     value, low, high = (estimate[part] for part in ("value", "low", "high"))
     if value is None:
-        return {"name": name, "value": "no value", "of": "of 0 answers yet", "low": None}
+        return {"name": name, "value": "no value", "of": f"of 0 {of} yet", "low": None}
     interval = f", {100 * low:+.1f} to {100 * high:+.1f}" if low is not None else ", no interval"
-    return {"name": name, "value": f"{100 * value:+.1f} points", "of": f"of {estimate['n']:,} answers{interval}", "low": None}
+    return {"name": name, "value": f"{100 * value:+.1f} points", "of": f"of {estimate['n']:,} {of}{interval}", "low": None}
 
 
 def calibration_said(lives: Sequence[Live]) -> dict[str, str]:
@@ -151,7 +171,8 @@ def calibration_said(lives: Sequence[Live]) -> dict[str, str]:
 
 def heatmap(live: Live, page: int, size: int) -> tuple[dict[str, Any], str, int]:
     """One row per fact of one page, one cell per variant; a line that says where the page is; and the page, kept in range."""
-    facts = [list(rows) for _, rows in groupby(enumerate(live.asked), key=lambda row: row[1].statement.fact.fact_id)]
+    first_draw = [(place, item) for place, item in enumerate(live.asked) if item.draw == 0]
+    facts = [list(rows) for _, rows in groupby(first_draw, key=lambda row: row[1].statement.fact.fact_id)]
     page = max(0, min(page, (len(facts) - 1) // size))
     rows = facts[page * size : (page + 1) * size]
     keys = [key for key in VARIANTS if any(item.statement.variant == key for _, item in facts[0])] if facts else []
@@ -195,7 +216,9 @@ def fate(item: Asked) -> str:
 def detail(live: Live, item: Asked, demonstrations: Mapping[str, Sequence[Demonstration]]) -> dict[str, Any]:
     """Everything about one answer: statement, label, true fact, verdict, P(True), the exact prompt and the raw reply."""
     statement, answer = item.statement, item.answer
-    prompt = make_prompt(statement, demonstrations.get(item.shots_of, ()), chat=bool(live.run.chat)).content
+    prompt = make_prompt(
+        statement, demonstrations.get(item.shots_of, ()), chat=bool(live.run.chat), question=question_of(live.run.spec)
+    ).content
     if not isinstance(prompt, str):
         prompt = "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in prompt)
     return {

@@ -12,65 +12,76 @@ from medfact import figures
 from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, Table, tables
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
+from medfact.ui.evaluate_step import AT_ONCE
 from medfact.ui.services import Services
 from medfact.ui.view import message, view
 
 FIRST = "pretexttrans"
 """The paper whose tables are shown for runs of the project's own method, which has PretextTrans' variants."""
 
+FIGURES = 3
+"""Places for figures; a paper may fill fewer."""
+
 NOTHING = "No run here has the statements that this needs. Choose the paper's method in step 2, and evaluate."
 
 
-def build(services: Services, runs: gr.State, changed: gr.State) -> None:
-    """Lays the step out. `runs` are the runs that the page shows; `changed` is set whenever there is something new of them."""
+def build(services: Services, runs: gr.State, news: Sequence[Any]) -> None:
+    """Lays the step out. `runs` are the runs that the page shows; `news` the events after which they may have moved."""
     gr.Markdown(
-        "## 4 · Results\nEach paper's tables and curves by their names, with your models as rows. Grey rows are the paper's own "
-        "figures, on other facts: they say what was published, not how your models compare."
+        "## 4 · Results\nEach paper's tables and curves by their names, with your models as rows. Grey rows are the paper's "
+        "own figures, on other facts: they say what was published, not how your models compare."
     )
     paper = gr.Radio(
         [(PROTOCOLS[name].title, name) for name in PAPERS], value=FIRST, label="Tables and curves of", elem_id="paper"
     )
-    curve_said = view("message", message(""), elem_id="curve-said")
-    curve = view("figure", {}, elem_id="curve")
-    second_said = view("message", message(""), elem_id="second-said")
-    second = view("figure", {}, elem_id="second")
+    drawn = []
+    for number in range(FIGURES):
+        drawn += [view("message", message(""), elem_id=f"said-{number}"), view("figure", {}, elem_id=f"curve-{number}")]
     shown = view("tables", {"tables": []}, elem_id="tables")
-    outputs = [curve_said, curve, second_said, second, shown]
-    options: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "trigger_mode": "always_last"}
-    changed.change(partial(_results, services), [runs, paper], outputs, api_name="results", **options)
-    paper.input(partial(_results, services), [runs, paper], outputs, api_name="choose_paper", **options)
+    seen = gr.State(())
+    outputs = [*drawn, shown, seen]
+    for event in news:
+        event.then(partial(_moved, services), [runs, paper, seen], outputs, api_name="results", **AT_ONCE)
+    paper.input(partial(_results, services), [runs, paper], outputs, api_name="choose_paper", **AT_ONCE)
+
+
+def _moved(services: Services, runs: Sequence[str], paper: str, seen: Sequence[Any]) -> list[Any]:
+    """The results, if anything is new."""
+    return [gr.skip()] * (2 * FIGURES + 2) if _state(services, runs, paper) == tuple(seen) else _results(services, runs, paper)
+
+
+def _state(services: Services, runs: Sequence[str], paper: str) -> tuple[Any, ...]:
+    return (paper, *((run, services.reports.version(run)) for run in runs))
 
 
 def _results(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
-    lives = [services.reports.live(run) for run in runs]
-    reports = {live.run.model: live.figures for live in lives}
+    state = _state(services, runs, paper)
+    reports = {live.run.model: live.figures for live in map(services.reports.live, runs)}
     made = {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}
-    return [*_curves(reports, paper), made]
+    return [*_curves(reports, paper), made, state]
 
 
 def _curves(reports: Mapping[str, Mapping[str, Any]], paper: str) -> list[Any]:
-    """Two figures, each after a sentence that reads it: what the paper draws beside its tables."""
+    """What the paper draws beside its tables: figures, each after a sentence that reads it."""
+    made: list[Any] = []
     if paper == "mkj":
-        said = "MKJ draws calibration curves (its Figure 4): see “Does the model know when it knows?” above."
-        return [message(said), {}, message(""), {}]
-    if paper == "tpeval":
-        views = (
-            figures.three_views(reports) if any(r["average_accuracy"]["value"] is not None for r in reports.values()) else {}
-        )
-        return [
-            _said_of_curve(
-                reports, "joint_ordered", "Figure 6. With the first statement alone, then the first two, and so on: "
-            ),
+        made = [message("MKJ draws calibration curves (its Figure 4): see “Does the model know when it knows?” above."), {}]
+    elif paper == "tpeval":
+        before = "With the first statement alone, then the first two, and so on"
+        made = [
+            _said_of_curve(reports, "joint_ordered", f"Figure 6, left. {before}: "),
             figures.by_statements(reports, "joint_ordered"),
+            _said_of_curve(reports, "average_ordered", f"Figure 6, right. {before}, over all statements: "),
+            figures.by_statements(reports, "average_ordered"),
             message(f"Figure 7, three views: by whether the fact holds, by polarity, by form. {_said_of_views(reports)}"),
-            views,
+            figures.three_views(reports),
         ]
-    return [
-        _said_of_curve(reports, "joint_any_order", "Figure 5. With any so many of a fact's statements: "),
-        figures.by_statements(reports, "joint_any_order"),
-        message(""),
-        {},
-    ]
+    else:
+        made = [
+            _said_of_curve(reports, "joint_any_order", "Figure 5. With any so many of a fact's statements: "),
+            figures.by_statements(reports, "joint_any_order"),
+        ]
+    return [*made, *[message(""), {}] * (FIGURES - len(made) // 2)]
 
 
 def _said_of_curve(reports: Mapping[str, Mapping[str, Any]], curve: str, before: str) -> dict[str, str]:
@@ -78,18 +89,19 @@ def _said_of_curve(reports: Mapping[str, Mapping[str, Any]], curve: str, before:
     sentences = []
     for model, report in reports.items():
         points = report["curves"][curve]
+        of = "answers" if curve == "average_ordered" else "facts"
         if len(points) > 1:
             sentences.append(
-                f"{model} looks right on {in_words(points[0])} of {points[0]['n']:,} facts when one statement counts, and on "
-                f"{in_words(points[-1])} when all {len(points)} must be right."
+                f"{model} is right on {in_words(points[0])} of {points[0]['n']:,} {of} when one statement a fact counts, and on "
+                f"{in_words(points[-1])} of {points[-1]['n']:,} when all {len(points)} count."
             )
     return message(before + " ".join(sentences) if sentences else NOTHING)
 
 
 def _said_of_views(reports: Mapping[str, Mapping[str, Any]]) -> str:
     return " ".join(
-        f"{model}: {in_words(report['positive_accuracy'])} on facts that hold, {in_words(report['negative_accuracy'])} on false "
-        f"ones."
+        f"{model}: {in_words(report['positive_accuracy'])} right on facts that hold, "
+        f"{in_words(report['negative_accuracy'])} on false ones."
         for model, report in reports.items()
     )
 
