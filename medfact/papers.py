@@ -236,8 +236,8 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
                 _coin(0.5, 0.5, 0.5, 0.0),
                 *_published(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
             ),
-            "Acc weighs true and false statements as 1 : k false partners (k = 3 in the paper). A negative gap: the model denies "
-            "more readily than it affirms. The paper gives n = 3,000, yet its percentages fit 400 statements.",
+            "Acc weighs true and false statements as 1 : k false partners (k = 3 in the paper). A negative gap: the model "
+            "denies more readily than it affirms. The paper gives n = 3,000, yet its percentages fit 400 statements.",
         )
 
     return make

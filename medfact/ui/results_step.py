@@ -92,8 +92,8 @@ def _said_of_curve(reports: Mapping[str, Mapping[str, Any]], curve: str, before:
         of = "answers" if curve == "average_ordered" else "facts"
         if len(points) > 1:
             sentences.append(
-                f"{model} is right on {in_words(points[0])} of {points[0]['n']:,} {of} when one statement a fact counts, and on "
-                f"{in_words(points[-1])} of {points[-1]['n']:,} when all {len(points)} count."
+                f"{model} is right on {in_words(points[0])} of {points[0]['n']:,} {of} when one statement a fact counts, and "
+                f"on {in_words(points[-1])} of {points[-1]['n']:,} when all {len(points)} count."
             )
     return message(before + " ".join(sentences) if sentences else NOTHING)
 
