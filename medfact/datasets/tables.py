@@ -6,7 +6,6 @@ A row is its number, as a spreadsheet counts (the header is row 1), and a mappin
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import zipfile
@@ -14,7 +13,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
@@ -24,6 +23,9 @@ Row = tuple[int, dict[str, str]]
 DELIMITERS = (",", ";", "\t", "|")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """A cell that begins so is a formula to a spreadsheet, or is guarded from being one by apostrophes."""
+
+_GUARDED = frozenset("'=+-@\t\r")
+"""What a cell begins with that may need an apostrophe before it."""
 
 _LONG_CELL = 100_000
 csv.field_size_limit(_LONG_CELL)
@@ -253,27 +255,33 @@ def _write_tsv(rows: Iterable[dict[str, Any]], path: Path) -> int:
 def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(_Lines(file), delimiter=delimiter, lineterminator="\r\n")
         for row in rows:
             if count == 0:
-                file.write(_delimited(row, delimiter))
-            file.write(_delimited([_cell(value) for value in row.values()], delimiter))
+                writer.writerow(row)
+            writer.writerow([_cell(value) for value in row.values()])
             count += 1
     return count
 
 
-def _delimited(cells: Iterable[Any], delimiter: str) -> str:
-    """One line; a cell with any kind of line break in it is quoted."""
-    line = io.StringIO(newline="")
-    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(cells)
-    return line.getvalue().removesuffix("\r\n") + "\n"
+class _Lines:
+    """Lines that end in a line feed, from a writer that quotes cells with any kind of line break in them."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._write = file.write
+
+    def write(self, line: str) -> None:
+        self._write(line.removesuffix("\r\n") + "\n")
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return guarded(value) if value[:1] in _GUARDED else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False)
-    return guarded(value)
+    return value
 
 
 def _write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
