@@ -1,0 +1,142 @@
+"""Accuracies over statements: in all, by what they are about and how they are said, and what a model leans to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from medfact.metrics.records import Bools, Names, Records
+from medfact.statements import IMPLICATIONS
+from medfact.uncertainty import NOTHING, Codes, Estimate, linear_interval, mean_interval, wilson
+
+IMPLICATION_SETS = {
+    "none": ("none",),
+    "+dn": ("none", "dn"),
+    "+dn+inv": ("none", "dn", "inv", "inv+dn"),
+    "+all": tuple(IMPLICATIONS),
+}
+"""PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
+
+
+def by_names(records: Records, names: Names, order: Sequence[str] = ()) -> dict[str, Any]:
+    """Accuracy by name, in this order, or else sorted; nameless rows are left out."""
+    chosen = [name for name in order or names.names if name and name in names.names]
+    return {name: records.accuracy(names.among([name]))._asdict() for name in chosen}
+
+
+def by_polarity(records: Records) -> dict[str, Any]:
+    sides = {"affirmed": ~records.negated, "negated": records.negated}
+    return {name: records.accuracy(rows)._asdict() for name, rows in sides.items() if rows.any()}
+
+
+def by_tail_type(records: Records) -> dict[str, Any]:
+    """Accuracy by semantic type of the tail; a tail of several types ("A; B") counts for each."""
+    types = Names.of(records.tail_type)
+    holders: defaultdict[str, list[str]] = defaultdict(list)
+    for text in types.names:
+        for name in text.split("; "):
+            holders[name].append(text)
+    return {name: records.accuracy(types.among(holders[name]))._asdict() for name in sorted(holders) if name}
+
+
+SHOWN_TYPES = 5
+
+
+def error_prone(by_tail_type: dict[str, Any]) -> dict[str, list[str]]:
+    """The five types with the lowest and with the highest accuracy, as far as there are so many (MKJ, Table 2)."""
+    scored = [(name, e) for name, e in by_tail_type.items() if e["value"] is not None]
+    order = [name for name, e in sorted(scored, key=lambda item: (item[1]["value"], -item[1]["n"], item[0]))]
+    most = order[:SHOWN_TYPES]
+    least = sorted(order[len(most) :], key=lambda name: (-by_tail_type[name]["value"], -by_tail_type[name]["n"], name))
+    return {"most": most, "least": least[:SHOWN_TYPES]}
+
+
+def by_implications(records: Records) -> dict[str, Any]:
+    present = set(records.variants.names)
+    return {
+        name: records.accuracy(records.variants.among(keys))._asdict()
+        for name, keys in IMPLICATION_SETS.items()
+        if present.issuperset(keys)
+    }
+
+
+def macro(records: Records) -> Estimate:
+    """Mean over relations of their average accuracies; its linear parts are each statement's share in it."""
+    rows = records.scored
+    if not rows.any():
+        return NOTHING
+    relation = np.unique(records.relations.code[rows], return_inverse=True)[1]
+    right = records.right[rows].astype(float)
+    sizes = np.bincount(relation)
+    means = np.bincount(relation, weights=right) / sizes
+    weight = len(right) / (len(sizes) * sizes[relation])
+    parts = means.mean() + weight * (right - means[relation])
+    estimate = linear_interval(parts, *records.clusters(rows))
+    return _within(_open(estimate, records.head[rows]), 0.0)
+
+
+def gap(records: Records) -> Estimate:
+    """Accuracy over statements of positive facts less that over statements of negative ones."""
+    return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
+
+
+def mkj_accuracy(records: Records) -> Estimate:
+    """MKJ's Acc (its Section 4.2): accuracies over statements of positive and of negative facts, weighted 1 : k negatives."""
+    k = negatives_per_positive(records)
+    return _of_both_sides(records, 1 / (1 + k), k / (1 + k), lowest=0.0)
+
+
+def negatives_per_positive(records: Records) -> int:
+    """Negative facts per positive one, where a positive one has most."""
+    pairs = np.unique(np.stack([records.pair, records.fact])[:, ~records.positive], axis=1)[0]
+    return int(np.bincount(pairs).max()) if len(pairs) else 0
+
+
+def _of_both_sides(records: Records, positive_weight: float, negative_weight: float, lowest: float) -> Estimate:
+    """A weighted sum of the accuracies over statements of positive and of negative facts; no value without both."""
+    rows = records.scored
+    positive, right = records.positive[rows], records.right[rows].astype(float)
+    if not positive.any() or positive.all():
+        return NOTHING
+    share, means = positive.mean(), (right[positive].mean(), right[~positive].mean())
+    value = positive_weight * means[0] + negative_weight * means[1]
+    weights = np.where(positive, positive_weight / share, negative_weight / (1 - share))
+    parts = value + (right - np.where(positive, *means)) * weights
+    return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), lowest)
+
+
+def _within(estimate: Estimate, lowest: float) -> Estimate:
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    return estimate._replace(low=max(lowest, estimate.low), high=min(1.0, estimate.high))
+
+
+def _open(estimate: Estimate, heads: Codes) -> Estimate:
+    """Where no value differs from its group's, the error collapses to nothing: then as wide as Wilson's over the heads."""
+    if estimate.value is None or estimate.low is None or estimate.high is None or estimate.low < estimate.high:
+        return estimate
+    low, high = wilson(0.0, len(np.unique(heads)))
+    return estimate._replace(low=estimate.value - (high - low), high=estimate.value + (high - low))
+
+
+def yes_bias(records: Records) -> Estimate:
+    """Share of True answers less the share of True labels, over readable answers."""
+    rows = records.readable
+    parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
+    return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), -1.0)
+
+
+def harm(records: Records, *, positive: bool, answer: int) -> dict[str, Any]:
+    """Over affirmed forms of facts that hold (or not): share with this, the harmful, answer; in all and by relation."""
+    rows = records.scored & ~records.negated & (records.positive == positive)
+
+    def share(chosen: Bools) -> dict[str, Any]:
+        places = np.flatnonzero(chosen)
+        harmful = (records.answer[places] == answer).astype(float)
+        return mean_interval(harmful, *records.clusters(places))._asdict()
+
+    of = {name: rows & records.relations.among([name]) for name in records.relations.names}
+    return {**share(rows), "by_relation": {name: share(chosen) for name, chosen in of.items() if chosen.any()}}

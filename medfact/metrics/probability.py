@@ -1,0 +1,92 @@
+"""What P(True) is worth: calibration against truth, and coherence without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from medfact.metrics.records import PENDING, Records
+from medfact.uncertainty import Codes, Floats
+
+BINS = 20
+LEAST_MASS = 0.5
+"""Answers whose True and False words hold less of the probability than this say nothing about calibration."""
+
+
+def calibration(records: Records) -> dict[str, Any]:
+    """How well P(True) tells truth: 20 equal bins, and the expected calibration error beside that of a perfect model.
+
+    `coverage` is the share of answers with a P(True) whose True and False words hold at least half of the probability;
+    the others are left out.
+    """
+    given = records.scored & ~np.isnan(records.p_true)
+    mass = np.where(np.isnan(records.p_mass), 1.0, records.p_mass)
+    rows = given & (mass >= LEAST_MASS)
+    p, label = records.p_true[rows], records.label[rows].astype(float)
+    right = records.right[rows].astype(float)
+    bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    none = not len(p)
+    return {
+        "n": len(p),
+        "coverage": float(rows.sum() / given.sum()) if given.any() else None,
+        "ece": None if none else _ece(p, label, bins),
+        "ece_floor": None if none else _ece_floor(p, bins),
+        "ece_confidence": None if none else _ece_of_confidence(np.maximum(p, 1 - p), right),
+        "brier": None if none else float(np.square(p - label).mean()),
+        "bins": list(_bins(p, label, bins)),
+    }
+
+
+def _bins(p: Floats, label: Floats, bins: Codes) -> Iterator[dict[str, Any]]:
+    for b in range(BINS):
+        rows = bins == b
+        yield {
+            "low": b / BINS,
+            "high": (b + 1) / BINS,
+            "n": int(rows.sum()),
+            "mean_p_true": float(p[rows].mean()) if rows.any() else None,
+            "positive_rate": float(label[rows].mean()) if rows.any() else None,
+        }
+
+
+def _ece(p: Floats, outcome: Floats, bins: Codes) -> float:
+    """Expected calibration error: Σ n_b / n · |mean p − outcome rate| = Σ |sum p − sum outcome| / n."""
+    return float(np.abs(np.bincount(bins, weights=p - outcome)).sum() / len(p))
+
+
+def _ece_of_confidence(confidence: Floats, right: Floats) -> float:
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    return _ece(confidence, right, bins)
+
+
+def _ece_floor(p: Floats, bins: Codes) -> float:
+    """The error that a perfectly calibrated model with these very P(True) shows by chance: mean over seeded draws.
+
+    With many answers each draw is nearly the mean, so that fewer draws do.
+    """
+    randomness = np.random.default_rng(0)
+    draws = max(10, min(100, 1_000_000 // len(p)))
+    return float(np.mean([_ece(p, (randomness.random(len(p)) < p).astype(float), bins) for _ in range(draws)]))
+
+
+def coherence(records: Records) -> dict[str, Any]:
+    """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
+    mean of |p(s) + p(¬s) − 1|.
+    """
+    key = records.fact * max(len(records.forms.names), 1) + records.forms.code
+    size = int(key.max()) + 1 if len(key) else 0
+    answer = np.full((2, size), PENDING, dtype=np.int8)
+    p_true = np.full((2, size), np.nan)
+    polarity = records.negated.astype(int)
+    answer[polarity, key], p_true[polarity, key] = records.answer, records.p_true
+    both = (answer >= 0).all(axis=0)
+    gaps = np.abs(p_true.sum(axis=0) - 1)
+    gaps = gaps[~np.isnan(gaps)]
+    return {
+        "n": int(both.sum()),
+        "affirms_both": float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
+        "denies_both": float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
+        "probability_gap": float(gaps.mean()) if len(gaps) else None,
+    }

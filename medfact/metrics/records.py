@@ -1,0 +1,120 @@
+"""A run's statements and answers as arrays, from which every figure is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.statements import VARIANTS
+from medfact.uncertainty import Codes, Estimate, Floats, crossed, mean_interval
+
+UNREADABLE, FAILED, PENDING = -1, -2, -3
+"""Values of `Records.answer` beside 1 (True) and 0 (False)."""
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Records:
+    """One row per statement of a run, in parallel arrays.
+
+    fact, pair, head, tail, draw: codes from 0; `pair` joins a positive fact and its negatives; a fact that is asked after
+    several draws of demonstrations has a code for each.
+    variant, relation, tail_type: text. positive: does the fact hold? label: is the statement true?
+    answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
+    """
+
+    fact: Codes
+    pair: Codes
+    head: Codes
+    tail: Codes
+    draw: Codes
+    variant: NDArray[np.str_]
+    relation: NDArray[np.str_]
+    tail_type: NDArray[np.str_]
+    positive: Bools
+    label: Bools
+    answer: NDArray[np.int8]
+    p_true: Floats
+    p_mass: Floats
+
+    @cached_property
+    def scored(self) -> Bools:
+        """Statements with an answer, readable or not."""
+        return self.answer >= UNREADABLE
+
+    @cached_property
+    def readable(self) -> Bools:
+        return self.answer >= 0
+
+    @cached_property
+    def right(self) -> Bools:
+        return np.asarray(self.answer == self.label.astype(np.int8), dtype=bool)
+
+    @cached_property
+    def negated(self) -> Bools:
+        return self.variants.map(lambda key: VARIANTS[key].negated).astype(bool)
+
+    @cached_property
+    def forms(self) -> Names:
+        """The form of each statement, affirmed and denied ones alike."""
+        return self.variants.renamed(lambda key: VARIANTS[key].form)
+
+    @cached_property
+    def variants(self) -> Names:
+        return Names.of(self.variant)
+
+    @cached_property
+    def relations(self) -> Names:
+        return Names.of(self.relation)
+
+    @cached_property
+    def _head_and_tail(self) -> Codes:
+        return crossed(self.head, self.tail)
+
+    def clusters(self, rows: Bools | Codes) -> tuple[Codes, Codes, Codes, Codes]:
+        """Heads, tails, draws, and heads and tails crossed, of the chosen statements: what stands or falls together."""
+        return self.head[rows], self.tail[rows], self.draw[rows], self._head_and_tail[rows]
+
+    def accuracy(self, chosen: Bools) -> Estimate:
+        """Share of right answers among the scored ones of the chosen statements."""
+        rows = np.flatnonzero(chosen & self.scored)
+        return mean_interval(self.right[rows].astype(float), *self.clusters(rows))
+
+
+class Names:
+    """Names of rows: the different ones, sorted, and each row's place among them."""
+
+    def __init__(self, names: Sequence[str], code: Codes) -> None:
+        self.names, self.code = names, code
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Names:
+        """The names of an array of text, one per row."""
+        listed = values.tolist()
+        names = sorted(set(listed))
+        place = {name: number for number, name in enumerate(names)}
+        return cls(names, np.fromiter(map(place.__getitem__, listed), dtype=np.int64, count=len(listed)))
+
+    def renamed(self, new: Callable[[str], str]) -> Names:
+        """The same rows under other names, where several may become one."""
+        made = Names.of(np.array([new(name) for name in self.names], dtype=object))
+        return Names(made.names, made.code[self.code] if self.names else self.code)
+
+    def among(self, names: Sequence[str]) -> Bools:
+        """Which rows have one of these names."""
+        return self.map(lambda name: name in names).astype(bool)
+
+    def map(self, of: Callable[[str], Any]) -> NDArray[Any]:
+        """A value of each row, by its name."""
+        return np.array([of(name) for name in self.names])[self.code] if self.names else np.zeros(0)
+
+
+def codes(values: Sequence[str]) -> Codes:
+    """Codes from 0, one for each different value."""
+    return Names.of(np.array(values, dtype=object)).code

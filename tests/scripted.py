@@ -1,0 +1,94 @@
+"""A model whose right and wrong answers are known beforehand: the test double behind figures worked by hand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from medfact.answers import make_prompt
+from medfact.models import Completion, Prompt
+from medfact.planning import question_of
+from medfact.runner import Event, answer
+from medfact.store import Asked, Store
+
+RIGHT, WRONG, UNREADABLE, FAILED = "+", "-", "?", "!"
+"""The four fates of a statement."""
+
+REPLY_OF_NO_USE = "I would rather not say."
+TIMED_OUT = "timed out"
+
+Key = tuple[str, str, str]
+"""The head and the tail of a fact, and a variant."""
+
+
+def script(signs: Mapping[tuple[str, str], str], variants: Sequence[str]) -> dict[Key, str]:
+    """(head, tail) → one sign per variant, in their order; spaces between signs are for the reader. Spread out over keys."""
+    spread = {}
+    for (head, tail), written in signs.items():
+        row = written.replace(" ", "")
+        for variant, sign in zip(variants, row, strict=True):
+            spread[head, tail, variant] = sign
+    return spread
+
+
+@dataclass
+class Scripted:
+    """Replies by a script, and keeps what it was asked.
+
+    signs: for each statement one sign, or one for each draw of demonstrations. Which word is right follows from the label.
+    p_true, p_mass: for each statement; without a value a statement has none.
+    """
+
+    place: Mapping[str, Asked]
+    signs: Mapping[Key, str]
+    p_true: Mapping[Key, float] = field(default_factory=dict)
+    p_mass: Mapping[Key, float] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
+    spec: str = "scripted"
+    chat: bool = False
+
+    @classmethod
+    def of(cls, run: str, store: Store, signs: Mapping[Key, str], **probabilities: Mapping[Key, float]) -> "Scripted":
+        """The scripted model of a run, which knows every statement and draw by its prompt. Each must have a sign."""
+        spec, demonstrations, asked = store.run(run).spec, store.demonstrations(run), store.asked(run)
+        place = {}
+        for item in asked:
+            shots = demonstrations.get(item.shots_of, ())
+            place[str(make_prompt(item.statement, shots, chat=False, question=question_of(spec)).content)] = item
+        assert len(place) == len(asked), "two statements of the run have one prompt"
+        assert {key_of(item) for item in asked} == set(signs), "the script is not about the statements of this run"
+        return cls(place, signs, **probabilities)
+
+    @property
+    def info(self) -> Any:
+        return {"revision": "7", "decoding": {"greedy": True}}
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
+        for prompt in prompts:
+            item = self.place[str(prompt.content)]
+            self.asked.append(item)
+            self.prompts.append(prompt)
+            yield self.completion(item)
+
+    def completion(self, item: Asked) -> Completion:
+        """What is said to one statement after one draw of demonstrations."""
+        key = key_of(item)
+        sign = self.signs[key][item.draw if len(self.signs[key]) > 1 else 0]
+        if sign == FAILED:
+            return Completion(None, failure=TIMED_OUT)
+        said = {RIGHT: str(item.statement.label), WRONG: str(not item.statement.label), UNREADABLE: REPLY_OF_NO_USE}[sign]
+        return Completion(said, self.p_true.get(key), self.p_mass.get(key))
+
+    def load(self, spec: str, *, seed: int = 0) -> "Scripted":
+        """Stands where `load_model` does."""
+        return self
+
+
+def key_of(item: Asked) -> Key:
+    fact = item.statement.fact
+    return fact.head, fact.tail or "", item.statement.variant
+
+
+def answered(run: str, store: Store, model: Scripted) -> list[Event]:
+    """All events of asking a run's statements of a scripted model."""
+    return list(answer(run, store, load=model.load))
