@@ -201,6 +201,101 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     expect(page.locator("#banner")).not_to_contain_text("demonstration")
 
 
+def choose_method(page: Page, name: str) -> None:
+    page.locator("#protocol").get_by_label(name, exact=True).check()
+
+
+def evaluate_with_baseline(page: Page, facts: int) -> None:
+    choose_models(page, "true unless denied (baseline)")
+    box = page.locator("#facts-count input[type=number]")
+    box.fill(str(facts))
+    box.press("Tab")
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("complete", timeout=60_000)
+
+
+def saved_rows(page: Page, table: str) -> list[dict[str, str]]:
+    """The rows of the CSV file that a table's button gives."""
+    with page.expect_download() as download:
+        page.locator("#tables section").filter(has_text=table).get_by_text("Download this table (CSV)").click()
+    assert download.value.suggested_filename.endswith(".csv")
+    return list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8").splitlines()))
+
+
+def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page) -> None:
+    choose_method(page, "MKJ")
+    expect(page.locator("#protocol-explanation")).to_contain_text("three false partners")
+    card = page.locator("#cards .mf-card").first
+    expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(1)
+    expect(card.locator(".mf-sentence")).to_have_count(4)  # one true, three false
+    expect(card.locator(".mf-false")).to_have_count(3)
+    choose_method(page, "TPEval")
+    expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
+    expect(card).to_contain_text("he/she only suffer")
+    expect(page.locator("#shots").get_by_label("five, as in the papers")).to_be_checked()
+
+
+def test_results_stand_beside_the_papers_and_can_be_saved(page: Page) -> None:
+    """True unless denied: right on all true facts' statements; MKJ's Acc is 1/4 of them and none of the false ones."""
+    choose_method(page, "MKJ")
+    evaluate_with_baseline(page, 20)
+    expect(page.locator("#scores")).to_contain_text("Acc")
+    page.locator("#paper").get_by_label("MKJ", exact=True).check()
+    table = page.locator("#tables section").filter(has_text="MKJ, Table 5")
+    own = table.locator("tbody tr").first
+    expect(own).to_contain_text("baseline:negation-cue")
+    expect(own).to_contain_text("25.0 %")
+    expect(own).to_contain_text("n = 80")
+    expect(table.locator("tr.mf-reference")).to_have_count(19)  # a coin and the paper's 18 models
+    expect(table.locator("tr.mf-reference").nth(1)).to_contain_text("published; not the same facts")
+    rows = saved_rows(page, "MKJ, Table 5")
+    assert len(rows) == 4 * 20  # four columns; the run, a coin, 18 published
+    assert rows[0]["model"] == "baseline:negation-cue"
+    assert float(rows[0]["value"]) == 0.25
+    assert {row["from"] for row in rows} == {"run", "chance", "published"}
+
+
+def test_curves_are_drawn_and_saved(page: Page) -> None:
+    evaluate_with_baseline(page, 20)
+    page.locator("#paper").get_by_label("PretextTrans", exact=True).check()
+    expect(page.locator("#said-0")).to_contain_text("when all 8 count")
+    expect(page.locator("#curve-0 .js-plotly-plot")).to_be_visible()
+    with page.expect_download() as download:
+        page.locator("#curve-0").get_by_text("Download this figure (SVG)").click()
+    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("<svg")
+    assert len(saved_rows(page, "PretextTrans, Table 14")) == 4 * 26  # the run, a coin, 12 models on two data sets
+
+
+POOL = """
+name: mine
+forms: [none, dn]
+relations:
+  symptoms:
+    sentences:
+      none: "Whoever has [X] may well have [Y]."
+      dn: "Nobody with [X] has [Y]."
+"""
+
+
+def bring(page: Page, file: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Bring sentences of your own").click()
+    chooser.value.set_files(file)
+
+
+def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(POOL.replace("[Y].", "[Y] and [Y].", 1))
+    bring(page, file)
+    expect(page.locator("#pool-message")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] stands 2 times")
+    file.write_text(POOL)
+    bring(page, file)
+    expect(page.locator("#pool-message")).to_contain_text("mine.yaml: 1 relations, 2 ways of saying")
+    expect(page.locator("#cards .mf-card").first).to_contain_text("Whoever has myocardial infarction may well have")
+    evaluate_with_baseline(page, 10)
+    expect(page.locator("#scores")).to_contain_text("all 2 right")
+
+
 def test_stop_keeps_what_was_answered(page: Page) -> None:
     choose_models(page, "medfact-tiny")
     page.locator("#facts-count input[type=number]").fill("1000")
