@@ -20,6 +20,8 @@ LENDER = "clinical-core"
 """The bundled data set whose facts serve as shots where a relation of the user's has too few heads."""
 
 MOST_DRAWS = 20
+MOST_TRIES = 20
+"""So often a draw of demonstrations is made again where it is the same as an earlier one."""
 
 
 def protocol_of(spec: RunSpec) -> Protocol:
@@ -111,9 +113,7 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     asked = tuple(Planned(s, _group(pool, s, draw), draw) for draw in draws for s in statements)
     given = _given(spec, pool, {planned.shots_of for planned in asked}) if spec.demonstrations else None
     seed = spec.seed if spec.shot_seed is None else spec.shot_seed
-    drawn = (
-        {g: d for draw in draws for g, d in _demonstrations(pool, selection.shots, shots, seed, draw).items()} if shots else {}
-    )
+    drawn = _draws(pool, selection.shots, shots, seed, spec.shot_draws) if shots else {}
     return Plan(
         dataset=collection.name,
         dataset_fingerprint=collection.fingerprint(),
@@ -186,21 +186,24 @@ def _given(spec: RunSpec, pool: Pool, groups: set[str]) -> dict[str, tuple[Demon
     return {group: given[group] for group in groups}
 
 
-def _demonstrations(
-    pool: Pool, facts: Sequence[Fact], shots: int, seed: int, draw: int
-) -> dict[str, tuple[Demonstration, ...]]:
-    """Group → its demonstrations: both labels, a majority that alternates over the variants, one head before a second."""
+def _draws(pool: Pool, facts: Sequence[Fact], shots: int, seed: int, draws: int) -> dict[str, tuple[Demonstration, ...]]:
+    """Group → its demonstrations, for every draw; where there are enough facts, no two draws of a group are the same."""
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         by_relation[_relation(pool, fact)].append(fact)
-    groups = {}
+    groups: dict[str, tuple[Demonstration, ...]] = {}
     for relation, members in by_relation.items():
         turn = int(digest(str(seed), relation), 16) % 2
-        for index, form in enumerate(VARIANTS):
-            if form in pool.forms:
+        for index, form in [(index, form) for index, form in enumerate(VARIANTS) if form in pool.forms]:
+            given: set[tuple[Demonstration, ...]] = set()
+            for draw in range(draws):
                 key = _key(relation, form, draw)
                 mostly_true = (index + index // 4 + turn + draw) % 2 == 0
-                groups[key] = _group_demonstrations(pool, members, form, shots, mostly_true, digest(str(seed), key))
+                salts = [digest(str(seed), key), *(digest(str(seed), key, str(again)) for again in range(1, MOST_TRIES))]
+                tries = (_group_demonstrations(pool, members, form, shots, mostly_true, salt) for salt in salts)
+                groups[key] = next((made for made in tries if made not in given), ())
+                groups[key] = groups[key] or _group_demonstrations(pool, members, form, shots, mostly_true, salts[0])
+                given.add(groups[key])
     return groups
 
 

@@ -130,7 +130,9 @@ def share_interval(
         return Estimate(value, None, None, n)
     variance, _ = _variance(values, heads, tails, draws, both)
     worth = value * (1 - value) / variance if variance > 0 else _count(heads)
-    return Estimate(value, *wilson(value, min(worth, n)), n)
+    # the same facts after several draws of demonstrations are not more facts
+    most = n / (1 if draws is None else _count(draws))
+    return Estimate(value, *wilson(value, min(worth, most)), n)
 
 
 DESIGN_EFFECT = 1.57

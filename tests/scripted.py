@@ -48,8 +48,11 @@ class Scripted:
     chat: bool = False
 
     @classmethod
-    def of(cls, run: str, store: Store, signs: Mapping[Key, str], **probabilities: Mapping[Key, float]) -> "Scripted":
-        """The scripted model of a run, which knows every statement and draw by its prompt. Each must have a sign."""
+    def of(cls, run: str, store: Store, signs: Mapping[Key, str], **probabilities: Any) -> "Scripted":
+        """The scripted model of a run, which knows every statement and draw by its prompt. Each must have a sign.
+
+        probabilities: `p_true` and `p_mass`.
+        """
         spec, demonstrations, asked = store.run(run).spec, store.demonstrations(run), store.asked(run)
         place = {}
         for item in asked:

@@ -34,7 +34,7 @@ FACTS: Sequence[Row] = (
     ("asthma", "therapeutic drugs", "salbutamol", "Drug"),
     ("psoriasis", "therapeutic drugs", "methotrexate", "Antimetabolite"),
 )
-"""Seven positive facts. Each type has two tails, so that a fact's false partner has the other one; methotrexate stands alone."""
+"""Seven positive facts. Each type has two tails, so a false partner has the other one; the last type has a single tail."""
 
 SIGNS = {
     # ------------------------------------------ right, scored; (head, tail) of a positive fact and then of its false partner
@@ -59,7 +59,9 @@ def facts_file(folder: Path, facts: Sequence[Row]) -> Path:
     return write_csv(folder / "facts.csv", [dict(zip(columns, row, strict=True)) for row in facts])
 
 
-def run_of(folder: Path, facts: Sequence[Row], signs: Mapping[Key, str], spec: Mapping[str, Any], **p: Mapping[Key, float]) -> Any:
+def run_of(
+    folder: Path, facts: Sequence[Row], signs: Mapping[Key, str], spec: Mapping[str, Any], **p: Mapping[Key, float]
+) -> tuple[dict[str, Any], list[Asked]]:
     """The report of a run of these facts, and its statements with their answers."""
     store = Store(f"sqlite:///{folder / 'runs.db'}")
     run = start(RunSpec(model="scripted", facts=str(facts_file(folder, facts)), **spec), store)
@@ -356,7 +358,7 @@ def probable(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     made, _ = run_of(
         tmp_path_factory.mktemp("probable"), TWO, script(SIGNS_OF_TWO, keys), {}, p_true=p_true, p_mass=MASS_OF_TWO
     )
-    return dict(made)
+    return made
 
 
 def test_calibration_bins(probable: dict[str, Any]) -> None:
@@ -382,7 +384,7 @@ def test_calibration_error_brier_and_coverage(probable: dict[str, Any]) -> None:
     made = probable["calibration"]
     # 32 statements less the one without P(True) and the failed one are 30; 2 of too little mass are left out
     assert (made["n"], made["coverage"]) == (28, pytest.approx(28 / 30))
-    # Σ |sum of P(True) - number of True labels| by bin: |0.24 - 4| + |0.15 - 0| + |0.2 - 0| + |0.5 - 1| + |4.8 - 4| + |8.74 - 6|
+    # Σ |sum of P(True) - True labels| by bin: |0.24 - 4| + |0.15 - 0| + |0.2 - 0| + |0.5 - 1| + |4.8 - 4| + |8.74 - 6|
     assert made["ece"] == pytest.approx((3.76 + 0.15 + 0.2 + 0.5 + 0.8 + 2.74) / 28)
     # (p - label)² by bin: 4 · 0.0009 + 4 · 0.9409 = 3.7672; 3 · 0.0025 = 0.0075; 0.04; 0.25; 4 · 0.04 + 2 · 0.64 = 1.44;
     # 4 · 0.0009 + 0.0025 + 0 + 3 · 0.9409 = 2.8288
@@ -483,13 +485,15 @@ def test_tpeval_has_its_own_forms_and_no_implications(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------- MKJ: one statement a fact, three partners
 
 TYPES = 12
-MKJ_FACTS: Sequence[Row] = tuple((f"disease{t:02}{i}", "symptoms", f"sign{t:02}{i}", f"T{t:02}") for t in range(TYPES) for i in range(4))
+MKJ_FACTS: Sequence[Row] = tuple(
+    (f"disease{t:02}{i}", "symptoms", f"sign{t:02}{i}", f"T{t:02}") for t in range(TYPES) for i in range(4)
+)
 """12 types of 4 facts each: the false partners of a fact have the three other tails of its type. 48 + 144 statements."""
 
 
 def mkj_signs() -> dict[Key, str]:
     """Of type t, the first t of its 16 statements are wrong, the 4 of positive facts first; one negative of T00 failed."""
-    signs = {}
+    signs: dict[Key, str] = {}
     for t in range(TYPES):
         heads, tails = [f"disease{t:02}{i}" for i in range(4)], [f"sign{t:02}{i}" for i in range(4)]
         positive = list(zip(heads, tails, strict=True))
@@ -511,8 +515,8 @@ def test_mkj(tmp_path: Path) -> None:
     assert made["yes_bias"]["value"] == pytest.approx((10 + 28 - 48) / 191)
     is_(made["false_affirmation"], 28, 143)
     is_(made["false_denial"], 38, 48)
-    # One statement a fact: joint accuracy is the average. Pairs with all four right: T00 3 (of 3: one is incomplete), T01 3, T02 2,
-    # T03 1, none of the others: 9 of 47.
+    # One statement a fact: joint accuracy is the average. Pairs with all four right: T00 3 (of 3: one is incomplete), T01 3,
+    # T02 2, T03 1, none of the others: 9 of 47.
     is_(made["joint_accuracy"], 125, 191)
     is_(made["pair_joint_accuracy"], 9, 47)
     assert made["chance"] == {"average_accuracy": 0.5, "joint_accuracy": 0.5, "pair_joint_accuracy": 1 / 16}
@@ -538,15 +542,26 @@ def test_seven_types_make_five_and_two(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------- nothing to measure
 
+FIGURES = (
+    "average_accuracy",
+    "joint_accuracy",
+    "pair_joint_accuracy",
+    "macro_accuracy",
+    "yes_bias",
+    "false_affirmation",
+    "false_denial",
+    "positive_accuracy",
+    "negative_accuracy",
+    "accuracy_gap",
+    "mkj_accuracy",
+)
+
 
 def test_where_every_call_failed_nothing_has_a_value(tmp_path: Path) -> None:
     signs = script(SIGNS_OF_TWO, list(IMPLICATIONS))
     made, _ = run_of(tmp_path, TWO, dict.fromkeys(signs, FAILED), {})
     assert (made["statements"], made["facts"], made["answered"], made["failed"]) == (32, 4, 0, 32)
-    for name in (
-        "average_accuracy joint_accuracy pair_joint_accuracy macro_accuracy yes_bias false_affirmation false_denial "
-        "positive_accuracy negative_accuracy accuracy_gap mkj_accuracy"
-    ).split():
+    for name in FIGURES:
         assert (made[name]["value"], made[name]["low"], made[name]["high"], made[name]["n"]) == (None, None, None, 0), name
     assert (made["joint_accuracy_at"], made["joint_accuracy_ordered"], made["average_accuracy_ordered"]) == (None, None, None)
     assert made["error_prone"] == {"most": [], "least": []}
@@ -560,3 +575,17 @@ def test_without_false_partners_there_is_no_pair_to_score_by_chance_or_otherwise
     assert made["chance"]["pair_joint_accuracy"] is None
     assert made["accuracy_gap"]["value"] is made["mkj_accuracy"]["value"] is None
     is_(made["joint_accuracy"], 7, 7)
+
+
+def test_a_files_own_false_facts_without_a_partner_make_no_pair(tmp_path: Path) -> None:
+    rows = [
+        {"head": "gout", "relation": "symptoms", "tail": "joint pain", "positive": "true"},
+        {"head": "gout", "relation": "symptoms", "tail": "itch", "positive": "false"},
+    ]
+    store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
+    run = start(RunSpec(model="scripted", facts=str(write_csv(tmp_path / "facts.csv", rows)), negatives=0), store)
+    signs = script({("gout", "joint pain"): "++++ ++++", ("gout", "itch"): "++++ ++++"}, list(IMPLICATIONS))
+    answered(run, store, Scripted.of(run, store, signs))
+    made = report_of(store, run)
+    assert (made["facts"], made["pair_joint_accuracy"]["value"]) == (2, None)
+    assert made["chance"]["pair_joint_accuracy"] is None

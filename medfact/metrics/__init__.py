@@ -28,7 +28,7 @@ def measure(records: Records) -> dict[str, Any]:
     curves = curves_of(records, facts)
     return {
         "statements": len(records.fact),
-        "facts": facts.count,
+        "facts": facts.count // max(len(np.unique(records.draw)), 1),
         "answered": int(records.scored.sum()),
         "unreadable": int((records.answer == UNREADABLE).sum()),
         "failed": int((records.answer == FAILED).sum()),

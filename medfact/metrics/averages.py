@@ -90,8 +90,9 @@ def mkj_accuracy(records: Records) -> Estimate:
 
 
 def negatives_per_positive(records: Records) -> int:
-    """Negative facts per positive one, where a positive one has most."""
-    pairs = np.unique(np.stack([records.pair, records.fact])[:, ~records.positive], axis=1)[0]
+    """Negative facts that go with a positive one, where one has most."""
+    with_positive = np.isin(records.pair, records.pair[records.positive]) & ~records.positive
+    pairs = np.unique(np.stack([records.pair, records.fact])[:, with_positive], axis=1)[0]
     return int(np.bincount(pairs).max()) if len(pairs) else 0
 
 

@@ -53,11 +53,12 @@ class Store:
         self.url = url or default_url()
         self.owner = owner
         self._engine = open_engine(self.url)
-        with self._writing() as connection:
-            if not migrate(connection):
-                raise StoreError(
-                    f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
-                )
+        with self._told():
+            up_to_date = migrate(self._engine)
+        if not up_to_date:
+            raise StoreError(
+                f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[sql.Connection]:

@@ -9,8 +9,27 @@ import sqlalchemy as sql
 from medfact.store import tables
 
 
-def migrate(connection: sql.Connection) -> bool:
-    """Brings a database up to the newest schema, making its tables where there are none; False where it is newer than that."""
+def migrate(engine: sql.Engine) -> bool:
+    """Brings a database up to the newest schema, making its tables where there are none; False where it is newer than that.
+
+    All of it or nothing happens, one process after the other.
+    """
+    if engine.dialect.name != "sqlite":
+        with engine.begin() as connection:
+            return _migrated(connection)
+    # The driver commits after each command that changes the schema, unless it is told to leave transactions alone.
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        try:
+            done = _migrated(connection)
+        except BaseException:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+        connection.exec_driver_sql("COMMIT")
+        return done
+
+
+def _migrated(connection: sql.Connection) -> bool:
     if not sql.inspect(connection).has_table(tables.schema_version.name):
         tables.metadata.create_all(connection)
         connection.execute(tables.schema_version.insert().values(version=SCHEMA_VERSION))
@@ -32,12 +51,19 @@ def _several_draws(connection: sql.Connection) -> None:
         connection.execute(sql.text("ALTER TABLE answers DROP CONSTRAINT answers_pkey"))
         connection.execute(sql.text("ALTER TABLE answers ADD PRIMARY KEY (run, statement_id, draw)"))
         return
-    columns = ", ".join(column.name for column in tables.answers.columns if column.name != "draw")
-    connection.execute(sql.text("DROP INDEX IF EXISTS ix_answers_key"))
-    connection.execute(sql.text("ALTER TABLE answers RENAME TO answers_before"))
-    tables.answers.create(connection)
-    connection.execute(sql.text(f"INSERT INTO answers ({columns}, draw) SELECT {columns}, 0 FROM answers_before"))
-    connection.execute(sql.text("DROP TABLE answers_before"))
+    columns = "run, statement_id, key, answer, p_true, p_mass, raw, failure, asked_at"
+    for command in (
+        "DROP INDEX IF EXISTS ix_answers_key",
+        "ALTER TABLE answers RENAME TO answers_before",
+        """CREATE TABLE answers (
+            run VARCHAR(32) NOT NULL, statement_id VARCHAR(32) NOT NULL, draw INTEGER DEFAULT 0 NOT NULL,
+            "key" VARCHAR(64) NOT NULL, answer BOOLEAN, p_true FLOAT, p_mass FLOAT, raw TEXT, failure TEXT,
+            asked_at VARCHAR(32) NOT NULL, PRIMARY KEY (run, statement_id, draw))""",
+        'CREATE INDEX ix_answers_key ON answers ("key")',
+        f"INSERT INTO answers ({columns}, draw) SELECT {columns}, 0 FROM answers_before",
+        "DROP TABLE answers_before",
+    ):
+        connection.execute(sql.text(command))
 
 
 STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws,)

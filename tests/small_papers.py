@@ -1,0 +1,195 @@
+"""MedLAMA, DiseK and MKJ as they are published, made small by the tests; the papers' questions; and commands on them."""
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+Medfact = Callable[..., Any]
+Row = dict[str, Any]
+
+HEADS = 12
+ASIDE = 5
+"""Heads per relation that the protocols keep aside."""
+
+MEDLAMA = [
+    "associated_morphology_of",
+    "disease_has_abnormal_cell",
+    "disease_has_associated_anatomic_site",
+    "disease_has_normal_cell_origin",
+    "disease_has_normal_tissue_origin",
+    "disease_mapped_to_gene",
+    "disease_may_have_associated_disease",
+    "disease_may_have_finding",
+    "disease_may_have_molecular_abnormality",
+    "gene_encodes_gene_product",
+    "gene_product_has_associated_anatomy",
+    "gene_product_has_biochemical_function",
+    "gene_product_plays_role_in_biological_process",
+    "has_physiologic_effect",
+    "may_prevent",
+    "may_treat",
+    "occurs_after",
+]
+"""The papers' 17 relations of MedLAMA's 19."""
+
+INVERSES = {
+    "gene_associated_with_disease": "disease_mapped_to_gene",
+    "gene_product_encoded_by_gene": "gene_encodes_gene_product",
+}
+
+MEDLAMA_COLUMNS = "head_cui head_name rel tail_cuis_list tail_names_list tail_names tail_cuis tail_cuis_len tail_names_len"
+
+ODD_NAMES = {"h15n00": "[X] sequelae", "h15n01": 'Paget\'s "mammary" disease, NOS', "t15n02": "Ménière (H₁)", "t15n03": "[Y]"}
+"""Names that break loaders, in the relation may_treat."""
+
+
+def medlama_pairs(relation: str) -> list[tuple[str, str]]:
+    """Head i of a relation has the tails i and i + 1."""
+    number = MEDLAMA.index(relation)
+    names = [(f"h{number:02}n{i:02}", f"t{number:02}n{(i + k) % HEADS:02}") for i in range(HEADS) for k in (0, 1)]
+    return [(ODD_NAMES.get(head, head), ODD_NAMES.get(tail, tail)) for head, tail in names]
+
+
+KNOWN = {(head, relation, tail) for relation in MEDLAMA for head, tail in medlama_pairs(relation)}
+
+
+def write_medlama(folder: Path, relations: Sequence[str] = (*MEDLAMA, *INVERSES)) -> Path:
+    """MedLAMA's files: one per relation, a head in each row with all its tails in Python lists."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for relation in relations:
+        tails: defaultdict[str, list[str]] = defaultdict(list)
+        for pair in medlama_pairs(INVERSES.get(relation, relation)):
+            head, tail = reversed(pair) if relation in INVERSES else pair
+            tails[head].append(tail)
+        with (folder / f"{relation}_1000.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(MEDLAMA_COLUMNS.split())
+            for head, names in tails.items():
+                cuis = [f"C{name}" for name in names]
+                lists = (cuis, names, " || ".join(names), " || ".join(cuis), len(cuis), len(names))
+                writer.writerow([f"C{head}", head, relation, *lists])
+    return folder
+
+
+ASPECTS = {
+    "symptoms": "sign",
+    "affected sites": "site",
+    "therapeutic drugs": "drug",
+    "surgical procedures": "operation",
+}
+
+
+def disek_rows() -> list[dict[str, str]]:
+    """Disease i has one entity of each of DiseK's aspects, and the next disease's symptom too."""
+    rows = []
+    for i in range(HEADS):
+        for aspect, entity in ASPECTS.items():
+            rows.append({"disease": f"disease{i:02}", "aspect": aspect, "entity": f"{entity}{i:02}"})
+        rows.append({"disease": f"disease{i:02}", "aspect": "symptoms", "entity": f"sign{(i + 1) % HEADS:02}"})
+    return rows
+
+
+KNOWN |= {(row["disease"], row["aspect"], row["entity"]) for row in disek_rows()}
+
+MKJ_SENTENCE = "The {} may be used to treat {}."
+
+
+def mkj_entry(i: int) -> dict[str, Any]:
+    """A true statement and three false ones. Two of ten false statements deny, two of ten true ones do."""
+    head, tail, others = f"Disease {i}", f"drug-{i}a", [f"metal-{i}{c}" for c in "bcd"]
+    sentence = "The {} does not treat {}." if i % 5 == 0 else MKJ_SENTENCE
+    return {
+        "original_triplet": {"subject": head, "predicate": "may be treated by", "object": tail},
+        "semantic_type": [f"Type {i % 12}"],
+        "pos_qa": {"statement": sentence.format(tail, head), "answer": True},
+        "neg_qa": {"statement": [sentence.format(other, head) for other in others], "answer": False},
+    }
+
+
+def write_json(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2), encoding="utf-8")
+    return path
+
+
+def triplets(*predicates: str) -> list[Row]:
+    """MKJ's `triplets_collection.json`: twelve triplets of each predicate."""
+    found = ((f"{p} subject{i:02}", p, f"{p.replace(' ', '')}object{i:02}") for p in predicates for i in range(HEADS))
+    return [{"text": "…", "triplet": {"subject": s, "predicate": p, "object": o}} for s, p, o in found]
+
+
+# ------------------------------------------------------------------------- the papers' questions
+
+PAPER = "{}, is the statement above true or false? Please answer True or False."
+CODE = 'Statement: "{}", is the statement above true or false? Please answer true/false.\nAnswer:'
+FIGURE_8 = (
+    "Given a statement, your task is to judge it true or false.\n"
+    'Format your answer like this: "Answer: [True or False]".\n'
+    "\n"
+    "Statement: {}"
+)
+
+
+def filled(sentence: str, head: str, tail: str) -> str:
+    names = {"[X]": head, "[Y]": tail}
+    return re.sub(r"\[[XY]\]", lambda slot: names[slot.group()], sentence)
+
+
+def asked(statement: str, question: str) -> str:
+    """What is asked of one statement: the paper's question follows it in place of its full stop; the code quotes it whole."""
+    return CODE.format(statement) if question == "code" else PAPER.format(statement.removesuffix(".").rstrip())
+
+
+def taken_apart(prompt: str, statement: str, question: str) -> list[tuple[str, bool]]:
+    """The demonstrations of a prompt, which ends in the question about the statement; nothing else is in it."""
+    last = asked(statement, question)
+    assert prompt.endswith(last)
+    shots = prompt.removesuffix(last)
+    found = [(text, label == "True") for text, label in re.findall(SHOT[question], shots)]
+    assert shots == "".join(f"{asked(text, question)} {label}\n" for text, label in found)
+    return found
+
+
+SHOT = {
+    "paper": r"(.+), is the statement above true or false\? Please answer True or False\. (True|False)\n",
+    "code": r'Statement: "(.+)", is the statement above true or false\? Please answer true/false\.\nAnswer: (True|False)\n',
+}
+
+
+# ------------------------------------------------------------------------- the command line
+
+
+def done(outcome: Any) -> list[Row]:
+    """The rows of a command that went well."""
+    assert outcome.code == 0, outcome.err
+    rows: list[Row] = outcome.rows
+    return rows
+
+
+def one_line(outcome: Any) -> str:
+    """The one line that a mistake is told in."""
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    (line,) = (line for line in outcome.err.splitlines() if not line.startswith("note: "))
+    assert line.startswith("medfact: ")
+    assert "Traceback" not in line
+    return str(line)
+
+
+def notes(outcome: Any) -> list[str]:
+    return [line.removeprefix("note: ") for line in outcome.err.splitlines() if line.startswith("note: ")]
+
+
+def ran(medfact: Medfact, protocol: str, facts: Path, *more: object, model: str = "random") -> Row:
+    """The row of one run of a baseline."""
+    (row,) = done(medfact("run", "--protocol", protocol, "--facts", facts, "--model", f"baseline:{model}", *more))
+    return row
+
+
+def reported(medfact: Medfact, run: str) -> Row:
+    (report,) = done(medfact("report", run, "--json"))
+    return report
