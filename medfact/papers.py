@@ -31,6 +31,7 @@ class Row:
     origin: str
     detail: str
     cells: tuple[Cell, ...]
+    semantic_type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,11 @@ class Table:
     def as_rows(self) -> Iterator[dict[str, Any]]:
         """One row per figure, for files."""
         for row in self.rows:
+            detail = f"{NOT_THE_SAME}: {row.detail}" if row.origin == PUBLISHED else row.detail
+            told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
             for column, cell in zip(self.columns, row.cells, strict=True):
                 figure = {name: cell and cell.get(name) for name in ("value", "low", "high", "n")}
-                told = {"paper": self.paper, "table": self.name, self.heading: row.model, "from": row.origin}
-                yield told | {"detail": row.detail, "column": column} | figure
+                yield told | {"from": row.origin, "detail": detail, "column": column} | figure
 
 
 def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:
@@ -245,7 +247,7 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
 
 def _mkj_table_2(reports: Sequence[Report]) -> Table:
     rows = tuple(
-        Row(name, RUN, f"{side} error-prone, {report['model']}, {_detail(report)}", (report["by_tail_type"][name],))
+        Row(str(report["model"]), RUN, f"{side} error-prone; {_detail(report)}", (report["by_tail_type"][name],), name)
         for report in reports
         for side in ("most", "least")
         for name in report["error_prone"][side]

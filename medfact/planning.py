@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from medfact.answers import FORMATS, Demonstration
 from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, medlama, mkj, read_demonstrations, select
 from medfact.errors import Mistake, UnknownName
 from medfact.facts import Fact, digest
-from medfact.prototypes import ORIGIN, READY, Pool, check_relations, joined, load_pool, origin_of, templates_pool
+from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, check_relations, joined, load_pool, origin_of, templates_pool
 from medfact.spec import PROTOCOLS, RETRIEVALS, Protocol, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Plan, Planned
@@ -73,6 +73,7 @@ def select_facts(
 
     Only relations to which `canonical` gives a name are taken; by default those for which the pool has prototypes.
     """
+    _checked(spec)
     protocol = protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
     if negatives < 0:
@@ -113,15 +114,21 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     asked = tuple(Planned(s, _group(pool, s, draw), draw) for draw in draws for s in statements)
     given = _given(spec, pool, {planned.shots_of for planned in asked}) if spec.demonstrations else None
     seed = spec.seed if spec.shot_seed is None else spec.shot_seed
-    drawn = _draws(pool, selection.shots, shots, seed, spec.shot_draws) if shots else {}
+    kept = _without_reverses(selection.shots, collection)
+    demonstrations = given if given is not None else _draws(pool, kept, shots, seed, spec.shot_draws) if shots else {}
     return Plan(
         dataset=collection.name,
         dataset_fingerprint=collection.fingerprint(),
         pool=_pool_name(pool, statements),
-        shots=shots if given is None else max(map(len, given.values())),
+        shots=max(map(len, demonstrations.values()), default=0),
         statements=asked,
-        demonstrations=drawn if given is None else given,
-        notes=(*collection.notes, *_pool_notes(pool, statements), *selection.notes),
+        demonstrations=demonstrations,
+        notes=(
+            *collection.notes,
+            *_pool_notes(pool, statements),
+            *selection.notes,
+            *([] if given is not None else _shot_notes(demonstrations, shots)),
+        ),
     )
 
 
@@ -135,20 +142,44 @@ def _checked(spec: RunSpec) -> int:
         raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
     if not 1 <= spec.shot_draws <= MOST_DRAWS:
         raise Mistake(f"The number of shot draws is {spec.shot_draws}.", f"Give 1 to {MOST_DRAWS}.")
+    if spec.shots == 0 and spec.demonstrations:
+        raise Mistake("No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.")
     if spec.shot_draws > 1 and (shots == 0 or spec.demonstrations):
         raise Mistake("Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.")
     return shots
 
 
-def _pool_notes(pool: Pool, statements: Sequence[Statement]) -> tuple[str, ...]:
+def _pool_notes(pool: Pool, statements: Sequence[Statement]) -> Iterator[str]:
     """What is to be said of the sentences of a run: where `origin` took them, and which of MKJ's are not MKJ's own."""
-    drafted = any(
-        pool.relations[name].defects
-        for name in {pool.canonical(s.fact.relation) for s in statements if s.pool == READY and s.fact.text is None}
-        if name is not None
-    )
-    said = ("Some sentences are medfact's drafts: MKJ's own are in its templates.json, which is not here.",) if drafted else ()
-    return (*(pool.notes if pool.name == ORIGIN else ()), *said)
+    yield from pool.problems
+    names = {pool.canonical(s.fact.relation) for s in statements if s.fact.text is None}
+    used = [pool.relations[name] for name in names if name is not None]
+    if pool.name == ORIGIN:
+        yield _said_of_origin(Counter(relation.words_of for relation in used))
+    if any(relation.pool == READY and relation.defects for relation in used):
+        yield "Some sentences are medfact's drafts: MKJ's own are in its templates.json, which is not here."
+
+
+def _said_of_origin(words_of: Counter[str]) -> str:
+    """In whose words the tested relations are stated, by how many of them."""
+    own = [f"{number} of the tested relations in the words of {name}" for name, number in words_of.items() if name != PLAIN]
+    plain = f"{words_of[PLAIN]} in the plain form of the method's pools" if words_of[PLAIN] else ""
+    said = " and ".join(filter(None, [*own, plain]))
+    return f"The pool origin states {said}{'' if own else '; no templates of the benchmark were given'}."
+
+
+def _without_reverses(facts: Sequence[Fact], collection: Collection) -> list[Fact]:
+    """Facts kept aside but those that the data says backwards too, in the same relation: one may be under test."""
+    said = {(f.head, f.relation, f.tail) for f in collection.facts if f.positive}
+    return [f for f in facts if (f.tail, f.relation, f.head) not in said or f.tail == f.head]
+
+
+def _shot_notes(demonstrations: Mapping[str, Sequence[Demonstration]], shots: int) -> Iterator[str]:
+    if shots and not demonstrations:
+        yield "No shots are shown: this method keeps no heads aside, or there are none to keep."
+    few = [len(shown) for shown in demonstrations.values() if len(shown) < shots]
+    if few:
+        yield f"{len(few)} of {len(demonstrations)} groups have fewer than {shots} shots, at least {min(few)}."
 
 
 def _pool_name(pool: Pool, statements: Sequence[Statement]) -> str:
@@ -172,10 +203,9 @@ def _relation(pool: Pool, fact: Fact) -> str:
 def _given(spec: RunSpec, pool: Pool, groups: set[str]) -> dict[str, tuple[Demonstration, ...]]:
     """The demonstrations of a person's file, for every group that is asked."""
     read = read_demonstrations(Path(str(spec.demonstrations)))
-    given = {
-        _key(pool.canonical(relation) or relation, variant, 0): tuple(Demonstration(text, label) for text, label in shots)
-        for (relation, variant), shots in read.items()
-    }
+    given: defaultdict[str, tuple[Demonstration, ...]] = defaultdict(tuple)
+    for relation, variant, text, label in read:
+        given[_key(pool.canonical(relation) or relation, variant, 0)] += (Demonstration(text, label),)
     missing = sorted(groups - set(given))
     if missing:
         relation, _, variant = missing[0].partition(" / ")

@@ -9,7 +9,7 @@ import hashlib
 import importlib.metadata
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from medfact import __version__
@@ -22,7 +22,11 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Store
 
 BATCH = 32
-"""Statements asked, saved and told together."""
+"""Answers saved and told together, at most."""
+SECONDS = 0.5
+"""So long an answer waits for others, at most."""
+WINDOW = 512
+"""Statements that a model gets at once, so that it can compute together what they share."""
 
 
 @dataclass(frozen=True)
@@ -112,26 +116,39 @@ def answer(
 def ask(
     run_id: str, pending: Sequence[Asked], model: Model, store: Store, stopped: Callable[[], bool]
 ) -> Iterator[tuple[Answer, ...]]:
-    """Asks statements a batch at a time and yields their answers once they are on disk."""
+    """Asks statements a window at a time, in which the model chooses the order; yields answers once they are on disk."""
     spec, demonstrations = store.run(run_id).spec, store.demonstrations(run_id)
     question, reading = question_of(spec), protocol_of(spec).reading
-    for first in range(0, len(pending), BATCH):
+
+    def prompt_of(item: Asked) -> Prompt:
+        shots = demonstrations.get(item.shots_of, ())
+        return make_prompt(item.statement, shots, chat=model.chat, question=question, reading=reading)
+
+    for first in range(0, len(pending), WINDOW):
         if stopped():
             return
-        batch = pending[first : first + BATCH]
-        prompts = [
-            make_prompt(
-                item.statement, demonstrations.get(item.shots_of, ()), chat=model.chat, question=question, reading=reading
-            )
-            for item in batch
-        ]
+        window = pending[first : first + WINDOW]
+        prompts = [prompt_of(item) for item in window]
         completions = model.complete(prompts)
-        answers = tuple(
-            _answer(item, prompt, completion, model, reading)
-            for item, prompt, completion in zip(batch, prompts, completions, strict=True)
-        )
-        store.save(run_id, answers)
-        yield answers
+        answers = (_answer(window[place], prompts[place], done, model, reading) for place, done in completions)
+        for batch in _batches(answers):
+            store.save(run_id, batch)
+            yield batch
+            if stopped():
+                return
+
+
+def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
+    """Answers in batches of BATCH, or of what came within SECONDS."""
+    batch: list[Answer] = []
+    begun = time.monotonic()
+    for answer in answers:
+        batch.append(answer)
+        if len(batch) == BATCH or time.monotonic() - begun > SECONDS:
+            yield tuple(batch)
+            batch, begun = [], time.monotonic()
+    if batch:
+        yield tuple(batch)
 
 
 def _answer(item: Asked, prompt: Prompt, completion: Completion, model: Model, reading: str) -> Answer:

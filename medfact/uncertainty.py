@@ -38,7 +38,8 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     z = float(stats.norm.ppf(0.5 + LEVEL / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # the bounds hold the share itself, whatever rounding does at 0 and 1
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
 def clustered_variance(values: Floats, clusters: Codes) -> float:

@@ -66,12 +66,12 @@ class Scripted:
     def info(self) -> Any:
         return {"revision": "7", "decoding": {"greedy": True}}
 
-    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
-        for prompt in prompts:
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        for place, prompt in enumerate(prompts):
             item = self.place[str(prompt.content)]
             self.asked.append(item)
             self.prompts.append(prompt)
-            yield self.completion(item)
+            yield place, self.completion(item)
 
     def completion(self, item: Asked) -> Completion:
         """What is said to one statement after one draw of demonstrations."""

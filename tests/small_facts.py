@@ -49,11 +49,11 @@ class Answerer:
     def info(self) -> Any:
         return {"revision": "7", "decoding": {"greedy": True}}
 
-    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
-        for prompt in prompts:
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        for place, prompt in enumerate(prompts):
             self.asked.append(prompt)
             reply = self.reply(prompt)
-            yield Completion(reply) if isinstance(reply, str) else reply
+            yield place, Completion(reply) if isinstance(reply, str) else reply
 
     def load(self, spec: str, *, seed: int = 0) -> "Answerer":
         """Stands where `load_model` does."""

@@ -245,13 +245,13 @@ def test_resuming_a_finished_run_does_nothing(medfact: Medfact, facts_file: Path
     assert medfact("answers", row["run"], "--db", url).rows == answers
 
 
-def flaky(self: Baseline, prompts: Sequence[Prompt]) -> Iterator[Completion]:
+def flaky(self: Baseline, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
     """A baseline whose calls about disease 3 fail, and that mumbles about disease 5."""
-    for prompt in prompts:
+    for place, prompt in enumerate(prompts):
         if "disease03" in prompt.statement:
-            yield Completion(None, failure="timed out")
+            yield place, Completion(None, failure="timed out")
         else:
-            yield Completion("Hm." if "disease05" in prompt.statement else str(self.answer(prompt, self.seed)))
+            yield place, Completion("Hm." if "disease05" in prompt.statement else str(self.answer(prompt, self.seed)))
 
 
 def test_failed_calls_end_with_3_and_resume_asks_them_again(

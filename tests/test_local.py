@@ -1,6 +1,7 @@
 """Local models: P(True) and replies against whole-prompt forward passes, one prompt at a time, of the same weights."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from medfact.answers import CHOICES, Demonstration, make_prompt, read_answer
 from medfact.errors import MedfactError
-from medfact.models import Prompt, load_model, takes_messages
+from medfact.models import Completion, Model, Prompt, load_model, takes_messages
 
 pytestmark = pytest.mark.model
 
@@ -22,6 +23,13 @@ SHOTS = (Demonstration("cough is a symptom of gout.", False), Demonstration("pai
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_llama(tmp_path_factory.mktemp("model"), chat=request.param, lean=1.8)
+
+
+def completed(model: Model, prompts: Sequence[Prompt]) -> list[Completion]:
+    """The completions of prompts in the order of the prompts; each comes once."""
+    made = list(model.complete(prompts))
+    assert sorted(place for place, _ in made) == list(range(len(prompts)))
+    return [completion for _, completion in sorted(made, key=lambda item: item[0])]
 
 
 @dataclass
@@ -77,7 +85,7 @@ def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path, question:
     prompts = [
         make_prompt(text, shots, chat=model.chat, question=question, reading=reading) for text in TEXTS for shots in ((), SHOTS)
     ]
-    for prompt, completion in zip(prompts, model.complete(prompts), strict=True):
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         text, p_true, mass = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
@@ -96,7 +104,7 @@ def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) 
         for shots in ((), SHOTS)
     ]
     cut = 0
-    for prompt, completion in zip(prompts, model.complete(prompts), strict=True):
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         whole, _, _ = expected(prompt, greedy(folder, prompt))
         assert completion.text is not None
         cut += completion.text != whole
@@ -114,7 +122,7 @@ def test_prompt_longer_than_the_context_fails_alone(tmp_path: Path) -> None:
     model = load_model(f"hf:{small_llama(tmp_path, context=128)}")
     long = make_prompt("fever " * 200, (), chat=False)
     short = make_prompt("fever is a symptom of influenza.", (), chat=False)
-    first, second, third = model.complete([short, long, short])
+    first, second, third = completed(model, [short, long, short])
     assert (first.failure, third.failure) == (None, None)
     assert second.text is None
     assert "128" in (second.failure or "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 
 from medfact.datasets.tables import read_table
@@ -14,8 +13,8 @@ COLUMNS = ("relation", "variant", "statement", "label")
 _LABELS = {"true": True, "false": False}
 
 
-def read_demonstrations(path: Path) -> dict[tuple[str, str], list[tuple[str, bool]]]:
-    """(relation, variant) → statements with their labels, in the order in which they stand before a question.
+def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
+    """(relation, variant, statement, label) of each row, in the order in which they stand before a question.
 
     Args:
         path: a table with the columns relation, variant (the papers' key), statement, and label (true or false).
@@ -26,17 +25,19 @@ def read_demonstrations(path: Path) -> dict[tuple[str, str], list[tuple[str, boo
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise FactsError(f"{path.name}, row 1: the column {missing[0]} is missing.", f"It needs {', '.join(COLUMNS)}.")
-    given: defaultdict[tuple[str, str], list[tuple[str, bool]]] = defaultdict(list)
+    given = []
     for number, row in rows:
         relation, variant, statement, label = (" ".join(row[name].split()) for name in COLUMNS)
         if variant not in VARIANTS:
             raise FactsError(f"{path.name}, row {number}: there is no form {variant!r}.", f"Forms are: {', '.join(VARIANTS)}.")
-        if not relation or not statement or label.lower() not in _LABELS:
+        if label and label.lower() not in _LABELS:
+            raise FactsError(f"{path.name}, row {number}: the label is {label!r}.", "Write true or false.")
+        if not relation or not statement or not label:
             raise FactsError(
                 f"{path.name}, row {number}: the relation, the statement or the label (true or false) is missing.",
                 "Fill it in.",
             )
-        given[relation, variant].append((statement, _LABELS[label.lower()]))
+        given.append((relation, variant, statement, _LABELS[label.lower()]))
     if not given:
         raise FactsError(f"{path.name} holds no demonstration.", "Give one a row.")
     return given

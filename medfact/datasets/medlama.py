@@ -46,17 +46,20 @@ def read_templates(path: Path) -> dict[str, str]:
         raise PoolError(
             f"{path.name}, row 1: it has no columns pid and human_prompt.", "Take MedLAMA's prompts.csv, or name them so."
         )
-    sentences = {}
+    sentences: dict[str, str] = {}
     for number, row in rows:
         relation = row["pid"].strip().removesuffix("_1000")
         text = " ".join((row.get("human_prompt") or row.get("default_prompt") or "").split())
-        for slot in ("[X]", "[Y]"):
-            if text.count(slot) != 1:
-                raise PoolError(
-                    f"{path.name}, row {number}, relation {relation!r}: {slot} stands {text.count(slot)} times.",
-                    "Each slot stands once.",
-                )
-        sentences[relation] = text.removesuffix(".").rstrip() + "."
+        wrong = next((f"{slot} stands {text.count(slot)} times" for slot in ("[X]", "[Y]") if text.count(slot) != 1), "")
+        if not relation or relation in sentences:
+            wrong = "the relation stands twice" if relation else "the pid is empty"
+        if wrong:
+            raise PoolError(
+                f"{path.name}, row {number}, relation {relation!r}: {wrong}.", "Each relation, and each slot, stands once."
+            )
+        sentences[relation] = text if text.endswith(("?", "!")) else text.removesuffix(".").rstrip() + "."
+    if not sentences:
+        raise PoolError(f"{path.name} holds no sentence.", "Give one a row: pid, human_prompt.")
     return sentences
 
 

@@ -51,7 +51,7 @@ Triplet = tuple[str, str, str]
 def is_mkj(path: Path) -> bool:
     """Whether this is MKJ as published: a folder with some of its files, or one of them. Raises nothing."""
     if path.is_dir():
-        by_name = ((file, name) for name in (DATA, TRIPLETS, TEMPLATES, TYPES) for file in _named(path, name))
+        by_name = ((file, name) for name in (DATA, TRIPLETS) for file in _named(path, name))
         return any(_kind(file) == name for file, name in by_name) or bool(_arrow_files(path))
     if path.suffix.lower() == ".arrow":
         return _holds_statements(path)

@@ -86,13 +86,17 @@ def select(
     chosen = list(islice(_even_groups(free, seed, group, fewest, relation, per_relation), limit))
     kept = [group(f) for f in stated if f.positive and head(f) in aside[relation(f)]]
     borrowed = _borrowed(loans, lender, negatives, heads_aside, seed)
-    without = tuple(members[0] for members in chosen if len(members) <= negatives)
+    without = tuple(members[0] for members in chosen if len(members) <= negatives and members[0].text is None)
+    fewer = sum(members[0].text is not None and len(members) <= negatives for members in chosen)
     test = [fact for members in chosen for fact in members]
     return Selection(
         test=(*test, *_lone_negatives(stated, test)),
         shots=tuple(fact for members in (*kept, *borrowed) for fact in members),
         without_negative=without,
-        notes=tuple(_notes(collection, canonical, without, loans, aside, heads_aside)),
+        notes=(
+            *_notes(collection, canonical, without, loans, aside, heads_aside),
+            *([f"{fewer} ready statements come with fewer than {negatives} false ones; none are drawn."] if fewer else []),
+        ),
     )
 
 
@@ -117,7 +121,7 @@ def grouping(
 
     def group(fact: Fact) -> Group:
         given = own.get(fact.fact_id, [])[:negatives]
-        if len(given) == negatives:
+        if len(given) == negatives or fact.text is not None:
             return (fact, *given)
         barred = rejected.get(fact.fact_id, frozenset())
         return (fact, *(draw_negatives(fact, collection.known, negatives, seed, barred).negatives or given))
@@ -159,7 +163,7 @@ def _next_group(
     """The first group that is large enough; None when the queue is used up."""
     while queue:
         members = group(_least_visited(queue, visits))
-        if len(members) >= fewest:
+        if len(members) >= fewest or members[0].text is not None:
             return members
     return None
 

@@ -54,8 +54,8 @@ class Model(Protocol):
     @property
     def info(self) -> ModelInfo: ...
 
-    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
-        """One completion for each prompt, in order, as they come."""
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """The place of each prompt and its completion, as they come, in whatever order the model computes them."""
         ...
 
 

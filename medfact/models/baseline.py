@@ -40,9 +40,9 @@ class Baseline:
     info: ModelInfo
     chat: bool = False
 
-    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
-        for prompt in prompts:
-            yield Completion("True" if self.answer(prompt, self.seed) else "False")
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        for place, prompt in enumerate(prompts):
+            yield place, Completion("True" if self.answer(prompt, self.seed) else "False")
 
 
 def load_baseline(name: str, seed: int) -> Baseline:

@@ -28,6 +28,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
+from medfact.models.packing import Pack, packs
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.revision import folder_revision
 
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
 BATCH = 32
+"""Prompts that are computed whole, or decoded on, together."""
+
+PACK = 1024
+"""Tokens of a pack, the followers of its prompts among them."""
+
 COMMITTED = ("True", "False")
 """A first token that says one of these is the answer, unless the whole reply must be read."""
 
@@ -97,64 +103,127 @@ class LocalModel:
     def chat(self) -> bool:
         return self.tokenizer.chat_template is not None
 
-    def complete(self, prompts: Sequence[Prompt]) -> Iterator[Completion]:
-        """One completion for each prompt, in order, a batch at a time. A prompt longer than the model's context fails."""
-        for asked_alike, group in groupby(prompts, _how):
-            alike = list(group)
-            for start in range(0, len(alike), BATCH):
-                yield from self._complete(alike[start : start + BATCH], asked_alike)
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """The place of each prompt and its completion, similar prompts together. One longer than the model's context fails."""
+        for how, group in groupby(enumerate(prompts), lambda item: _how(item[1])):
+            places, alike = zip(*group, strict=True)
+            for place, completion in self._alike(alike, how):
+                yield places[place], completion
 
-    def _complete(self, batch: list[Prompt], how: _How) -> Iterator[Completion]:
-        texts = [self._text(prompt) for prompt in batch]
-        lengths = [len(ids) for ids in self._encode(texts, how)["input_ids"]]
-        fits = [length + how.max_tokens <= self._context for length in lengths]
-        done = iter(self._batch([t for t, fit in zip(texts, fits, strict=True) if fit], how))
-        for fit, length in zip(fits, lengths, strict=True):
-            too_long = f"the prompt has {length} tokens; the model takes {self._context}"
-            yield next(done) if fit else Completion(None, failure=too_long)
+    def _alike(self, prompts: Sequence[Prompt], how: _How) -> Iterator[tuple[int, Completion]]:
+        """Completions of prompts that are asked alike: read as packs, or whole where the architecture does not allow that."""
+        ids = self._encode([self._text(prompt) for prompt in prompts], how)["input_ids"]
+        packed, whole = [], []
+        for place, tokens in enumerate(ids):
+            if len(tokens) + how.max_tokens > self._context:
+                failure = f"the prompt has {len(tokens)} tokens; the model takes {self._context}"
+                yield place, Completion(None, failure=failure)
+            elif self.packs_well and len(tokens) <= self._window:
+                packed.append(place)
+            else:
+                whole.append(place)
+        followers = [] if how.settled_after == 1 else self._committed
+        for pack in packs([ids[place] for place in packed], PACK, followers):
+            yield from (
+                (packed[at], done) for at, done in self._of_pack(pack, [ids[place] for place in packed], followers, how)
+            )
+        for start in range(0, len(whole), BATCH):
+            places = whole[start : start + BATCH]
+            yield from zip(places, self._of_whole([ids[place] for place in places], how), strict=True)
 
-    def _encode(self, texts: list[str], how: _How, **options: Any) -> Any:
+    def _encode(self, texts: list[str], how: _How) -> Any:
         """A chat template writes its own special tokens."""
-        return self.tokenizer(texts, add_special_tokens=not how.messages, **options)
+        return self.tokenizer(texts, add_special_tokens=not how.messages)
+
+    def _of_pack(
+        self, pack: Pack, ids: Sequence[Sequence[int]], followers: Sequence[int], how: _How
+    ) -> Iterator[tuple[int, Completion]]:
+        """What one forward pass over a pack settles, and then what greedy decoding adds."""
+        places = [place for place, _ in pack.ends]
+        logits, after = self._read(pack, len(followers))
+        first = logits.argmax(dim=-1)
+        texts = self.tokenizer.batch_decode(first[:, None], skip_special_tokens=True)
+        committed = torch.isin(first, self._ids(COMMITTED)).tolist()
+        open_: list[int] = []
+        for row, (place, text, true, false) in enumerate(
+            zip(places, texts, *map(list, self._masses(logits, how)), strict=True)
+        ):
+            token = int(first[row])
+            known = how.settled_after == 1 or token in followers
+            if committed[row] and known and (not followers or self._settles(int(after[row, followers.index(token)]), how)):
+                yield place, _completion(text, float(true), float(false))
+            else:
+                open_.append(place)
+        for start in range(0, len(open_), BATCH):
+            rows = open_[start : start + BATCH]
+            yield from zip(rows, self._decoded([ids[place] for place in rows], how), strict=True)
+
+    def _settles(self, token: int, how: _How) -> bool:
+        """Whether an opening answer word is the answer when this token comes after it."""
+        if token in self._ends:
+            return True
+        text = self.tokenizer.decode([token])
+        if how.settled_after is None:
+            return bool(how.stop) and text.startswith(how.stop)
+        return _NO_ANSWER.match(text) is None
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _batch(self, texts: list[str], how: _How) -> list[Completion]:
-        """Completions of texts that are asked alike: by one forward pass where that settles the answer, else by decoding on."""
-        if not texts:
-            return []
-        encoded = self._encode(texts, how, return_tensors="pt", padding=True).to(self.model.device)
-        encoded = {name: encoded[name] for name in ("input_ids", "attention_mask")}
-        if how.settled_after is None:
-            return self._decoded(encoded, how)
-        logits, cache = self._next_token(encoded)
+    def _read(self, pack: Pack, followers: int) -> tuple[Any, Any]:
+        """Logits after each prompt of a pack, (prompt, vocabulary), and the likeliest token after each of its followers."""
+        device, nodes = self.model.device, [node for _, node in pack.ends]
+        wanted = [*nodes, *(node for place, _ in pack.ends for node in pack.follows[place])]
+        sees = torch.from_numpy(pack.sees()).to(device)
+        mask = torch.zeros(sees.shape, dtype=self.model.dtype, device=device)
+        mask.masked_fill_(~sees, torch.finfo(self.model.dtype).min)
+        logits = self.model(
+            input_ids=torch.tensor([pack.tokens], device=device),
+            attention_mask=mask[None, None],
+            position_ids=torch.tensor([pack.depths], device=device),
+            logits_to_keep=torch.tensor(wanted, device=device),
+            use_cache=False,
+        ).logits[0]
+        return logits[: len(nodes)].float(), logits[len(nodes) :].argmax(dim=-1).reshape(len(nodes), followers)
+
+    @cached_property
+    def packs_well(self) -> bool:
+        """Whether two short prompts read as one pack give what they give alone; some architectures see no tree."""
+        ids = [self.tokenizer("true or false").input_ids[:8], self.tokenizer("true or not true").input_ids[:8]]
+        try:
+            (pack,) = packs(ids, PACK)
+            together = self._read(pack, 0)[0].softmax(dim=-1)
+            alone = torch.stack([self._next_token(self._padded([ids[place]]))[0] for place, _ in pack.ends]).softmax(dim=-1)
+        except (TypeError, ValueError, RuntimeError, IndexError, KeyError, NotImplementedError):
+            return False
+        return bool((together - alone).abs().max() < (1e-4 if self.model.dtype == torch.float32 else 2e-2))
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _of_whole(self, ids: Sequence[Sequence[int]], how: _How) -> list[Completion]:
+        """Completions of prompts that are computed whole, in one padded batch."""
+        if how.settled_after != 1:
+            decoded: list[Completion] = self._decoded(ids, how)
+            return decoded
+        logits = self._next_token(self._padded(ids))
         first = logits.argmax(dim=-1)
-        settled = torch.isin(first, self._ids(COMMITTED))
-        if how.settled_after > 1 and bool(settled.any()):
-            settled &= ~self._no_answers(encoded, first, cache)
         replies = self.tokenizer.batch_decode(first[:, None], skip_special_tokens=True)
         done = [_completion(*row) for row in zip(replies, *(m.tolist() for m in self._masses(logits, how)), strict=True)]
-        if not bool(settled.all()):
-            rows = ~settled
-            further = self._decoded({name: part[rows] for name, part in encoded.items()}, how)
-            for index, completion in zip(rows.nonzero().flatten().tolist(), further, strict=True):
-                done[index] = completion
+        open_ = (~torch.isin(first, self._ids(COMMITTED))).nonzero().flatten().tolist()
+        for row, completion in zip(open_, self._decoded([ids[row] for row in open_], how) if open_ else [], strict=True):
+            done[row] = completion
         return done
 
-    def _next_token(self, encoded: Any) -> tuple[Any, Any]:
-        """Logits of the token after each prompt, (batch, vocabulary), in float32, and the cache of the prompts."""
-        positions = (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)
-        made = self.model(**encoded, position_ids=positions, logits_to_keep=1)
-        return made.logits[:, -1].float(), getattr(made, "past_key_values", None)
+    def _padded(self, ids: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """Token ids of a batch and its attention mask, padded on the left."""
+        longest = max(map(len, ids))
+        rows = [[self.tokenizer.pad_token_id] * (longest - len(tokens)) + list(tokens) for tokens in ids]
+        seen = [[0] * (longest - len(tokens)) + [1] * len(tokens) for tokens in ids]
+        device = self.model.device
+        return {"input_ids": torch.tensor(rows, device=device), "attention_mask": torch.tensor(seen, device=device)}
 
-    def _no_answers(self, encoded: Any, first: Any, cache: Any) -> Any:
-        """Whether each reply goes on so that its first token is no answer."""
-        mask = torch.cat([encoded["attention_mask"], torch.ones_like(first[:, None])], dim=-1)
-        ids = torch.cat([encoded["input_ids"], first[:, None]], dim=-1) if cache is None else first[:, None]
-        positions = (mask.cumsum(dim=-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-        known = {} if cache is None else {"past_key_values": cache}
-        logits = self.model(input_ids=ids, attention_mask=mask, position_ids=positions, logits_to_keep=1, **known).logits[:, -1]
-        said = self.tokenizer.batch_decode(logits.argmax(dim=-1)[:, None], skip_special_tokens=True)
-        return torch.tensor([_NO_ANSWER.match(text) is not None for text in said], device=first.device)
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _next_token(self, encoded: dict[str, Any]) -> Any:
+        """Logits of the token after each prompt, (batch, vocabulary), in float32."""
+        positions = (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)
+        return self.model(**encoded, position_ids=positions, logits_to_keep=1).logits[:, -1].float()
 
     def _masses(self, logits: Any, how: _How) -> tuple[Any, Any]:
         """Probability of the True words and of the False words, (batch,) each."""
@@ -162,10 +231,12 @@ class LocalModel:
         true, false = (probabilities[:, self._ids(words)].sum(dim=-1) for words in how.choices)
         return true, false
 
-    def _decoded(self, encoded: Any, how: _How) -> list[Completion]:
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _decoded(self, ids: Sequence[Sequence[int]], how: _How) -> list[Completion]:
         """Plain greedy decoding. P(True) is read where the answer word is said: the first one, or the last where the whole
         reply counts; at the first token where none is.
         """
+        encoded = self._padded(ids)
         length = encoded["input_ids"].shape[1]
         masses: list[tuple[Any, Any]] = []
 
@@ -205,6 +276,16 @@ class LocalModel:
     @cached_property
     def _context(self) -> int:
         return int(getattr(self.model.config, "max_position_embeddings", 0) or 1 << 30)
+
+    @cached_property
+    def _window(self) -> int:
+        """Tokens that every layer sees back; a longer prompt is computed whole, by the model's own masks."""
+        return int(getattr(self.model.config.get_text_config(), "sliding_window", None) or 1 << 30)
+
+    @cached_property
+    def _committed(self) -> list[int]:
+        """The tokens that say True or False in just this spelling, with a space before it or without."""
+        return [token for token in self._ids(COMMITTED).tolist() if self.tokenizer.decode([token]).strip() in COMMITTED]
 
     @cached_property
     def _words(self) -> dict[str, list[int]]:

@@ -1,10 +1,11 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
-from medfact.prototypes.library import ORIGIN, check_relations, load_pool, origin_of, pool_names, templates_pool
+from medfact.prototypes.library import ORIGIN, PLAIN, check_relations, load_pool, origin_of, pool_names, templates_pool
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, joined
 
 __all__ = [
     "ORIGIN",
+    "PLAIN",
     "READY",
     "Pool",
     "RelationPrototypes",

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from medfact.errors import PoolError
+from medfact.facts import name_key
 from medfact.prototypes.pool import Pool, RelationPrototypes
 from medfact.statements import VARIANTS
 
@@ -15,8 +16,10 @@ from medfact.statements import VARIANTS
 def read_pool(path: Path) -> Pool:
     """Reads and checks a pool file: its forms, both slots once in every sentence, and its operators of negation."""
     try:
-        record = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        record = yaml.load(path.read_text(encoding="utf-8"), _NamesOnce)
+    except _Twice as error:
+        raise PoolError(f"{path.name}, line {error.line}: {error.name!r} stands twice.", "Keep one of the two.") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         raise PoolError(f"{path.name}{where}: it is not valid YAML.", "Check indentation and quotes.") from None
@@ -27,12 +30,14 @@ def read_pool(path: Path) -> Pool:
     for form in forms or ("(none given)",):
         if form not in VARIANTS:
             raise PoolError(f"{path.name}: the form {form!r} is not known.", f"Forms are: {', '.join(VARIANTS)}.")
+        if forms.count(form) > 1:
+            raise PoolError(f"{path.name}: the form {form!r} stands twice.", "Keep one of the two.")
     pool = Pool(
         name=str(record.get("name") or path.stem),
         title=str(record.get("title") or path.stem),
         source=str(record.get("source") or path.name),
         verbatim=bool(record.get("verbatim", False)),
-        notes=tuple(map(str, record.get("notes") or ())),
+        notes=_texts(path, "notes", record.get("notes")),
         forms=forms,
         operators=_operators(path, record.get("operators") or ()),
         relations={
@@ -40,8 +45,47 @@ def read_pool(path: Path) -> Pool:
             for name, entry in record["relations"].items()
         },
     )
+    _check_names(path, pool)
     _check_negations(path, pool)
     return pool
+
+
+class _Twice(Exception):
+    def __init__(self, name: object, line: int) -> None:
+        super().__init__(name)
+        self.name, self.line = name, line
+
+
+class _NamesOnce(yaml.SafeLoader):
+    """YAML in which no name stands twice in one place; the library alone would take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and names.count(key.value) > 1:
+                raise _Twice(key.value, key.start_mark.line + 1)
+        return super().construct_mapping(node, deep)
+
+
+def _texts(path: Path, name: str, given: Any) -> tuple[str, ...]:
+    """A list of texts; one text alone is a list of one."""
+    listed = [] if given is None else given if isinstance(given, list) else [given]
+    if not all(isinstance(text, str) for text in listed):
+        raise PoolError(f"{path.name}: `{name}` holds something that is no text.", "Write a list of texts, in quotation marks.")
+    return tuple(listed)
+
+
+def _check_names(path: Path, pool: Pool) -> None:
+    """No name or alias belongs to two relations."""
+    owners: dict[str, str] = {}
+    for relation in pool.relations.values():
+        for name in (relation.name, *relation.aliases):
+            other = owners.setdefault(name_key(name), relation.name)
+            if other != relation.name:
+                raise PoolError(
+                    f"{path.name}, relation {relation.name!r}, form {pool.forms[0]!r}: the name {name!r} is {other!r}'s too.",
+                    "Give each name to one relation.",
+                )
 
 
 def _operators(path: Path, given: Any) -> tuple[tuple[str, str], ...]:
@@ -62,11 +106,11 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
         description=str(entry.get("description") or name),
         head=str(entry.get("head") or "head"),
         tail=str(entry.get("tail") or "tail"),
-        aliases=tuple(map(str, entry.get("aliases") or ())),
+        aliases=_texts(path, "aliases", entry.get("aliases")),
         sentences=_sentences(path, name, entry.get("sentences"), forms),
         strengths={str(s): _sentences(path, f"{name} ({s})", given, forms) for s, given in strengths.items()},
         pool=pool,
-        defects=tuple(map(str, entry.get("defects") or ())),
+        defects=_texts(path, "defects", entry.get("defects")),
     )
 
 
@@ -93,6 +137,9 @@ def _check_negations(path: Path, pool: Pool) -> None:
     for relation in pool.relations.values():
         for sentences in (relation.sentences, *relation.strengths.values()):
             for form in (form for form in pool.forms if VARIANTS[form].negated):
+                if VARIANTS[form].form not in sentences:
+                    where = f"{path.name}, relation {relation.name!r}, form {form!r}"
+                    raise PoolError(f"{where}: it denies {VARIANTS[form].form!r}, which is not there.", "Add that form.")
                 affirmed, denied = sentences[VARIANTS[form].form], sentences[form]
                 if denied not in {affirmed.replace(yes, no, 1) for yes, no in pool.operators if yes in affirmed}:
                     raise PoolError(

@@ -19,6 +19,10 @@ ORIGIN = "origin"
 """The pool of one plain, unrephrased statement a fact: what the papers compare their own methods with."""
 
 
+PLAIN = "plain"
+"""Whose words a relation of `origin` is in where the benchmark has none of its own: the plain form of the pool's."""
+
+
 def pool_names() -> list[str]:
     """Names of the pools that come with the project."""
     return [*_file_names(), ORIGIN]
@@ -40,7 +44,10 @@ def load_pool(name_or_file: str) -> Pool:
         return _shipped(name_or_file)
     path = Path(name_or_file)
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
-        return replace(read_pool(path), file=path.name)
+        pool = read_pool(path)
+        if pool.name in pool_names():
+            raise PoolError(f"{path.name}: the name {pool.name!r} is one of the project's pools.", "Give `name` another one.")
+        return replace(pool, file=path.name)
     if path.suffix.lower() == ".json" and path.is_file():
         return templates_pool(path)
     raise UnknownName("pool", name_or_file, pool_names())
@@ -55,13 +62,14 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
     """Raises PoolError where a person's own pool has a relation that neither the facts nor any pool of the project's has."""
     if not pool.file:
         return
+    relations = sorted(set(relations))
     known = {name_key(relation) for relation in relations}
     for relation in pool.relations.values():
         names = {name_key(name) for name in (relation.name, *relation.aliases)}
         if not names & known and not any(_shipped(name).canonical(n) for name in _file_names() for n in names):
             raise PoolError(
                 f"{pool.file}, relation {relation.name!r}, form {pool.forms[0]!r}: no fact has this relation.",
-                f"Write it as the facts do ({', '.join(sorted(set(relations))[:6])}), or put that name under `aliases`.",
+                f"Write it as the facts do ({', '.join(relations[:6])}), or put that name under `aliases`.",
             )
 
 
@@ -75,23 +83,17 @@ def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: st
     own = {pool.canonical(relation) or relation: (relation, text) for relation, text in (templates or {}).items()}
     relations = {name: _plain(relation, pool.forms[0]) for name, relation in pool.relations.items()}
     for name, (written, text) in own.items():
-        relations[name] = _single(name, text, aliases=(written, *(relations[name].aliases if name in relations else ())))
-    said = f"{len(own)} relations in the words of {source}" if own else "no templates of the benchmark's own were given"
-    rest = sum(name not in own for name in pool.relations)
+        aliases = (written, *(relations[name].aliases if name in relations else ()))
+        relations[name] = replace(_single(name, text, aliases), words_of=source)
     return replace(
-        pool,
-        name=ORIGIN,
-        title="origin (one plain statement)",
-        forms=("none",),
-        operators=(),
-        notes=(f"The pool origin states {said}, {rest} in the plain form of the pool {pool.name!r}.",),
-        relations=relations,
+        pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )
 
 
 def _plain(relation: RelationPrototypes, form: str) -> RelationPrototypes:
     strengths = {strength: {"none": sentences[form]} for strength, sentences in relation.strengths.items()}
-    return replace(relation, sentences={"none": relation.sentences[form]}, strengths=strengths, pool=ORIGIN)
+    plain = {"none": relation.sentences[form]}
+    return replace(relation, sentences=plain, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
 
 
 def _single(name: str, text: str, aliases: tuple[str, ...] = (), pool: str = ORIGIN) -> RelationPrototypes:
@@ -99,7 +101,7 @@ def _single(name: str, text: str, aliases: tuple[str, ...] = (), pool: str = ORI
 
 
 def templates_pool(path: Path) -> Pool:
-    """MKJ's pool from a `templates.json`; sentences that cannot be used are told in its notes.
+    """MKJ's pool from a `templates.json`; sentences that cannot be used are its problems.
 
     Raises FactsError where the file is broken, PoolError where it holds no usable sentence.
     """
@@ -111,8 +113,9 @@ def templates_pool(path: Path) -> Pool:
         title="MKJ templates",
         source=path.name,
         verbatim=True,
-        notes=tuple(f"{problem.file}, entry {problem.row}: {problem.what}." for problem in problems),
+        notes=(),
         forms=("none",),
         operators=(),
         relations={predicate: _single(predicate, text, pool=READY) for predicate, text in sentences.items()},
+        problems=tuple(f"{problem.file}, entry {problem.row}: {problem.what}." for problem in problems),
     )

@@ -21,7 +21,9 @@ _SLOTS = re.compile(r"\[[XY]\]")
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """One relation: variant key → sentence. `strengths` holds the sentences of another strength; `pool` names their pool."""
+    """One relation: variant key → sentence. `strengths` holds the sentences of another strength; `pool` names their pool, and
+    `words_of` the file or pool that the pool `origin` has them from.
+    """
 
     name: str
     description: str
@@ -32,6 +34,7 @@ class RelationPrototypes:
     strengths: Mapping[str, Mapping[str, str]]
     pool: str
     defects: tuple[str, ...] = ()
+    words_of: str = ""
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
         """The sentences of the fact's own strength, else those that assert no frequency."""
@@ -41,7 +44,7 @@ class RelationPrototypes:
 @dataclass(frozen=True)
 class Pool:
     """A named set of prototypes. `forms` are its variants in order; `operators` its pairs (affirmed, denied); `file` is the
-    name of the person's own file that it was read from, if it was.
+    name of the person's own file that it was read from, if it was; `problems` tells which of its sentences cannot be used.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Pool:
     operators: tuple[tuple[str, str], ...]
     relations: Mapping[str, RelationPrototypes]
     file: str = ""
+    problems: tuple[str, ...] = ()
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -99,4 +103,5 @@ def joined(name: str, pools: Sequence[Pool]) -> Pool:
         forms=pools[0].forms,
         operators=(),
         relations={key: relation for pool in reversed(pools) for key, relation in pool.relations.items()},
+        problems=tuple(problem for pool in pools for problem in pool.problems),
     )

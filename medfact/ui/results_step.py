@@ -125,7 +125,9 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _row(row: Row) -> dict[str, Any]:
     detail = f"{NOT_THE_SAME} · {row.detail}" if row.origin == PUBLISHED else row.detail
-    return {"model": row.model, "origin": row.origin, "detail": detail, "cells": [_cell(cell) for cell in row.cells]}
+    name = row.semantic_type or row.model
+    detail = f"{row.model}: {detail}" if row.semantic_type else detail
+    return {"model": name, "origin": row.origin, "detail": detail, "cells": [_cell(cell) for cell in row.cells]}
 
 
 def _cell(cell: Cell) -> dict[str, str]:

@@ -126,7 +126,7 @@ def _take_pool(path: str, source: Source) -> list[Any]:
     except MedfactError as error:
         return [gr.skip(), message(str(error), "warn")]
     name = Path(path).name
-    problems = f" {' '.join(pool.notes[:3])}" if not pool.file and pool.notes else ""
+    problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
     choice = gr.Dropdown([*_pools(), (f"{name} (your own)", path)], value=path)
     return [choice, message(f"{name}: {len(pool.relations)} relations, {len(pool.forms)} ways of saying.{problems}", "good")]
 
