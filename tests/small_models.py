@@ -2,8 +2,15 @@
 
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    set_seed,
+)
 
 TEXT = [
     "fever is a symptom of influenza, is the statement above true or false? Please answer True or False. True",
@@ -55,6 +62,44 @@ def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int
     for token in range(len(tokenizer)):
         if tokenizer.decode([token]).strip().lower() in {"true", "false"}:
             model.lm_head.weight.data[token] *= lean
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+_COMMON = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}
+_GROUPED = {**_COMMON, "num_key_value_heads": 2}
+
+ARCHITECTURES: dict[str, dict[str, object]] = {
+    "llama": _GROUPED,
+    "qwen2": _GROUPED,
+    "qwen3": {**_GROUPED, "head_dim": 12},
+    "mistral": {**_GROUPED, "sliding_window": None},
+    "gemma": {**_GROUPED, "head_dim": 12},
+    "gemma2": {**_GROUPED, "head_dim": 12, "sliding_window": 4096},
+    "phi": _COMMON,
+    "gpt2": {"n_embd": 48, "n_layer": 2, "n_head": 4, "n_positions": 512},
+    "gpt_neox": _COMMON,
+    "mamba": {"hidden_size": 48, "num_hidden_layers": 2, "state_size": 8},
+}
+"""Settings of very small models, by the name of their architecture."""
+
+
+def small_model(folder: Path, kind: str, *, bos: bool = False, padding_side: str = "left", **settings: object) -> Path:
+    """Writes a random model of an architecture with its tokenizer to a folder, and returns the folder.
+
+    bos: whether the tokenizer puts a token of its own before every text.
+    """
+    tokenizer = small_tokenizer()
+    if bos:
+        tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)]
+        )
+    tokenizer.padding_side = padding_side
+    set_seed(0)
+    tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    given = {**ARCHITECTURES[kind], "vocab_size": len(tokenizer), "initializer_range": 0.3, **tokens, **settings}
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **given))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

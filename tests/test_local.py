@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_models import small_llama
+from small_models import ARCHITECTURES, small_llama, small_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from medfact.answers import CHOICES, Demonstration, make_prompt, read_answer
@@ -146,3 +146,49 @@ def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, 
         load_model(f"hf:{name}")
     assert "\n" not in str(caught.value)
     assert caught.value.hint
+
+
+# ------------------------------------------------------------------------- packs
+
+FAMILY = [  # three levels: what all begin with, what those of one form begin with, and their ends
+    f"{begin} {form} {end}."
+    for begin in ("fever", "fever and pain")
+    for form in ("is a symptom of", "is no symptom of")
+    for end in ("gout", "influenza", "influenza and gout")
+]
+
+
+@pytest.mark.parametrize("kind", ARCHITECTURES)
+def test_packs_say_what_whole_prompts_say(kind: str, tmp_path: Path) -> None:
+    """P(True) and the reply of every prompt, read from packs, against the whole prompt alone."""
+    folder = small_model(
+        tmp_path, kind, bos=kind in {"llama", "gemma2", "gpt2"}, padding_side="right" if kind == "phi" else "left"
+    )
+    model = load_model(f"hf:{folder}")
+    assert model.packs_well == (kind != "mamba"), "a state that runs on cannot be packed"
+    prompts = [make_prompt(text, shots, chat=False) for text in FAMILY for shots in ((), SHOTS)]
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+        text, p_true, mass = expected(prompt, greedy(folder, prompt))
+        assert completion.p_true == pytest.approx(p_true, abs=1e-4)
+        assert completion.p_mass == pytest.approx(mass, abs=1e-4)
+        assert text.startswith(completion.text)
+
+
+def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(f"hf:{folder}")
+    prompts = [make_prompt(text, SHOTS, chat=model.chat) for text in FAMILY]
+    whole = completed(model, prompts)
+    monkeypatch.setattr("medfact.models.local.PACK", 150)
+    for one, other in zip(whole, completed(model, prompts), strict=True):
+        assert one.text == other.text
+        assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
+
+
+def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Path) -> None:
+    """Gemma 2's sliding layers see 24 tokens back; longer prompts keep the model's own masks."""
+    folder = small_model(tmp_path, "gemma2", sliding_window=24)
+    model = load_model(f"hf:{folder}")
+    prompts = [make_prompt(text, SHOTS, chat=False) for text in FAMILY[:4]]
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+        _, p_true, _ = expected(prompt, greedy(folder, prompt))
+        assert completion.p_true == pytest.approx(p_true, abs=1e-4)
