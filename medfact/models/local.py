@@ -123,10 +123,18 @@ class LocalModel:
             else:
                 whole.append(place)
         followers = [] if how.settled_after == 1 else self._committed
+        open_: list[int] = []
         for pack in packs([ids[place] for place in packed], PACK, followers):
-            yield from (
-                (packed[at], done) for at, done in self._of_pack(pack, [ids[place] for place in packed], followers, how)
-            )
+            for at, done in self._of_pack(pack, followers, how):
+                if done is None:
+                    open_.append(packed[at])
+                else:
+                    yield packed[at], done
+            while len(open_) >= BATCH:
+                places, open_ = open_[:BATCH], open_[BATCH:]
+                yield from zip(places, self._decoded([ids[place] for place in places], how), strict=True)
+        if open_:
+            yield from zip(open_, self._decoded([ids[place] for place in open_], how), strict=True)
         for start in range(0, len(whole), BATCH):
             places = whole[start : start + BATCH]
             yield from zip(places, self._of_whole([ids[place] for place in places], how), strict=True)
@@ -135,28 +143,18 @@ class LocalModel:
         """A chat template writes its own special tokens."""
         return self.tokenizer(texts, add_special_tokens=not how.messages)
 
-    def _of_pack(
-        self, pack: Pack, ids: Sequence[Sequence[int]], followers: Sequence[int], how: _How
-    ) -> Iterator[tuple[int, Completion]]:
-        """What one forward pass over a pack settles, and then what greedy decoding adds."""
-        places = [place for place, _ in pack.ends]
+    def _of_pack(self, pack: Pack, followers: Sequence[int], how: _How) -> Iterator[tuple[int, Completion | None]]:
+        """What one forward pass over a pack settles; None for prompts whose replies must be decoded on."""
         logits, after = self._read(pack, len(followers))
         first = logits.argmax(dim=-1)
         texts = self.tokenizer.batch_decode(first[:, None], skip_special_tokens=True)
         committed = torch.isin(first, self._ids(COMMITTED)).tolist()
-        open_: list[int] = []
-        for row, (place, text, true, false) in enumerate(
-            zip(places, texts, *map(list, self._masses(logits, how)), strict=True)
-        ):
+        true, false = (side.tolist() for side in self._masses(logits, how))
+        for row, (place, _) in enumerate(pack.ends):
             token = int(first[row])
-            known = how.settled_after == 1 or token in followers
-            if committed[row] and known and (not followers or self._settles(int(after[row, followers.index(token)]), how)):
-                yield place, _completion(text, float(true), float(false))
-            else:
-                open_.append(place)
-        for start in range(0, len(open_), BATCH):
-            rows = open_[start : start + BATCH]
-            yield from zip(rows, self._decoded([ids[place] for place in rows], how), strict=True)
+            looked_at = token in followers and self._settles(int(after[row, followers.index(token)]), how)
+            settled = committed[row] and (how.settled_after == 1 or looked_at)
+            yield place, _completion(texts[row], true[row], false[row]) if settled else None
 
     def _settles(self, token: int, how: _How) -> bool:
         """Whether an opening answer word is the answer when this token comes after it."""

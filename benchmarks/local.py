@@ -1,0 +1,179 @@
+"""How fast a local model is asked, beside a plain transformers loop and, where it is installed, lm-eval.
+
+    python benchmarks/local.py --rounds 5                    # 50 facts x 8 statements, five-shot, a random 60M-parameter Llama
+    python benchmarks/local.py --shots 0
+    pip install -r benchmarks/requirements.txt               # for the comparison with lm-eval
+
+All answer identical prompts with the same weights, in float32 and on the same threads, one after the other in each round.
+Prints medians in statements per second, ratios, how many of the tokens of all prompts are unique, and the share of the
+arithmetic bound that is reached: 2 x parameters x unique tokens at the rate at which this machine multiplies matrices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
+
+from medfact.answers import make_prompt
+from medfact.models import Prompt, load_model
+from medfact.models.packing import packs
+from medfact.planning import plan
+from medfact.spec import RunSpec
+
+PLAIN_BATCH = 8
+
+
+def workload(facts: int, shots: int) -> list[Prompt]:
+    """Prompts of positive facts, even over five relations, in the order of a run."""
+    made = plan(RunSpec(model="", dataset="biomedical-core", limit=facts * 4, negatives=0, shots=shots))
+    chosen = list(islice(dict.fromkeys(p.statement.fact.relation for p in made.statements), 5))
+    per = dict.fromkeys(chosen, 0)
+    prompts, taken = [], set()
+    for planned in made.statements:
+        fact = planned.statement.fact
+        if fact.relation in per and (fact.fact_id in taken or per[fact.relation] < facts // 5):
+            per[fact.relation] += fact.fact_id not in taken
+            taken.add(fact.fact_id)
+            prompts.append(make_prompt(planned.statement, made.demonstrations.get(planned.shots_of, ()), chat=False))
+    return prompts
+
+
+def random_llama(folder: Path, texts: Sequence[str]) -> None:
+    """Writes a random Llama of about 60M parameters, with a tokenizer trained on the prompts, to a folder.
+
+    The output weights of the answer words are enlarged, so that replies open with one as a trained model's do.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=8_000, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet)
+    tokenizer.train_from_iterator(texts, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>")
+    set_seed(0)
+    config = LlamaConfig(
+        vocab_size=32_000,
+        hidden_size=512,
+        intermediate_size=1_376,
+        num_hidden_layers=9,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        max_position_embeddings=4_096,
+        tie_word_embeddings=False,
+    )
+    model = LlamaForCausalLM(config)
+    for token in range(len(fast)):
+        if fast.decode([token]).strip() in {"True", "False"}:
+            model.lm_head.weight.data[token] *= 6
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
+
+
+def plain_loop(loaded: Any, prompts: Sequence[Prompt]) -> list[str]:
+    """The first greedy token of each prompt: batches of whole prompts, padded on the left."""
+    replies = []
+    for start in range(0, len(prompts), PLAIN_BATCH):
+        texts = [str(prompt.content) for prompt in prompts[start : start + PLAIN_BATCH]]
+        encoded = loaded.tokenizer(texts, return_tensors="pt", padding=True, return_token_type_ids=False)
+        with torch.inference_mode():
+            positions = (encoded["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+            logits = loaded.model(**encoded, position_ids=positions, logits_to_keep=1).logits[:, -1]
+        replies += loaded.tokenizer.batch_decode(logits.argmax(-1)[:, None])
+    return replies
+
+
+def medfact_way(loaded: Any, prompts: Sequence[Prompt]) -> list[str]:
+    """What medfact's own door gives."""
+    done = dict(loaded.complete(prompts))
+    return [done[place].text or "" for place in range(len(prompts))]
+
+
+def lm_eval_ways(loaded: Any) -> dict[str, Callable[[Any, Sequence[Prompt]], list[str]]]:
+    """lm-eval's choice between two continuations at several batch sizes; none where it is not installed."""
+    try:
+        from lm_eval.api.instance import Instance
+        from lm_eval.models.huggingface import HFLM
+    except ImportError:
+        return {}
+
+    def way(batch: int) -> Callable[[Any, Sequence[Prompt]], list[str]]:
+        lm = HFLM(pretrained=loaded.model, tokenizer=loaded.tokenizer, batch_size=batch)
+
+        def ask(_: Any, prompts: Sequence[Prompt]) -> list[str]:
+            requests = [
+                Instance("loglikelihood", {}, (str(prompt.content), choice), at)
+                for at, prompt in enumerate(prompts)
+                for choice in (" True", " False")
+            ]
+            likelihoods = [likelihood for likelihood, _ in lm.loglikelihood(requests, disable_tqdm=True)]
+            return ["True" if t >= f else "False" for t, f in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
+
+        return ask
+
+    return {f"lm-eval, batch {batch}": way(batch) for batch in (8, 16)}
+
+
+def matmul_rate() -> float:
+    """Multiplications and additions per second of float32 matrices, the best of ten."""
+    a, b = torch.randn(1_024, 1_024), torch.randn(1_024, 1_024)
+    seconds = []
+    for _ in range(10):
+        begun = time.perf_counter()
+        torch.mm(a, b)
+        seconds.append(time.perf_counter() - begun)
+    return float(2 * 1_024**3 / min(seconds))
+
+
+def main() -> None:
+    """Runs the rounds and prints the medians."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--facts", type=int, default=50)
+    parser.add_argument("--shots", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    prompts = workload(options.facts, options.shots)
+    with tempfile.TemporaryDirectory() as place:
+        random_llama(Path(place), [str(prompt.content) for prompt in prompts])
+        loaded: Any = load_model(f"hf:{place}")
+    ids = loaded.tokenizer([str(prompt.content) for prompt in prompts])["input_ids"]
+    unique = sum(len(pack.tokens) for pack in packs(ids, 1 << 40))
+    parameters = sum(p.numel() for p in loaded.model.parameters())
+    ways: dict[str, Callable[[Any, Sequence[Prompt]], list[str]]] = {
+        "medfact": medfact_way,
+        f"plain loop, batch {PLAIN_BATCH}": plain_loop,
+        **lm_eval_ways(loaded),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    rates = []
+    for _ in range(options.rounds):
+        rates.append(matmul_rate())
+        for name, way in ways.items():
+            begun = time.perf_counter()
+            way(loaded, prompts)
+            seconds[name].append(time.perf_counter() - begun)
+    medians = {name: len(prompts) / statistics.median(of) for name, of in seconds.items()}
+    bound = statistics.median(rates) * len(prompts) / (2 * parameters * unique)
+    threads = torch.get_num_threads()
+    print(f"{len(prompts)} statements, {options.shots} shots, {parameters / 1e6:.1f}M parameters, {threads} threads")
+    print(f"{sum(map(len, ids)):,} tokens in all prompts, {unique:,} unique")
+    print(f"bound: {bound:.1f} statements/s, every unique token once at {statistics.median(rates) / 1e9:.0f} GFLOP/s")
+    for name, rate in medians.items():
+        share, times = 100 * rate / bound, medians["medfact"] / rate
+        print(f"{name:<24}{rate:>8.1f} statements/s{share:>6.0f} % of the bound, {times:.2f} times as long as medfact")
+
+
+if __name__ == "__main__":
+    main()
