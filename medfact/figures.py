@@ -145,6 +145,8 @@ def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
             opacity=0.7,
             hovertemplate="%{y} statements",
         )
+    if len(figure.data) == 1:  # the diagonal alone
+        return {}
     figure.update_xaxes(
         title="P(True), the model's own",
         anchor="y2",

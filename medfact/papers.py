@@ -45,6 +45,7 @@ class Table:
     rows: tuple[Row, ...]
     reading: str
     heading: str = "model"
+    needs: str = "Choose the paper's method in step 2, and evaluate."
 
     def as_rows(self) -> Iterator[dict[str, Any]]:
         """One row per figure, for files."""
@@ -138,6 +139,7 @@ def _table_3(reports: Sequence[Report]) -> Table:
         (*_own(reports, cells), _coin(0.5, 0.5, 0.5), *_published("pretexttrans_table3", lambda r: r["method"], METHODS)),
         "The lower the last column is against the first, the more a model knows a sentence and not the fact. A run without a "
         "rephraser stands in Table 13.",
+        needs="It takes a run with the sentences `origin`, or one whose sentences were rephrased.",
     )
 
 
@@ -227,7 +229,7 @@ OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
 
 def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], Table]:
     def make(reports: Sequence[Report]) -> Table:
-        single = [report for report in reports if len(report["by_variant"]) == 1]
+        single = [report for report in reports if report["protocol"] == "mkj"]
         return Table(
             "MKJ",
             name,
@@ -280,6 +282,7 @@ def _mkj_table_3(reports: Sequence[Report]) -> Table:
         RETRIEVED,
         (*_own(reports, cells), _coin(*[0.5] * 6), *_published("mkj_table3", column, RETRIEVED)),
         "What documents that were looked up add. Only runs with retrieval have a row.",
+        needs="It takes a run with retrieval.",
     )
 
 

@@ -43,8 +43,8 @@ PROTOCOLS = {
         name="medfact",
         title="medfact",
         explanation=(
-            "The project's own: eight statements of equal strength per fact, five demonstrations, and false facts that no "
-            "known source holds true. A reply is read by the answer that it commits to."
+            "The project's own: eight statements of equal strength per fact, five demonstrations, and one false partner that "
+            "no known source holds true. A reply is read by the answer that it commits to."
         ),
         pools=("medfact",),
         negatives=1,
@@ -56,8 +56,8 @@ PROTOCOLS = {
         title="PretextTrans",
         explanation=(
             "The PretextTrans paper's: its published sentences, one tail per head and relation with one false partner, five "
-            "demonstrations, and replies read by keywords. The paper had a language model rephrase the sentences; without that "
-            "this is its ablation \u2212LMReph."
+            "demonstrations, and replies read by keywords. The paper had a model rephrase the sentences; without that this is "
+            "its ablation \u2212LMReph."
         ),
         pools=("pretexttrans-medlama", "pretexttrans-disek"),
         negatives=1,

@@ -224,7 +224,7 @@ def saved_rows(page: Page, table: str) -> list[dict[str, str]]:
 
 def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page) -> None:
     choose_method(page, "MKJ")
-    expect(page.locator("#protocol-explanation")).to_contain_text("three false partners")
+    expect(page.locator("#protocol-explanation")).to_contain_text("three false partners of the same semantic type")
     card = page.locator("#cards .mf-card").first
     expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(1)
     expect(card.locator(".mf-sentence")).to_have_count(4)  # one true, three false

@@ -325,7 +325,7 @@
     save.addEventListener("click", () => {
       const { data, layout } = props.value;
       const onPaper = { ...layout, width: 900, paper_bgcolor: "#ffffff", font: { color: "#222222", family: "sans-serif", size: 13 } };
-      Plotly.downloadImage({ data, layout: onPaper }, { format: "svg", filename: `medfact-${element.closest("[id]")?.id ?? "figure"}`, width: 900, height: layout.height });
+      Plotly.downloadImage({ data, layout: onPaper }, { format: "svg", filename: `medfact-${element.closest("#bars, #calibration, [id^=curve-]")?.id ?? "figure"}`, width: 900, height: layout.height });
     });
     element.append(node, save);
     const draw = () => {

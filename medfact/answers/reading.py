@@ -21,13 +21,16 @@ _TRUE = frozenset(word.lower() for word in TRUE_WORDS)
 # ---------------------------------------------------------------------------------------- what is not the answer
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | _FLAGS)
+_THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | _FLAGS)
+"""What a chat template opened, and the reply only closes."""
 _RUN_ON = re.compile(r"(?<=\S)\s*\n\s*Statement\s*:.*", re.DOTALL | _FLAGS)
 _UNCHOSEN = re.compile(r"~~.*?~~|\[ \]\s*\w+", _FLAGS)
 _MARKUP = re.compile(r"[*_`#]+")
 _ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", _FLAGS)
 _ASIDES = re.compile(
-    rf"\b(?:both|neither)\s+(?:{_WORDS})\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,]*"
+    rf"\b(?:both|neither)\s+(?:{_WORDS})\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,;]*"
     r"|\b(?:rather\s+than|instead\s+of)\s+\w+"
+    rf"|\b(?:partially|partly|half|sometimes)\s+(?:{_WORDS})\b"
     r"|\b(?:while|although|though)\b[^.!?\n,]*,"
     r"|[^.!?\n]*\b(?:may|might)\s+have\s+heard\b[^.!?\n]*"
     r"|[^.!?\n]*\?",
@@ -36,9 +39,13 @@ _ASIDES = re.compile(
 """Neither this nor that; what is asked, conceded, heard or set against the answer."""
 
 
+def _without_thoughts(reply: str) -> str:
+    return _THOUGHT.sub(" ", _THINKING.sub(" ", reply))
+
+
 def _said(reply: str) -> str:
     """The reply without thoughts, markup, the question's echo, and the next statement that a model goes on to write."""
-    text = _RUN_ON.sub("", _THINKING.sub(" ", reply).lstrip())
+    text = _RUN_ON.sub("", _without_thoughts(reply).lstrip())
     return _ECHO.sub(" ", _MARKUP.sub("", text))
 
 
@@ -52,8 +59,9 @@ _NAMES = r"(?:positives?|negatives?|lumen|ribs?|alarms?|allerg\w+|labou?r|aneury
 
 _BOTH = re.compile(r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z", _FLAGS)
 _VERDICT = re.compile(rf"\W*(?P<word>true|false)\b(?!\W{{1,2}}{_NAMES})", _FLAGS)
-_SENTENCE = re.compile(rf"(?:statement|claim|it|this|that)\s+is\s+(?P<word>{_WORDS})\b", _FLAGS)
+_SENTENCE = re.compile(rf"(?:statement|claim|it|this|that)\s+is\s+(?P<negation>not\s+)?(?P<word>{_WORDS})\b", _FLAGS)
 _ANSWER = re.compile(rf"(?:answer|verdict|conclusion)\s*(?:is|:)\s*[\W_]*\b(?P<word>{_WORDS})\b", _FLAGS)
+_AND_THE_OTHER = re.compile(rf"\W*(?:and|or|,|/)\W*(?:{_WORDS})\b", _FLAGS)
 _OPENING = re.compile(rf"\W*(?:(?P<word>{_WORDS})\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no)(?:{_WORDS}))\s*(?:,|[-–—]\s))", _FLAGS)
 _HEDGE = re.compile(r"(?<!anything )\b(?:but|however|yet|although)\b", _FLAGS)
 
@@ -74,11 +82,11 @@ def _committed(reply: str) -> bool | None:
         return _meaning(verdict["word"])
     text = _ASIDES.sub(" ", text)
     if answers := [*_ANSWER.finditer(text)]:
-        return _meaning(answers[-1]["word"])
+        return None if _AND_THE_OTHER.match(text, answers[-1].end()) else _meaning(answers[-1]["word"])
     if opening := _OPENING.match(text):
         return _meaning(opening["word"] or opening["other"])
     if text.lstrip().lower().startswith(("yes", "no,")) and (sentence := _SENTENCE.search(text)):
-        return _meaning(sentence["word"])
+        return _meaning(sentence["word"]) != (sentence["negation"] is not None)
     if (hedges := [*_HEDGE.finditer(text)]) and (after := _meanings(text[hedges[-1].end() :])):
         return _agreed(after)
     return _agreed(_meanings(text))
@@ -89,8 +97,8 @@ def _meaning(word: str) -> bool:
 
 
 _DENYING = (
-    r"\b(?:not|never|hardly|cannot|nothing|no\s+reason|far\s+from|anything\s+but|doubt(?:s|ful)?)\b|n['’]t\b"
-    r"|\b(?:wrong|incorrect|false|untrue)\s+to\s+(?:say|call|claim|state|think)\b"
+    r"\b(?:not|never|hardly|cannot|nothing|unlikely|no\s+reason|far\s+from|anything\s+but|doubt(?:s|ful)?)\b|n['’]t\b"
+    r"|\b(?:wrong|incorrect|false|untrue)\s+to\s+(?:say|call|claim|state|think)\b[^.!?\n]*?"
 )
 _BETWEEN = (
     r"(?:\s+(?:the\s+case|to\s+think|think|believe|say|that)\b(?:\s+[\w'’]+){0,5}?"
@@ -102,8 +110,12 @@ symptom of gout is", where the denial belongs to the statement.
 
 _KEYWORD = re.compile(rf"(?P<negation>(?:{_DENYING}){_BETWEEN})?\b(?P<word>{_WORDS})\b", _FLAGS)
 _PART_OF_A_NAME = re.compile(
-    rf"-\w|\s+(?:{_NAMES}|treatment|doubt|problem|question|comment|idea|to\s+(?:ask|wonder)|other\b|\d)", _FLAGS
+    rf"-\w|\s+(?:{_NAMES}|treatment|doubt|problem|question|comment|idea|to\s+(?:ask|wonder|say|call|claim|state)|other\b|\d)",
+    _FLAGS,
 )
+
+
+_PRONOUN = re.compile(r"(?:it|this|that|the)\b", _FLAGS)
 
 
 def _meanings(text: str) -> set[bool]:
@@ -114,7 +126,8 @@ def _meanings(text: str) -> set[bool]:
     for found in _KEYWORD.finditer(text):
         word = found["word"].lower()
         before, after = text[: found.start()].rstrip(" \"'(["), text[found.end() :].lstrip(" \"')]")
-        apart = not before or before[-1] in ".,!?:;\n" or not after or after[0] in ".,!?:;\n"
+        opens = not before and (word == "yes" or _PRONOUN.match(after) is not None)
+        apart = opens or not after or after[0] in ".,!?:;\n–—-"
         attribute = _PART_OF_A_NAME.match(text, found.end())
         if attribute and not (word in {"true", "false"} and re.match(r"\s+(?:statement|claim|answer)", attribute.group())):
             continue
@@ -129,7 +142,8 @@ def _agreed(meanings: set[bool]) -> bool | None:
 
 # ---------------------------------------------------------------------------------------------- the papers' own
 
-_NEGATED = re.compile(rf"(?P<negation>(?:\b(?:not|never)|n['’]t)(?:\s+\w+ly){{0,2}}\s+)?\b(?P<word>{_WORDS})\b", _FLAGS)
+_TURNED = r"(?:\b(?:not|never|cannot|hardly)|n['’]t)(?:\s+(?:a|at|all|be|considered|\w+ly)){0,3}\s+"
+_NEGATED = re.compile(rf"(?P<negation>{_TURNED})?\b(?P<word>{_WORDS})\b", _FLAGS)
 
 
 def _keyword(reply: str) -> bool | None:
@@ -145,7 +159,7 @@ _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9]
 
 def _last_word(reply: str) -> bool | None:
     """MKJ: the last "true" or "false" of the reply. Its code took a reply with neither for False; here it is unreadable."""
-    found = [*_TRUE_OR_FALSE.finditer(_THINKING.sub(" ", reply))]
+    found = [*_TRUE_OR_FALSE.finditer(_without_thoughts(reply))]
     return _meaning(found[-1]["word"]) if found else None
 
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 BATCH = 32
 """Prompts that are computed whole, or decoded on, together."""
 
+PROBE = 320
+"""Tokens of the longer prompt with which an architecture is tried before its prompts are packed."""
+
 PACK = 1024
 """Tokens of a pack, the followers of its prompts among them."""
 
@@ -184,8 +187,11 @@ class LocalModel:
 
     @cached_property
     def packs_well(self) -> bool:
-        """Whether two short prompts read as one pack give what they give alone; some architectures see no tree."""
-        ids = [self.tokenizer("true or false").input_ids[:8], self.tokenizer("true or not true").input_ids[:8]]
+        """Whether two prompts read as one pack give what they give alone: some architectures see no tree, or only a part of
+        the row back. The first prompt is long, so that the second one's beginning lies far before its end.
+        """
+        filler = (self.tokenizer("true or false, or not true. ").input_ids * PROBE)[: min(PROBE, self._context - 1)]
+        ids = [filler, [*filler[:8], *self.tokenizer(" not true or false").input_ids[:8]]]
         try:
             (pack,) = packs(ids, PACK)
             together = self._read(pack, 0)[0].softmax(dim=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def read_pool(path: Path) -> Pool:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         raise PoolError(f"{path.name}{where}: it is not valid YAML.", "Check indentation and quotes.") from None
-    if not isinstance(record, dict) or not isinstance(record.get("relations"), dict):
+    if not isinstance(record, dict) or not isinstance(record.get("relations"), dict) or not record["relations"]:
         raise PoolError(f"{path.name}: it has no relations.", "A pool has `forms` and `relations`; see prototypes/.")
     given_forms = record.get("forms")
     forms = tuple(map(str, given_forms)) if isinstance(given_forms, list) else ()
@@ -32,6 +33,12 @@ def read_pool(path: Path) -> Pool:
             raise PoolError(f"{path.name}: the form {form!r} is not known.", f"Forms are: {', '.join(VARIANTS)}.")
         if forms.count(form) > 1:
             raise PoolError(f"{path.name}: the form {form!r} stands twice.", "Keep one of the two.")
+    affirmed = {VARIANTS[form].form for form in forms if not VARIANTS[form].negated}
+    lonely = sorted(affirmed - {VARIANTS[form].form for form in forms if VARIANTS[form].negated})
+    if len(affirmed) > 1 and lonely:
+        raise PoolError(
+            f"{path.name}: the form {lonely[0]!r} has no form that denies it.", "Add it to `forms`, with sentences."
+        )
     pool = Pool(
         name=str(record.get("name") or path.stem),
         title=str(record.get("title") or path.stem),
@@ -114,20 +121,43 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
     )
 
 
+LONGEST = 1_000
+"""Characters of a sentence."""
+
+_OTHER_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
+
+
+def _sentence(where: str, given: Any) -> str:
+    """One sentence with single spaces; raises PoolError, beginning with where it is, when it cannot be used."""
+    if given is not None and not isinstance(given, str):
+        raise PoolError(f"{where}: the sentence is no text.", "Write it in quotation marks.")
+    sentence = " ".join((given or "").split())
+    if not sentence:
+        raise PoolError(f"{where}: the sentence is missing.", "Write one.")
+    for slot in ("[X]", "[Y]"):
+        if sentence.count(slot) != 1:
+            raise PoolError(f"{where}: {slot} stands {sentence.count(slot)} times.", "Each slot stands once.")
+    if other := _OTHER_SLOT.search(sentence):
+        raise PoolError(f"{where}: nothing fills {other.group()}.", "The slots are [X] and [Y].")
+    if len(sentence) > LONGEST:
+        raise PoolError(f"{where}: the sentence is longer than {LONGEST:,} characters.", "Write a sentence.")
+    return sentence
+
+
 def _sentences(path: Path, relation: str, given: Any, forms: tuple[str, ...]) -> dict[str, str]:
     given = given if isinstance(given, dict) else {}
+    sentences: dict[str, str] = {}
     for form in forms:
         where = f"{path.name}, relation {relation!r}, form {form!r}"
-        sentence = given.get(form)
-        if not isinstance(sentence, str) or not sentence.strip():
-            raise PoolError(f"{where}: the sentence is missing.", "Write one.")
-        for slot in ("[X]", "[Y]"):
-            if sentence.count(slot) != 1:
-                raise PoolError(f"{where}: {slot} stands {sentence.count(slot)} times.", "Each slot stands once.")
+        sentences[form] = _sentence(where, given.get(form))
     extra = sorted(set(map(str, given)) - set(forms))
     if extra:
         raise PoolError(f"{path.name}, relation {relation!r}, form {extra[0]!r}: it is not among the pool's forms.")
-    return {form: given[form] for form in forms}
+    for form in forms:
+        if VARIANTS[form].negated and sentences.get(VARIANTS[form].form) == sentences[form]:
+            where = f"{path.name}, relation {relation!r}, form {form!r}"
+            raise PoolError(f"{where}: it says the same as the form {VARIANTS[form].form!r}, which it denies.", "Deny it.")
+    return sentences
 
 
 def _check_negations(path: Path, pool: Pool) -> None:

@@ -50,6 +50,8 @@ def load_pool(name_or_file: str) -> Pool:
         return replace(pool, file=path.name)
     if path.suffix.lower() == ".json" and path.is_file():
         return templates_pool(path)
+    if path.is_file():
+        raise PoolError(f"{path.name}: pools of this kind are not read.", "A pool ends in .yaml, or is MKJ's templates.json.")
     raise UnknownName("pool", name_or_file, pool_names())
 
 

@@ -22,7 +22,7 @@ FIRST = "pretexttrans"
 FIGURES = 3
 """Places for figures; a paper may fill fewer."""
 
-NOTHING = "No run here has the statements that this needs. Choose the paper's method in step 2, and evaluate."
+NOTHING = "No run here has the statements that this needs."
 
 
 def build(services: Services, runs: gr.State, news: Sequence[Any]) -> None:
@@ -95,7 +95,9 @@ def _said_of_curve(reports: Mapping[str, Mapping[str, Any]], curve: str, before:
                 f"{model} is right on {in_words(points[0])} of {points[0]['n']:,} {of} when one statement a fact counts, and "
                 f"on {in_words(points[-1])} of {points[-1]['n']:,} when all {len(points)} count."
             )
-    return message(before + " ".join(sentences) if sentences else NOTHING)
+    return message(
+        before + " ".join(sentences) if sentences else f"{NOTHING} Choose the paper's method in step 2, and evaluate."
+    )
 
 
 def _said_of_views(reports: Mapping[str, Mapping[str, Any]]) -> str:
@@ -117,7 +119,7 @@ def _table(table: Table) -> dict[str, Any]:
         "heading": table.heading,
         "columns": list(table.columns),
         "rows": [_row(row) for row in table.rows],
-        "none": "" if any(row.origin not in {CHANCE, PUBLISHED} for row in table.rows) else NOTHING,
+        "none": "" if any(row.origin not in {CHANCE, PUBLISHED} for row in table.rows) else f"{NOTHING} {table.needs}",
         "file": f"medfact-{table.paper}-{table.name}.csv".lower().replace(" ", "-"),
         "csv": list(table.as_rows()),
     }

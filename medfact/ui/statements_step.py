@@ -60,8 +60,8 @@ class _Cards:
 def build(services: Services, source: gr.State) -> StatementsStep:
     """Lays the step out and wires it."""
     gr.Markdown(
-        "## 2 · Statements\nLogic turns a fact into eight statements: said plainly, backwards, as a patient's case, or both; "
-        "each affirmed and denied. If the fact holds, the four affirmed ones are true and the four denied ones false."
+        "## 2 · Statements\nLogic turns a fact into statements, eight by most methods: said plainly, backwards, as a patient's "
+        "case, or both; each affirmed and denied. If the fact holds, the affirmed ones are true and the denied ones false."
     )
     step = _method(source)
     with gr.Row():
@@ -109,9 +109,7 @@ def _method(source: gr.State) -> StatementsStep:
 
 
 def _explained(protocol: str) -> dict[str, str]:
-    made = PROTOCOLS[protocol]
-    partners = "one false partner" if made.negatives == 1 else f"{made.negatives} false partners"
-    return message(f"{made.explanation} Each true fact comes with {partners}.")
+    return message(PROTOCOLS[protocol].explanation)
 
 
 def _pools() -> list[tuple[str, str]]:
@@ -124,7 +122,7 @@ def _take_pool(path: str, source: Source) -> list[Any]:
         pool = load_pool(path)
         check_relations(pool, (fact.relation for fact in collection_of(source).facts))
     except MedfactError as error:
-        return [gr.skip(), message(str(error), "warn")]
+        return [gr.skip(), message(f"{error} The sentences chosen before stay in use.", "warn")]
     name = Path(path).name
     problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
     choice = gr.Dropdown([*_pools(), (f"{name} (your own)", path)], value=path)
