@@ -98,7 +98,7 @@ def small_model(folder: Path, kind: str, *, bos: bool = False, padding_side: str
     tokenizer.padding_side = padding_side
     set_seed(0)
     tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
-    given = {**ARCHITECTURES[kind], "vocab_size": len(tokenizer), "initializer_range": 0.3, **tokens, **settings}
+    given = {**ARCHITECTURES.get(kind, {}), "vocab_size": len(tokenizer), "initializer_range": 0.3, **tokens, **settings}
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **given))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -242,3 +242,27 @@ def test_the_three_readings_differ(reply: str, committed: bool | None, keyword: 
 def test_an_opening_word_commits_whatever_follows(word: str, rest: str) -> None:
     """So a local model may stop at its first token, and the reading is the same."""
     assert read_answer(word + rest) is SAYS[word.lower()]
+
+
+@pytest.mark.parametrize(
+    ("reply", "committed"),
+    [
+        ("Let me see. It looks false at first ... </think>\n\nTrue", True),
+        ("It is unlikely to be true.", False),
+        ("The answer is yes and no", None),
+        ("Partially true.", None),
+        ("It is true only if the patient is a child; otherwise false.", None),
+        ("No fever occurs in gout.", None),
+        ("No known disease has this; the statement is true.", True),
+        ("Yes, it is not true.", False),
+        ("It would be wrong to say this is true.", False),
+        ("It is correct to say the statement is false", False),
+    ],
+)
+def test_replies_that_a_stranger_tried(reply: str, committed: bool | None) -> None:
+    assert read_answer(reply) is committed
+
+
+@pytest.mark.parametrize("reply", ["It cannot be considered true.", "This is simply not a true statement.", "Not at all true."])
+def test_a_keyword_that_is_turned_round_counts_for_the_other_side(reply: str) -> None:
+    assert read_answer(reply, "keyword") is False

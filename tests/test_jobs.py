@@ -51,8 +51,8 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
 
 
 def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{small_llama(tmp_path / 'model')}"
-    run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
+    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
+    run = start(RunSpec(model=model, limit=120, shots=0), jobs.store)
     jobs.submit(run)
     wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
     asked_to_stop = time.monotonic()
@@ -68,7 +68,7 @@ def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_
 
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{small_llama(tmp_path / 'model')}"
+    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
     run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
     jobs.submit(run)
     wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
@@ -91,7 +91,7 @@ def test_model_that_cannot_be_loaded_fails_with_one_sentence(jobs: Jobs, tmp_pat
 
 
 def test_stop_before_its_turn_asks_nothing(jobs: Jobs, tmp_path: Path) -> None:
-    model = f"hf:{small_llama(tmp_path / 'model')}"
+    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
     first, second = (start(RunSpec(model=model, limit=20, shots=0), jobs.store) for _ in range(2))
     jobs.submit(first)
     jobs.submit(second)

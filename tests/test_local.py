@@ -137,7 +137,7 @@ def test_revision_changes_with_the_weights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["missing", "empty folder", "no weights", "nonsense name", "long name"])
 def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     name = {"missing": "nobody/nothing-at-all", "nonsense name": "a b/../c$", "long name": "a" * 300}.get(kind, str(tmp_path))
     if kind == "no weights":
         small_llama(tmp_path)
@@ -182,6 +182,24 @@ def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch:
     for one, other in zip(whole, completed(model, prompts), strict=True):
         assert one.text == other.text
         assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
+
+
+def test_local_attention_that_looks_back_along_the_row_is_not_packed(tmp_path: Path) -> None:
+    """GPT-Neo's local layers count tokens of the row, not of the prompt; in a pack another prompt's would stand between."""
+    settings = {
+        "hidden_size": 48,
+        "num_layers": 2,
+        "num_heads": 4,
+        "window_size": 64,
+        "attention_types": [[["global", "local"], 1]],
+    }
+    folder = small_model(tmp_path, "gpt_neo", **settings)
+    model = load_model(f"hf:{folder}")
+    assert not model.packs_well
+    prompts = [make_prompt(text, SHOTS, chat=False) for text in FAMILY[:4]]
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+        _, p_true, _ = expected(prompt, greedy(folder, prompt))
+        assert completion.p_true == pytest.approx(p_true, abs=1e-4)
 
 
 def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Path) -> None:

@@ -320,7 +320,31 @@ def test_a_pool_of_ones_own_does_not_pass_for_one_of_the_papers(
 @pytest.mark.parametrize("name", ["nothing.yaml", ".", "mine.txt"])
 def test_a_pool_that_is_no_pool_file_is_one_line(name: str, disek: Path, tmp_path: Path, medfact: Medfact) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    assert "There is no pool" in one_line(medfact("statements", "--facts", disek, "--pool", tmp_path / name))
+    said = "mine.txt: pools of this kind are not read" if name == "mine.txt" else "There is no pool"
+    assert said in one_line(medfact("statements", "--facts", disek, "--pool", tmp_path / name))
+
+
+TWISTED = {
+    "a denial that denies nothing": ("symptoms", "dn", "[Y] is a symptom of [X]."),
+    "another slot": ("symptoms", "dn", "[Y] is not a symptom of [X], nor of [Z]."),
+    "a number": ("symptoms", "dn", 5),
+    "a very long sentence": ("symptoms", "dn", "[X] [Y] " + "and " * 400),
+}
+
+
+@pytest.mark.parametrize("case", TWISTED)
+def test_a_sentence_that_would_mislead_is_refused(case: str, disek: Path, tmp_path: Path, medfact: Medfact) -> None:
+    relation, form, sentence = TWISTED[case]
+    sentences = {"none": "[Y] is a symptom of [X].", form: sentence}
+    pool = {"name": "mine", "forms": ["none", "dn"], "relations": {relation: {"sentences": sentences}}}
+    line = one_line(stated(medfact, disek, tmp_path, pool))
+    assert f"mine.yaml, relation '{relation}', form '{form}'" in line
+
+
+def test_a_form_that_nothing_denies_is_refused(disek: Path, tmp_path: Path, medfact: Medfact) -> None:
+    sentences = {"none": "[Y] is a symptom of [X].", "inv": "Symptoms of [X] include [Y]."}
+    pool = {"name": "mine", "forms": ["none", "inv"], "relations": {"symptoms": {"sentences": sentences}}}
+    assert "has no form that denies it" in one_line(stated(medfact, disek, tmp_path, pool))
 
 
 # ------------------------------------------------------------------------- MKJ's templates

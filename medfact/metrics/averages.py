@@ -49,7 +49,7 @@ def error_prone(by_tail_type: dict[str, Any]) -> dict[str, list[str]]:
     """The five types with the lowest and with the highest accuracy, as far as there are so many (MKJ, Table 2)."""
     scored = [(name, e) for name, e in by_tail_type.items() if e["value"] is not None]
     order = [name for name, e in sorted(scored, key=lambda item: (item[1]["value"], -item[1]["n"], item[0]))]
-    most = order[: min(SHOWN_TYPES, (len(order) + 1) // 2)]
+    most = order[:SHOWN_TYPES]
     least = sorted(order[len(most) :], key=lambda name: (-by_tail_type[name]["value"], -by_tail_type[name]["n"], name))
     return {"most": most, "least": least[:SHOWN_TYPES]}
 

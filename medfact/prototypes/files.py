@@ -54,6 +54,7 @@ def read_pool(path: Path) -> Pool:
     )
     _check_names(path, pool)
     _check_negations(path, pool)
+    _check_denials(path, pool)
     return pool
 
 
@@ -153,10 +154,6 @@ def _sentences(path: Path, relation: str, given: Any, forms: tuple[str, ...]) ->
     extra = sorted(set(map(str, given)) - set(forms))
     if extra:
         raise PoolError(f"{path.name}, relation {relation!r}, form {extra[0]!r}: it is not among the pool's forms.")
-    for form in forms:
-        if VARIANTS[form].negated and sentences.get(VARIANTS[form].form) == sentences[form]:
-            where = f"{path.name}, relation {relation!r}, form {form!r}"
-            raise PoolError(f"{where}: it says the same as the form {VARIANTS[form].form!r}, which it denies.", "Deny it.")
     return sentences
 
 
@@ -176,4 +173,17 @@ def _check_negations(path: Path, pool: Pool) -> None:
                         f"{path.name}, relation {relation.name!r}, form {form!r}: more than the negation differs from "
                         f"form {VARIANTS[form].form!r}.",
                         "Change one operator only, and list it under `operators`.",
+                    )
+
+
+def _check_denials(path: Path, pool: Pool) -> None:
+    """No sentence is its own denial: it would be true and false of one fact."""
+    for relation in pool.relations.values():
+        for sentences in (relation.sentences, *relation.strengths.values()):
+            for form in (form for form in pool.forms if VARIANTS[form].negated):
+                if sentences[form] == sentences.get(VARIANTS[form].form):
+                    raise PoolError(
+                        f"{path.name}, relation {relation.name!r}, form {form!r}: it says the same as the form "
+                        f"{VARIANTS[form].form!r}.",
+                        "Deny it.",
                     )
