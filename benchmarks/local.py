@@ -54,7 +54,7 @@ def workload(facts: int, shots: int) -> list[Prompt]:
 def random_llama(folder: Path, texts: Sequence[str]) -> None:
     """Writes a random Llama of about 60M parameters, with a tokenizer trained on the prompts, to a folder.
 
-    The output weights of the answer words are enlarged, so that replies open with one as a trained model's do.
+    The output weights of the answer words are large and opposite, so that replies open with one as a trained model's do.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -75,9 +75,11 @@ def random_llama(folder: Path, texts: Sequence[str]) -> None:
         tie_word_embeddings=False,
     )
     model = LlamaForCausalLM(config)
+    says = model.lm_head.weight.data[0].clone() * 200
     for token in range(len(fast)):
-        if fast.decode([token]).strip() in {"True", "False"}:
-            model.lm_head.weight.data[token] *= 6
+        word = fast.decode([token]).strip()
+        if word in {"True", "False"}:
+            model.lm_head.weight.data[token] = says if word == "True" else -says
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
 
