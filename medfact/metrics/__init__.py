@@ -42,8 +42,8 @@ def measure(records: Records) -> dict[str, Any]:
         "positive_accuracy": records.accuracy(records.positive)._asdict(),
         "negative_accuracy": records.accuracy(~records.positive)._asdict(),
         "accuracy_gap": averages.gap(records)._asdict(),
-        "mkj_accuracy": averages.mkj_accuracy(records)._asdict(),
-        "chance": _chance(records, facts),
+        "mkj_accuracy": averages.mkj_accuracy(records, facts.negatives)._asdict(),
+        "chance": _chance(facts),
         "joint_accuracy_at": _values(curves["joint_any_order"]),
         "joint_accuracy_ordered": _values(curves["joint_ordered"]),
         "average_accuracy_ordered": _values(curves["average_ordered"]),
@@ -60,11 +60,11 @@ def measure(records: Records) -> dict[str, Any]:
     }
 
 
-def _chance(records: Records, facts: Facts) -> dict[str, float | None]:
+def _chance(facts: Facts) -> dict[str, float | None]:
     """What a fair coin is expected to score: joint accuracy over K statements, pair joint over the negatives' too."""
     if not facts.count:
         return {"average_accuracy": None, "joint_accuracy": None, "pair_joint_accuracy": None}
-    statements, members = int(facts.total.max()), 1 + averages.negatives_per_positive(records)
+    statements, members = int(facts.total.max()), 1 + facts.negatives
     return {
         "average_accuracy": 0.5,
         "joint_accuracy": 0.5**statements,

@@ -83,17 +83,9 @@ def gap(records: Records) -> Estimate:
     return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
 
 
-def mkj_accuracy(records: Records) -> Estimate:
+def mkj_accuracy(records: Records, negatives: int) -> Estimate:
     """MKJ's Acc (its Section 4.2): accuracies over statements of positive and of negative facts, weighted 1 : k negatives."""
-    k = negatives_per_positive(records)
-    return _of_both_sides(records, 1 / (1 + k), k / (1 + k), lowest=0.0)
-
-
-def negatives_per_positive(records: Records) -> int:
-    """Negative facts that go with a positive one, where one has most."""
-    with_positive = np.isin(records.pair, records.pair[records.positive]) & ~records.positive
-    pairs = np.unique(np.stack([records.pair, records.fact])[:, with_positive], axis=1)[0]
-    return int(np.bincount(pairs).max()) if len(pairs) else 0
+    return _of_both_sides(records, 1 / (1 + negatives), negatives / (1 + negatives), lowest=0.0)
 
 
 def _of_both_sides(records: Records, positive_weight: float, negative_weight: float, lowest: float) -> Estimate:

@@ -33,6 +33,12 @@ class Facts:
     def mastered(self) -> Bools:
         return np.asarray(self.right == self.total, dtype=bool)
 
+    @property
+    def negatives(self) -> int:
+        """Negative facts that go with a positive one, where one has most."""
+        of_positive = np.isin(self.pair, self.pair[self.positive]) & ~self.positive
+        return int(np.bincount(self.pair[of_positive]).max(initial=0))
+
     def joint(self) -> Estimate:
         done = self.complete
         return share_interval(self.mastered[done].astype(float), self.head[done], self.tail[done], self.draw[done])

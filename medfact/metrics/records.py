@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.statements import VARIANTS
-from medfact.uncertainty import Codes, Estimate, Floats, crossed, mean_interval
+from medfact.uncertainty import NOTHING, Codes, Estimate, Floats, crossed, mean_interval
 
 UNREADABLE, FAILED, PENDING = -1, -2, -3
 """Values of `Records.answer` beside 1 (True) and 0 (False)."""
@@ -81,10 +81,25 @@ class Records:
         """Heads, tails, draws, and heads and tails crossed, of the chosen statements: what stands or falls together."""
         return self.head[rows], self.tail[rows], self.draw[rows], self._head_and_tail[rows]
 
+    @cached_property
+    def _of_fact(self) -> tuple[Codes, Codes, Codes, Codes]:
+        """Head, tail, draw, and head and tail crossed, of each fact."""
+        return self.clusters(np.unique(self.fact, return_index=True)[1])
+
     def accuracy(self, chosen: Bools) -> Estimate:
-        """Share of right answers among the scored ones of the chosen statements."""
+        """Share of right answers among the scored ones of the chosen statements.
+
+        All statements of a fact stand in the same clusters, so that sums over a fact give what its statements would.
+        """
         rows = np.flatnonzero(chosen & self.scored)
-        return mean_interval(self.right[rows].astype(float), *self.clusters(rows))
+        if not len(rows):
+            return NOTHING
+        scored = np.bincount(self.fact[rows])
+        right = np.bincount(self.fact[rows], weights=self.right[rows])
+        facts = np.flatnonzero(scored)
+        value = right.sum() / len(rows)
+        parts = value + (right[facts] - value * scored[facts]) * len(facts) / len(rows)
+        return mean_interval(parts, *(clusters[facts] for clusters in self._of_fact))._replace(n=len(rows))
 
 
 class Names:
