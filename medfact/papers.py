@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -113,8 +113,14 @@ def _published(file: str, column: Callable[[Mapping[str, str]], str], columns: S
         yield Row(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
 
 
-def _has(report: Report, variants: Sequence[str]) -> bool:
+def _has(report: Report, variants: Iterable[str]) -> bool:
     return set(variants) <= set(report["by_variant"])
+
+
+def fits(report: Report, paper: str) -> bool:
+    """Whether a run has the statements of a paper's method: its variants, or MKJ's one statement a fact."""
+    variants: dict[str, Iterable[str]] = {"pretexttrans": IMPLICATIONS, "tpeval": TRUTH_PRESERVING}
+    return _has(report, variants[paper]) if paper in variants else bool(report["protocol"] == paper)
 
 
 # ------------------------------------------------------------------------------------------------ PretextTrans
@@ -128,7 +134,7 @@ STEP_NAMES = ("None", "+DN", "+DN+Inv", "+All")
 def _table_3(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
         average = report["average_accuracy"]
-        rephrased = average if report["rephraser"] and _has(report, tuple(IMPLICATIONS)) else None
+        rephrased = average if report["rephraser"] and fits(report, "pretexttrans") else None
         return [average if report["pool"] == "origin" else None, None, rephrased]
 
     return Table(
@@ -145,7 +151,7 @@ def _table_3(reports: Sequence[Report]) -> Table:
 
 def _table_13(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        if not _has(report, tuple(IMPLICATIONS)):
+        if not fits(report, "pretexttrans"):
             return [None, None, None]
         average, plain = report["average_accuracy"], report["by_implications"].get("none")
         return [average, plain, None] if report["rephraser"] else [None, None, average]
@@ -174,7 +180,7 @@ def _table_14(reports: Sequence[Report]) -> Table:
         "Average accuracy as ways of saying are added (Table 5: two models)",
         STEP_NAMES,
         (
-            *_own([r for r in reports if _has(r, tuple(IMPLICATIONS))], cells),
+            *_own([r for r in reports if fits(r, "pretexttrans")], cells),
             _coin(0.5, 0.5, 0.5, 0.5),
             *_published("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
         ),
@@ -198,7 +204,7 @@ def _tpeval_table_1(reports: Sequence[Report]) -> Table:
         "Average accuracy with one statement a fact (S1) and with all eight",
         AMOUNTS,
         (
-            *_own([r for r in reports if _has(r, tuple(TRUTH_PRESERVING))], cells),
+            *_own([r for r in reports if fits(r, "tpeval")], cells),
             _coin(0.5, 0.5),
             *_merged(_published("tpeval_table1", lambda r: r["group"], AMOUNTS)),
         ),
@@ -229,7 +235,7 @@ OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
 
 def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], Table]:
     def make(reports: Sequence[Report]) -> Table:
-        single = [report for report in reports if report["protocol"] == "mkj"]
+        single = [report for report in reports if fits(report, "mkj")]
         return Table(
             "MKJ",
             name,

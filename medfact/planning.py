@@ -114,7 +114,7 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     asked = tuple(Planned(s, _group(pool, s, draw), draw) for draw in draws for s in statements)
     given = _given(spec, pool, {planned.shots_of for planned in asked}) if spec.demonstrations else None
     seed = spec.seed if spec.shot_seed is None else spec.shot_seed
-    kept = _without_reverses(selection.shots, collection)
+    kept = _without_reverses(pool, selection.shots, collection)
     demonstrations = given if given is not None else _draws(pool, kept, shots, seed, spec.shot_draws) if shots else {}
     return Plan(
         dataset=collection.name,
@@ -125,7 +125,7 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
         demonstrations=demonstrations,
         notes=(
             *collection.notes,
-            *_pool_notes(pool, statements),
+            *_pool_notes(pool, statements, collection),
             *selection.notes,
             *([] if given is not None else _shot_notes(demonstrations, shots)),
         ),
@@ -149,9 +149,10 @@ def _checked(spec: RunSpec) -> int:
     return shots
 
 
-def _pool_notes(pool: Pool, statements: Sequence[Statement]) -> Iterator[str]:
+def _pool_notes(pool: Pool, statements: Sequence[Statement], collection: Collection) -> Iterator[str]:
     """What is to be said of the sentences of a run: where `origin` took them, and which of MKJ's are not MKJ's own."""
-    yield from pool.problems
+    told = [problem.what for problem in collection.problems]
+    yield from (problem for problem in pool.problems if not any(what in problem for what in told))
     names = {pool.canonical(s.fact.relation) for s in statements if s.fact.text is None}
     used = [pool.relations[name] for name in names if name is not None]
     if pool.name == ORIGIN:
@@ -168,10 +169,16 @@ def _said_of_origin(words_of: Counter[str]) -> str:
     return f"The pool origin states {said}{'' if own else '; no templates of the benchmark were given'}."
 
 
-def _without_reverses(facts: Sequence[Fact], collection: Collection) -> list[Fact]:
+def _without_reverses(pool: Pool, facts: Sequence[Fact], collection: Collection) -> list[Fact]:
     """Facts kept aside but those that the data says backwards too, in the same relation: one may be under test."""
-    said = {(f.head, f.relation, f.tail) for f in collection.facts if f.positive}
-    return [f for f in facts if (f.tail, f.relation, f.head) not in said or f.tail == f.head]
+    entity = collection.known.entity
+    said = {(_relation(pool, f), entity(f.head), entity(f.tail)) for f in collection.facts if f.positive and f.tail}
+
+    def reversed_too(fact: Fact) -> bool:
+        head, tail = entity(fact.head), entity(fact.tail or "")
+        return head != tail and (_relation(pool, fact), tail, head) in said
+
+    return [fact for fact in facts if not reversed_too(fact)]
 
 
 def _shot_notes(demonstrations: Mapping[str, Sequence[Demonstration]], shots: int) -> Iterator[str]:

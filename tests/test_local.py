@@ -184,13 +184,14 @@ def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch:
         assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
 
 
-def test_local_attention_that_looks_back_along_the_row_is_not_packed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("window", [64, 256, 900])
+def test_local_attention_that_looks_back_along_the_row_is_not_packed(tmp_path: Path, window: int) -> None:
     """GPT-Neo's local layers count tokens of the row, not of the prompt; in a pack another prompt's would stand between."""
     settings = {
         "hidden_size": 48,
         "num_layers": 2,
         "num_heads": 4,
-        "window_size": 64,
+        "window_size": window,
         "attention_types": [[["global", "local"], 1]],
     }
     folder = small_model(tmp_path, "gpt_neo", **settings)

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 BATCH = 32
 """Prompts that are computed whole, or decoded on, together."""
 
-PROBE = 320
-"""Tokens of the longer prompt with which an architecture is tried before its prompts are packed."""
-
 PACK = 1024
 """Tokens of a pack, the followers of its prompts among them."""
 
@@ -187,17 +184,19 @@ class LocalModel:
 
     @cached_property
     def packs_well(self) -> bool:
-        """Whether two prompts read as one pack give what they give alone: some architectures see no tree, or only a part of
-        the row back. The first prompt is long, so that the second one's beginning lies far before its end.
+        """Whether prompts read as one pack give what they give alone: some architectures see no tree, or only a part of the row
+        back. The last one tried is short, and what it shares with the long ones before it lies a whole pack behind.
         """
-        filler = (self.tokenizer("true or false, or not true. ").input_ids * PROBE)[: min(PROBE, self._context - 1)]
-        ids = [filler, [*filler[:8], *self.tokenizer(" not true or false").input_ids[:8]]]
+        words = self.tokenizer("true or false, or not true. ").input_ids
+        length = min(PACK // 3, self._context - 1)
+        long = [[*words[:4], min(words), *(words[turn:] * PACK)[: length - 5]] for turn in range(PACK // length)]
+        ids = [*long, [*words[:4], max(words), *words[:4]]]
         try:
-            (pack,) = packs(ids, PACK)
+            (pack,) = packs(ids, 2 * PACK)
             together = self._read(pack, 0)[0].softmax(dim=-1)
-            alone = torch.stack([self._next_token(self._padded([ids[place]]))[0] for place, _ in pack.ends]).softmax(dim=-1)
+            alone = torch.cat([self._next_token(self._padded([ids[place]])) for place, _ in pack.ends]).softmax(dim=-1)
         except (TypeError, ValueError, RuntimeError, IndexError, KeyError, NotImplementedError):
-            return False
+            return False  # each architecture refuses a mask or a position in its own way
         return bool((together - alone).abs().max() < (1e-4 if self.model.dtype == torch.float32 else 2e-2))
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]

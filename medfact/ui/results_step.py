@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from medfact import figures
-from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, Table, tables
+from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, Table, fits, tables
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
 from medfact.ui.evaluate_step import AT_ONCE
@@ -62,9 +62,14 @@ def _results(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
 
 
 def _curves(reports: Mapping[str, Mapping[str, Any]], paper: str) -> list[Any]:
-    """What the paper draws beside its tables: figures, each after a sentence that reads it."""
+    """What the paper draws beside its tables, of the runs that have its statements: figures, each after a sentence that reads
+    it.
+    """
+    reports = {model: report for model, report in reports.items() if fits(report, paper)}
     made: list[Any] = []
-    if paper == "mkj":
+    if paper != "mkj" and not reports:
+        made = [message(f"{NOTHING} Choose the paper's method in step 2, and evaluate."), {}]
+    elif paper == "mkj":
         made = [message("MKJ draws calibration curves (its Figure 4): see “Does the model know when it knows?” above."), {}]
     elif paper == "tpeval":
         before = "With the first statement alone, then the first two, and so on"
@@ -95,9 +100,7 @@ def _said_of_curve(reports: Mapping[str, Mapping[str, Any]], curve: str, before:
                 f"{model} is right on {in_words(points[0])} of {points[0]['n']:,} {of} when one statement a fact counts, and "
                 f"on {in_words(points[-1])} of {points[-1]['n']:,} when all {len(points)} count."
             )
-    return message(
-        before + " ".join(sentences) if sentences else f"{NOTHING} Choose the paper's method in step 2, and evaluate."
-    )
+    return message(before + " ".join(sentences) if sentences else "Nothing has been asked yet.")
 
 
 def _said_of_views(reports: Mapping[str, Mapping[str, Any]]) -> str:
