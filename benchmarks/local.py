@@ -12,12 +12,12 @@ arithmetic bound that is reached: 2 x parameters x unique tokens at the rate at 
 from __future__ import annotations
 
 import argparse
+import csv
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 
 from medfact.answers import make_prompt
+from medfact.datasets import load_bundled
 from medfact.models import Prompt, load_model
 from medfact.models.packing import packs
 from medfact.planning import plan
@@ -36,19 +37,28 @@ from medfact.spec import RunSpec
 PLAIN_BATCH = 8
 
 
-def workload(facts: int, shots: int) -> list[Prompt]:
-    """Prompts of positive facts, even over five relations, in the order of a run."""
-    made = plan(RunSpec(model="", dataset="biomedical-core", limit=facts * 4, negatives=0, shots=shots))
-    chosen = list(islice(dict.fromkeys(p.statement.fact.relation for p in made.statements), 5))
-    per = dict.fromkeys(chosen, 0)
-    prompts, taken = [], set()
-    for planned in made.statements:
-        fact = planned.statement.fact
-        if fact.relation in per and (fact.fact_id in taken or per[fact.relation] < facts // 5):
-            per[fact.relation] += fact.fact_id not in taken
-            taken.add(fact.fact_id)
-            prompts.append(make_prompt(planned.statement, made.demonstrations.get(planned.shots_of, ()), chat=False))
-    return prompts
+RELATIONS = ("symptoms", "therapeutic drugs", "affected sites", "surgical procedures", "disease may have finding")
+
+
+def workload(facts: int, shots: int, folder: Path) -> list[Prompt]:
+    """Prompts of so many facts over five relations, in the order of a run.
+
+    The facts are none: diseases and symptoms of clinical-core are paired by number, to have texts of a usual length.
+    """
+    names = [fact for fact in load_bundled("clinical-core").facts if fact.relation == "symptoms"]
+    heads, tails = (list(dict.fromkeys(side)) for side in zip(*((fact.head, fact.tail) for fact in names), strict=True))
+    file = folder / "facts.csv"
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(("head", "relation", "tail"))
+        count = facts // len(RELATIONS) + 10
+        table.writerows((heads[n], name, tails[n]) for name in RELATIONS for n in range(count))
+    made = plan(RunSpec(model="", facts=str(file), shots=shots, per_relation=facts // len(RELATIONS)))
+    return [
+        make_prompt(planned.statement, made.demonstrations.get(planned.shots_of, ()), chat=False)
+        for planned in made.statements
+        if planned.statement.fact.positive
+    ]
 
 
 def random_llama(folder: Path, texts: Sequence[str]) -> None:
@@ -146,8 +156,8 @@ def main() -> None:
     parser.add_argument("--shots", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    prompts = workload(options.facts, options.shots)
     with tempfile.TemporaryDirectory() as place:
+        prompts = workload(options.facts, options.shots, Path(place))
         random_llama(Path(place), [str(prompt.content) for prompt in prompts])
         loaded: Any = load_model(f"hf:{place}")
     ids = loaded.tokenizer([str(prompt.content) for prompt in prompts])["input_ids"]

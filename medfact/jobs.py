@@ -7,18 +7,20 @@ in which jobs wait their turn. A page polls a job's snapshot; its version says w
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
 from medfact.errors import MedfactError, StoreError
-from medfact.models import Model, is_local, load_model
-from medfact.runner import Answered, Event, Failed, Finished, Started, answer
+from medfact.models import HERE, Model, Placement, is_local, load_model
+from medfact.models.machine import memory_is_short
+from medfact.runner import Answered, Event, Failed, Finished, Loading, Started, answer
 from medfact.store import FAILED_RUN, RUNNING, STOPPED, Answer, Store
 
 PATIENCE = 1.5
@@ -26,6 +28,12 @@ PATIENCE = 1.5
 
 RATE_WINDOW = 3.0
 """Seconds over which statements per second are counted."""
+
+IDLE = 900.0
+"""Seconds that a local model is kept loaded after its last run."""
+
+LOOK = 5.0
+"""Seconds between two looks at whether it should be kept."""
 
 WAITING = "waiting"
 """State of a job that has not had its turn yet; the other states are those of its run."""
@@ -35,7 +43,8 @@ WAITING = "waiting"
 class Snapshot:
     """A job at one moment. rate: statements per second, seconds_left: until the end; None where not known yet.
 
-    answers: those that came since the job was started; `version` grows with every change.
+    loading: what is going on while the model is loaded. answers: those that came since the job was started.
+    `version` grows with every change.
     """
 
     version: int
@@ -46,6 +55,7 @@ class Snapshot:
     rate: float | None
     seconds_left: float | None
     answers: tuple[Answer, ...]
+    loading: str | None = None
 
 
 @dataclass
@@ -57,6 +67,7 @@ class _Job:
     version: int = 1
     total: int = 0
     before: int = 0
+    loading: str | None = None
     answers: list[Answer] = field(default_factory=list)
     arrivals: list[tuple[float, int]] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -65,7 +76,10 @@ class _Job:
         """Brings the job up to date with one event."""
         if isinstance(event, Started):
             self.state, self.total, self.before = RUNNING, event.statements, event.answered
+        elif isinstance(event, Loading):
+            self.loading = event.said
         elif isinstance(event, Answered):
+            self.loading = None
             self.answers += event.answers
             self.arrivals.append((time.monotonic(), len(self.answers)))
         elif isinstance(event, Failed):
@@ -86,6 +100,7 @@ class _Job:
             rate=rate,
             seconds_left=(self.total - done) / rate if rate else None,
             answers=tuple(self.answers),
+            loading=self.loading,
         )
 
     def _rate(self) -> float | None:
@@ -248,31 +263,43 @@ class _LocalProcess:
 def _local_process(connection: Connection, stop: Any, url: str) -> None:
     """The loop of the local process: runs one job at a time, and keeps the last model loaded."""
     store = Store(url)
-    load = _keeping_last(load_model)
+    kept = _Kept()
     while True:
         try:
+            while not connection.poll(LOOK):
+                kept.release_if(time.monotonic() - kept.used > IDLE or memory_is_short())
             kind, name = connection.recv()
         except (EOFError, KeyboardInterrupt):
             return
         if kind == "warm up":
             with contextlib.suppress(MedfactError):
-                load(name)
+                kept.load(name)
             continue
         try:
-            for event in answer(name, store, stopped=stop.is_set, load=load):
+            for event in answer(name, store, stopped=stop.is_set, load=kept.load):
                 connection.send(event)
         except MedfactError as error:
             connection.send(Failed(name, error))
+        kept.used = time.monotonic()
         connection.send(None)
 
 
-def _keeping_last(load: Callable[..., Model]) -> Callable[..., Model]:
-    last: dict[str, Model] = {}
+class _Kept:
+    """The last model that was loaded, for the runs that come after; `used` is when it was last asked for."""
 
-    def loaded(spec: str, *, seed: int = 0) -> Model:
-        if spec not in last:
-            last.clear()
-            last[spec] = load(spec, seed=seed)
-        return last[spec]
+    def __init__(self) -> None:
+        self._model: dict[tuple[str, Placement], Model] = {}
+        self.used = time.monotonic()
 
-    return loaded
+    def load(self, spec: str, *, placement: Placement = HERE, **options: Any) -> Model:
+        self.used = time.monotonic()
+        if (spec, placement) not in self._model:
+            self._model.clear()
+            gc.collect()
+            self._model[spec, placement] = load_model(spec, placement=placement, **options)
+        return self._model[spec, placement]
+
+    def release_if(self, wanted: bool) -> None:
+        if wanted and self._model:
+            self._model.clear()
+            gc.collect()

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
+import queue
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from medfact import __version__
@@ -19,14 +21,16 @@ from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Prompt, load_model
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Store
+from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Run, Store
 
 BATCH = 32
 """Answers saved and told together, at most."""
 SECONDS = 0.5
 """So long an answer waits for others, at most."""
 WINDOW = 512
-"""Statements that a model gets at once, so that it can compute together what they share."""
+"""Statements that a model gets at once, at least, so that it can compute together what they share."""
+OF_A_GROUP = 16
+"""So many statements of each group, which share their demonstrations, a model gets at once, at least on average."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,13 @@ class Started:
     run: str
     statements: int
     answered: int
+
+
+@dataclass(frozen=True)
+class Loading:
+    """The model is being fetched or loaded: what is going on, in a few words."""
+
+    said: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class Finished:
     seconds: float
 
 
-Event = Started | Answered | Failed | Finished
+Event = Started | Loading | Answered | Failed | Finished
 
 
 # ------------------------------------------------------------------------------------------------ run
@@ -96,9 +107,15 @@ def answer(
     try:
         if pending:
             store.set_state(record.run, "running")
-            model = load(record.model, seed=record.spec.seed)
+            model = yield from _loaded(load, record)
             info = model.info
-            store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]))
+            store.record_model(
+                record.run,
+                revision=info["revision"],
+                chat=model.chat,
+                decoding=dict(info["decoding"]),
+                notes=info.get("notes", ()),
+            )
             for answers in ask(record.run, pending, model, store, stopped):
                 done += len(answers)
                 failed += sum(a.failure is not None for a in answers)
@@ -113,6 +130,29 @@ def answer(
     yield Finished(record.run, state, failed, time.monotonic() - begun)
 
 
+def _loaded(load: Callable[..., Model], record: Run) -> Generator[Loading, None, Model]:
+    """Loads a run's model in a thread, and yields what it tells meanwhile; what it raises is raised here."""
+    told: queue.SimpleQueue[Loading | Model | BaseException] = queue.SimpleQueue()
+
+    def tell(said: str) -> None:
+        told.put(Loading(said))
+
+    def work() -> None:
+        try:
+            spec = record.spec
+            told.put(load(record.model, seed=spec.seed, placement=spec.placement, tell=tell))
+        except BaseException as error:
+            told.put(error)
+
+    threading.Thread(target=work, daemon=True, name=f"load-{record.model}").start()
+    while isinstance(item := told.get(), Loading):
+        yield item
+    if isinstance(item, BaseException):
+        raise item
+    yield from (Loading(note) for note in item.info.get("notes", ()))
+    return item
+
+
 def ask(
     run_id: str, pending: Sequence[Asked], model: Model, store: Store, stopped: Callable[[], bool]
 ) -> Iterator[tuple[Answer, ...]]:
@@ -124,10 +164,11 @@ def ask(
         shots = demonstrations.get(item.shots_of, ())
         return make_prompt(item.statement, shots, chat=model.chat, question=question, reading=reading)
 
-    for first in range(0, len(pending), WINDOW):
+    size = max(WINDOW, OF_A_GROUP * len({item.shots_of for item in pending}))
+    for first in range(0, len(pending), size):
         if stopped():
             return
-        window = pending[first : first + WINDOW]
+        window = pending[first : first + size]
         prompts = [prompt_of(item) for item in window]
         completions = model.complete(prompts)
         answers = (_answer(window[place], prompts[place], done, model, reading) for place, done in completions)

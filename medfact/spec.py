@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from medfact.models import HERE, Placement
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -112,7 +114,7 @@ class RunSpec:
     columns: our column names and the file's. rela, sab, language: of a UMLS folder, which relations, sources and language.
     templates: a file of a benchmark's own templates, for the pool `origin`. question: a question format, None for the
     protocol's. shot_draws: how often each statement is asked, each time with other demonstrations. demonstrations: a file of
-    them, in place of drawn ones.
+    them, in place of drawn ones. placement: how a local model is loaded.
 
     limit and per_relation count positive facts that have all their negatives. None for pool, negatives or shots means the
     protocol's own.
@@ -139,6 +141,7 @@ class RunSpec:
     question: str | None = None
     retrieval: str = "none"
     base_url: str | None = None
+    placement: Placement = HERE
 
     def to_record(self) -> dict[str, Any]:
         """A JSON-ready record, from which `from_record` makes an equal spec."""
@@ -148,7 +151,8 @@ class RunSpec:
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         columns = tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ()))
         chosen = {name: tuple(record.get(name, ())) for name in ("rela", "sab")}
-        return cls(**{**record, **chosen, "columns": columns})
+        placement = Placement.from_record(record.get("placement"))
+        return cls(**{**record, **chosen, "columns": columns, "placement": placement})
 
 
 def method_label(protocol: str, pool: str, rephraser: str | None) -> str:

@@ -82,7 +82,7 @@ class Scripted:
         said = {RIGHT: str(item.statement.label), WRONG: str(not item.statement.label), UNREADABLE: REPLY_OF_NO_USE}[sign]
         return Completion(said, self.p_true.get(key), self.p_mass.get(key))
 
-    def load(self, spec: str, *, seed: int = 0) -> "Scripted":
+    def load(self, spec: str, **placed: object) -> "Scripted":
         """Stands where `load_model` does."""
         return self
 

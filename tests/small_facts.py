@@ -55,6 +55,6 @@ class Answerer:
             reply = self.reply(prompt)
             yield place, Completion(reply) if isinstance(reply, str) else reply
 
-    def load(self, spec: str, *, seed: int = 0) -> "Answerer":
+    def load(self, spec: str, **placed: object) -> "Answerer":
         """Stands where `load_model` does."""
         return self

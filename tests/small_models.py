@@ -6,6 +6,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
@@ -23,13 +24,15 @@ CHAT = (
 )
 
 
-def small_tokenizer(*, chat: bool = False) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on three sentences."""
+def small_tokenizer(*, chat: bool = False, letters: bool = False) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer trained on three sentences, or one that knows letters alone."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=420, special_tokens=["<s>", "</s>", "<pad>"], initial_alphabet=alphabet)
+    trainer = trainers.BpeTrainer(
+        vocab_size=259 if letters else 420, special_tokens=["<s>", "</s>", "<pad>"], initial_alphabet=alphabet
+    )
     tokenizer.train_from_iterator(TEXT * 20, trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>")
     if chat:
@@ -70,6 +73,8 @@ def small_llama(folder: Path, *, chat: bool = False, seed: int = 0, context: int
 _COMMON = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}
 _GROUPED = {**_COMMON, "num_key_value_heads": 2}
 
+_BART = {"layers": 2, "attention_heads": 4, "ffn_dim": 96}
+
 ARCHITECTURES: dict[str, dict[str, object]] = {
     "llama": _GROUPED,
     "qwen2": _GROUPED,
@@ -82,15 +87,34 @@ ARCHITECTURES: dict[str, dict[str, object]] = {
     "gpt_neox": _COMMON,
     "mamba": {"hidden_size": 48, "num_hidden_layers": 2, "state_size": 8},
 }
-"""Settings of very small models, by the name of their architecture."""
+"""Settings of very small causal models, by the name of their architecture."""
+
+ENCODER_DECODERS: dict[str, dict[str, object]] = {
+    "t5": {"d_model": 48, "d_ff": 96, "num_layers": 2, "num_heads": 4, "d_kv": 12, "decoder_start_token_id": 0},
+    "bart": {
+        "d_model": 48,
+        **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in _BART.items()},
+        "max_position_embeddings": 512,
+        "decoder_start_token_id": 0,
+    },
+}
 
 
-def small_model(folder: Path, kind: str, *, bos: bool = False, padding_side: str = "left", **settings: object) -> Path:
+def small_model(
+    folder: Path,
+    kind: str,
+    *,
+    bos: bool = False,
+    padding_side: str = "left",
+    chat: bool = False,
+    letters: bool = False,
+    **settings: object,
+) -> Path:
     """Writes a random model of an architecture with its tokenizer to a folder, and returns the folder.
 
     bos: whether the tokenizer puts a token of its own before every text.
     """
-    tokenizer = small_tokenizer()
+    tokenizer = small_tokenizer(chat=chat, letters=letters)
     if bos:
         tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)]
@@ -98,8 +122,16 @@ def small_model(folder: Path, kind: str, *, bos: bool = False, padding_side: str
     tokenizer.padding_side = padding_side
     set_seed(0)
     tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
-    given = {**ARCHITECTURES.get(kind, {}), "vocab_size": len(tokenizer), "initializer_range": 0.3, **tokens, **settings}
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **given))
+    given = {
+        **(ARCHITECTURES | ENCODER_DECODERS).get(kind, {}),
+        "vocab_size": len(tokenizer),
+        "initializer_range": 0.3,
+        **tokens,
+        **settings,
+    }
+    config = AutoConfig.for_model(kind, **given)
+    auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    model = auto.from_config(config)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from small_models import ARCHITECTURES, small_llama, small_model
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from medfact.answers import CHOICES, Demonstration, make_prompt, read_answer
 from medfact.errors import MedfactError
@@ -42,9 +44,14 @@ class Step:
     false: float
 
 
+@cache
+def loaded(folder: Path) -> tuple[Any, Any]:
+    return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+
+
 def greedy(folder: Path, prompt: Prompt) -> list[Step]:
     """Plain greedy decoding of one prompt, to the end or the limit: the whole text anew for each token, without padding."""
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer, model = loaded(folder)
     if isinstance(prompt.content, str):
         ids = tokenizer(prompt.content, return_tensors="pt")["input_ids"]
     else:
@@ -150,7 +157,7 @@ def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, 
 
 # ------------------------------------------------------------------------- packs
 
-FAMILY = [  # three levels: what all begin with, what those of one form begin with, and their ends
+FAMILY = [  # a tree of depth three: what all begin with, what those of one form begin with, and their ends
     f"{begin} {form} {end}."
     for begin in ("fever", "fever and pain")
     for form in ("is a symptom of", "is no symptom of")
@@ -158,27 +165,34 @@ FAMILY = [  # three levels: what all begin with, what those of one form begin wi
 ]
 
 
+@pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
 @pytest.mark.parametrize("kind", ARCHITECTURES)
-def test_packs_say_what_whole_prompts_say(kind: str, tmp_path: Path) -> None:
-    """P(True) and the reply of every prompt, read from packs, against the whole prompt alone."""
-    folder = small_model(
-        tmp_path, kind, bos=kind in {"llama", "gemma2", "gpt2"}, padding_side="right" if kind in {"phi", "qwen2"} else "left"
-    )
+def test_packs_say_what_whole_prompts_say(kind: str, chat: bool, tmp_path: Path) -> None:
+    """P(True) and the reply of every prompt, from packs, against the whole prompt alone: replies that end at their first token,
+    and those that are decoded to their end.
+    """
+    bos, right = kind in {"llama", "gemma2", "gpt2"}, kind in {"phi", "qwen2"}
+    folder = small_model(tmp_path, kind, bos=bos, padding_side="right" if right else "left", chat=chat)
     model = load_model(f"hf:{folder}")
     assert model.packs_well == (kind != "mamba"), "a state that runs on cannot be packed"
-    prompts = [make_prompt(text, shots, chat=False) for text in FAMILY for shots in ((), SHOTS)]
+    assert bool(model.info["notes"]) == (kind == "mamba"), "what takes longer is said"
+    prompts = [
+        make_prompt(text, shots, chat=model.chat, reading=reading)
+        for text in FAMILY
+        for shots, reading in (((), "committed"), (SHOTS, "committed"), (SHOTS, "keyword"))
+    ]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         text, p_true, mass = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
-        assert text.startswith(completion.text)
+        assert text.startswith(completion.text) if prompt.settled_after else text == completion.text
 
 
 def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model(f"hf:{folder}")
     prompts = [make_prompt(text, SHOTS, chat=model.chat) for text in FAMILY]
     whole = completed(model, prompts)
-    monkeypatch.setattr("medfact.models.local.PACK", 150)
+    monkeypatch.setattr(model, "together", 150)
     for one, other in zip(whole, completed(model, prompts), strict=True):
         assert one.text == other.text
         assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
@@ -211,3 +225,65 @@ def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Pat
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         _, p_true, _ = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
+
+
+# ------------------------------------------------------------------------- words of several tokens, encoder and decoder
+
+
+def product(model: Any, ids: list[int], word: list[int]) -> float:
+    """Probability that a text goes on with a word, token after token."""
+    made = 1.0
+    for token in word:
+        with torch.inference_mode():
+            made *= float(model(torch.tensor([ids])).logits[0, -1].softmax(dim=-1)[token])
+        ids = [*ids, token]
+    return made
+
+
+def test_words_of_several_tokens_are_forced(tmp_path: Path) -> None:
+    """A tokenizer that knows letters alone: "True" is five tokens with its space, "False" is six."""
+    folder = small_model(tmp_path, "llama", letters=True)
+    model = load_model(f"hf:{folder}")
+    tokenizer, plain = loaded(folder)
+    words = [tokenizer(word, add_special_tokens=False).input_ids for word in (" True", " False")]
+    assert [len(word) for word in words] == [5, 6]
+    prompts = [make_prompt(text, (), chat=False) for text in FAMILY[:4]]
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+        true, false = (product(plain, tokenizer(prompt.content).input_ids, word) for word in words)
+        assert completion.p_mass == pytest.approx(true + false, rel=1e-3)
+        assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
+        assert completion.text == greedy(folder, prompt)[-1].so_far.partition(prompt.stop or "\x00")[0]
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart"])
+@pytest.mark.parametrize("letters", [False, True], ids=["words", "letters"])
+def test_encoder_and_decoder_are_asked_whole(kind: str, letters: bool, tmp_path: Path) -> None:
+    folder = small_model(tmp_path, kind, letters=letters)
+    model = load_model(f"hf:{folder}")
+    assert "computed whole" in model.info["notes"][0]
+    tokenizer, plain = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder)
+    prompts = [make_prompt(text, SHOTS[:n], chat=False) for n, text in enumerate(FAMILY[:3])]
+    words = [tokenizer(word, add_special_tokens=False).input_ids for word in (" True", " False")]
+    said = [tokenizer.decode([token]).strip().lower() for token in range(len(tokenizer))]
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+        ids = tokenizer(prompt.content, return_tensors="pt").input_ids
+
+        def next_(so_far: list[int], ids: Any = ids) -> Any:
+            with torch.inference_mode():
+                logits = plain(input_ids=ids, decoder_input_ids=torch.tensor([[0, *so_far]])).logits
+            return logits[0, -1].softmax(dim=-1)
+
+        if letters:
+            true, false = (
+                float(torch.stack([next_(word[:n])[token] for n, token in enumerate(word)]).prod()) for word in words
+            )
+        else:
+            first = next_([])
+            true, false = (
+                float(sum(first[token] for token, text in enumerate(said) if text in {w.lower() for w in side}))
+                for side in CHOICES
+            )
+            if not {said[int(first.argmax())]} & {w.lower() for side in CHOICES for w in side}:
+                continue  # P(True) is read at a later token
+        assert completion.p_mass == pytest.approx(true + false, rel=1e-3)
+        assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)

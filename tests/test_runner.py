@@ -157,7 +157,7 @@ def test_a_run_that_is_stopped_says_so_and_goes_on_later(spec: RunSpec, store: S
 
 
 def test_a_runs_row_is_there_when_its_model_cannot_be_loaded(spec: RunSpec, store: Store) -> None:
-    def load(spec: str, *, seed: int = 0) -> Answerer:
+    def load(spec: str, **placed: object) -> Answerer:
         raise ModelError("The folder has no weights.", "Choose another.")
 
     run_id = start(spec, store)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from medfact import __version__
 from medfact.cli import data, runs
-from medfact.cli.options import data_options, database_option, output_option
+from medfact.cli.options import data_options, database_option, output_option, placement_options
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED
 from medfact.errors import MedfactError
 
@@ -74,8 +74,8 @@ def _parser() -> argparse.ArgumentParser:
     command("pools", data.pools, "list the prototypes, one row per pool, relation and form", output_option)
     command("facts", data.facts, "list facts with their negatives and roles", *made, _explain)
     command("statements", data.statements, "make the statements of the facts under test", *made)
-    command("prompts", data.prompts, "make the prompts, exactly as a model gets them", *made, _one_model)
-    command("run", runs.run, "ask one or more models; one run each", *made, _models)
+    command("prompts", data.prompts, "make the prompts, exactly as a model gets them", *made, _one_model, placement_options)
+    command("run", runs.run, "ask one or more models; one run each", *made, _models, placement_options)
     command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", _run, database_option)
     command("runs", runs.runs, "list the runs, oldest first", database_option, output_option)
     command("report", runs.report, "show the figures of a run", _run, _json, database_option)

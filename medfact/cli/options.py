@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from medfact.errors import Mistake
+from medfact.models.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
 
 
@@ -47,6 +48,16 @@ def _protocol_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retrieval", default="none", help=f"one of: {', '.join(RETRIEVALS)}")
 
 
+def placement_options(parser: argparse.ArgumentParser) -> None:
+    """How local models are loaded."""
+    local = parser.add_argument_group("local models")
+    local.add_argument("--memory", metavar="SIZE", help="what a model may take, such as 8GB; what is free by default")
+    local.add_argument("--dtype", default="auto", help=f"one of: {', '.join(DTYPES)}")
+    local.add_argument("--device", default="auto", help=f"one of: {', '.join(DEVICES)}")
+    local.add_argument("--trust-code", action="store_true", help="run the code that a repository brings along")
+    local.add_argument("--any-weights", action="store_true", help="load weights that are no safetensors; they can run code")
+
+
 def output_option(parser: argparse.ArgumentParser) -> None:
     """Where rows go."""
     parser.add_argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; JSON lines else")
@@ -86,4 +97,17 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
         templates=options.templates,
         question=options.question,
         retrieval=options.retrieval,
+        placement=_placement_of(options),
+    )
+
+
+def _placement_of(options: argparse.Namespace) -> Placement:
+    if "memory" not in options:  # a command that loads no model
+        return HERE
+    return Placement(
+        dtype=options.dtype,
+        device=options.device,
+        memory=bytes_of(options.memory) if options.memory else None,
+        remote_code=options.trust_code,
+        any_weights=options.any_weights,
     )

@@ -66,17 +66,24 @@ def _code(event: Event) -> int:
 
 def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
     """Passes events on and tells progress on stderr: a moving line on a terminal, else one at the beginning and the end."""
-    from medfact.runner import Answered, Finished, Started
+    from medfact.runner import Answered, Finished, Loading, Started
 
     total = done = 0
+    stage = ""
     for event in events:
         if isinstance(event, Started):
             total, done = event.statements, event.answered
             say(f"run {event.run}: {model}, {total} statements, {done} answered before")
+        elif isinstance(event, Loading):
+            if sys.stderr.isatty():
+                print(f"\r\033[K{model}: {event.said}", end="", file=sys.stderr)
+            elif event.said.partition(":")[0] != stage:
+                say(f"{model}: {event.said}")
+            stage = event.said.partition(":")[0]
         elif isinstance(event, Answered):
             done += len(event.answers)
             if sys.stderr.isatty():
-                print(f"\r{model}: {done} of {total}", end="", file=sys.stderr)
+                print(f"\r\033[K{model}: {done} of {total}", end="", file=sys.stderr)
         elif isinstance(event, Finished):
             line_end = "\n" if sys.stderr.isatty() else ""
             failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""

@@ -6,12 +6,13 @@ libraries only when a spec needs them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol, TypedDict
 
 from medfact.errors import UnknownName
 from medfact.models.baseline import BASELINES, load_baseline
+from medfact.models.placement import HERE, Placement
 from medfact.models.prompt import Completion, Message, Prompt
 from medfact.models.revision import folder_revision
 
@@ -21,10 +22,12 @@ BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUN
 __all__ = [
     "BUNDLED_FOLDER",
     "BUNDLED_MODEL",
+    "HERE",
     "Completion",
     "Message",
     "Model",
     "ModelInfo",
+    "Placement",
     "Prompt",
     "bundled_revision",
     "check_spec",
@@ -36,10 +39,11 @@ __all__ = [
 
 
 class ModelInfo(TypedDict):
-    """What a run records of its model: `revision` changes whenever its weights do."""
+    """What a run records of its model: `revision` changes whenever its weights do; `notes` are for the reader of the run."""
 
     revision: str
     decoding: Mapping[str, Any]
+    notes: NotRequired[tuple[str, ...]]
 
 
 class Model(Protocol):
@@ -81,31 +85,37 @@ def check_spec(spec: str) -> None:
         raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
 
 
-def load_model(spec: str, *, seed: int = 0) -> Model:
-    """The model of a spec, ready to answer.
+def load_model(
+    spec: str, *, seed: int = 0, placement: Placement = HERE, tell: Callable[[str], None] = lambda said: None
+) -> Model:
+    """The model of a spec, ready to answer. `tell` takes a few words on what is going on while it is loaded.
 
     Raises:
         UnknownName: no such model or kind of model.
-        ModelError: it cannot be loaded; says what to do.
+        ModelError: it cannot be loaded, or does not fit; says what to do.
     """
     check_spec(spec)
     kind, _, name = spec.partition(":")
     if kind == "baseline":
         return load_baseline(name, seed)
-    from medfact.models.local import load_local
+    from medfact.models.loading import load_local
 
-    return load_local(spec, str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else name)
+    return load_local(spec, _source(spec), placement, tell)
 
 
-def takes_messages(spec: str) -> bool:
+def _source(spec: str) -> str:
+    """The folder or repository of a local model."""
+    return str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else spec.partition(":")[2].strip()
+
+
+def takes_messages(spec: str, placement: Placement = HERE) -> bool:
     """Whether a model takes messages, found without loading its weights.
 
     Raises as `load_model` does.
     """
     check_spec(spec)
-    kind, _, name = spec.partition(":")
-    if kind != "hf":
+    if not spec.startswith("hf:"):
         return False
-    from medfact.models.local import has_chat_template
+    from medfact.models.loading import has_chat_template
 
-    return has_chat_template(name)
+    return has_chat_template(_source(spec), placement)

@@ -134,9 +134,10 @@ class Store:
         inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
         return inserts[self._engine.dialect.name](table).on_conflict_do_nothing()
 
-    def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any]) -> None:
-        """Records what was loaded for a run."""
-        self._update(run, model_revision=revision, chat=chat, decoding=json.dumps(decoding))
+    def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any], notes: Sequence[str] = ()) -> None:
+        """Records what was loaded for a run, and what is to be noted of it."""
+        noted = json.dumps(list(dict.fromkeys((*self.run(run).notes, *notes))))
+        self._update(run, model_revision=revision, chat=chat, decoding=json.dumps(decoding), notes=noted)
 
     def set_state(self, run: str, state: str, reason: str | None = None) -> None:
         """Moves a run to another state; every state but running has an end time."""

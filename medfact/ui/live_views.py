@@ -67,7 +67,8 @@ def _progress(live: Live) -> dict[str, Any]:
     state = live.job.state if live.job else live.run.state
     parts = [f"{done:,} of {total:,} statements"]
     if state == RUNNING and live.job is not None:
-        parts.append(f"{live.job.rate:,.0f} a second" if live.job.rate else "the model is being loaded" if not done else "")
+        waiting = live.job.loading or ("" if done else "the model is being loaded")
+        parts.append(f"{live.job.rate:,.0f} a second" if live.job.rate else waiting)
         parts.append(f"{_duration(live.job.seconds_left)} left" if live.job.seconds_left is not None else "")
     else:
         parts.append(_STATES.get(state, "interrupted; it can be resumed on the command line"))

@@ -1,0 +1,227 @@
+"""Greedy decoding of many prompts: as packs, where what they share is computed once, or each of them whole.
+
+Both ways end a reply at the same token, and read P(True) at the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
+
+from medfact.models.packing import Pack
+from medfact.models.prompt import Completion
+from medfact.models.vocabulary import How, Vocabulary
+
+
+@dataclass
+class Reply:
+    """A reply as far as it is decoded. true, false: probability of the True and of the False words at each token."""
+
+    tokens: list[int] = field(default_factory=list)
+    true: list[float] = field(default_factory=list)
+    false: list[float] = field(default_factory=list)
+
+    def add(self, token: int, true: float, false: float) -> None:
+        self.tokens.append(token)
+        self.true.append(true)
+        self.false.append(false)
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Decodes prompts that are asked alike with one model."""
+
+    model: Any
+    vocabulary: Vocabulary
+    how: How
+    pad: int
+
+    # -------------------------------------------------------------------------------- what a reply says
+
+    def over(self, reply: Reply) -> bool:
+        """Whether a reply needs no further token."""
+        if reply.tokens[-1] in self.vocabulary.ends or len(reply.tokens) == self.how.max_tokens or self._settled(reply):
+            return True
+        text = self.vocabulary.text(reply.tokens) if self.how.stop else ""
+        return len(_cut(text, self.how.stop)) < len(text)
+
+    def _settled(self, reply: Reply) -> bool:
+        """Whether the opening answer word is the answer already: no more of the reply is read."""
+        if len(reply.tokens) != self.how.settled_after or reply.tokens[0] not in self.vocabulary.committed:
+            return False
+        return len(reply.tokens) == 1 or self.vocabulary.settles(reply.tokens[1])
+
+    def completion(self, reply: Reply) -> Completion:
+        """A reply that is over. P(True) is read where the answer word is said: the first one, or the last where the whole reply
+        counts; at the first token where none is.
+        """
+        if self._settled(reply):
+            return _completion(self.vocabulary.text(reply.tokens[:1]), reply.true[0], reply.false[0])
+        ends = [place for place, token in enumerate(reply.tokens) if token in self.vocabulary.ends]
+        tokens = reply.tokens[: ends[0]] if ends else reply.tokens
+        words = set(self.vocabulary.tokens(sum(self.how.choices, ())))
+        said = [place for place, token in enumerate(tokens) if token in words] or [0]
+        at = said[-1] if self.how.settled_after is None else said[0]
+        return _completion(_cut(self.vocabulary.text(tokens), self.how.stop), reply.true[at], reply.false[at])
+
+    # -------------------------------------------------------------------------------- packs
+
+    def of_pack(self, pack: Pack) -> Iterator[tuple[int, Completion]]:
+        """The places of a pack's prompts and their completions, as they are over."""
+        row = Row(self.model)
+        logits = row.begin(pack)
+        open_ = [(place, Reply()) for place, _ in pack.ends]
+        while open_:
+            tokens = logits.argmax(dim=-1).tolist()
+            for (_, reply), token, true, false in zip(open_, tokens, *self._masses(logits), strict=True):
+                reply.add(token, true, false)
+            over = [self.over(reply) for _, reply in open_]
+            yield from ((place, self.completion(reply)) for (place, reply), done in zip(open_, over, strict=True) if done)
+            left = [number for number, done in enumerate(over) if not done]
+            open_ = [open_[number] for number in left]
+            if open_:
+                logits = row.go_on(left, [reply.tokens[-1] for _, reply in open_])
+
+    # -------------------------------------------------------------------------------- whole prompts
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def of_whole(self, prompts: Sequence[Sequence[int]]) -> list[Completion]:
+        """Completions of prompts that are computed whole, in one padded batch."""
+        replies = [Reply() for _ in prompts]
+        over = [False] * len(prompts)
+        masses: tuple[list[float], list[float]] = ([], [])
+
+        def watch(_: Any, scores: Any) -> Any:
+            nonlocal masses
+            masses = self._masses(scores)
+            return scores
+
+        def stop(ids: Any, _: Any, **__: Any) -> Any:
+            for row, (token, true, false) in enumerate(zip(ids[:, -1].tolist(), *masses, strict=True)):
+                if not over[row]:
+                    replies[row].add(token, true, false)
+                    over[row] = self.over(replies[row])
+            return torch.tensor(over, device=ids.device)
+
+        self.model.generate(
+            **padded(prompts, self.pad, self.model),
+            max_new_tokens=self.how.max_tokens,
+            logits_processor=LogitsProcessorList([watch]),
+            stopping_criteria=StoppingCriteriaList([stop]),
+        )
+        return [self.completion(reply) for reply in replies]
+
+    # -------------------------------------------------------------------------------- probabilities
+
+    def _masses(self, logits: Any) -> tuple[list[float], list[float]]:
+        """Probability of the True words and of the False words, one each per row of logits (row, vocabulary)."""
+        probabilities = logits.float().softmax(dim=-1)
+        true, false = (probabilities[:, self.vocabulary.tokens(words)].sum(dim=-1).tolist() for words in self.how.choices)
+        return true, false
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def forced(self, prompts: Sequence[Sequence[int]], word: Sequence[int]) -> list[float]:
+        """Probability that each prompt goes on with a word of several tokens: the product of theirs (teacher forcing)."""
+        count = len(word)
+        if self.model.config.is_encoder_decoder:
+            begin = self.model.generation_config.decoder_start_token_id
+            rows = torch.tensor([[begin, *word[:-1]]] * len(prompts), device=self.model.device)
+            logits = self.model(**padded(prompts, self.pad, self.model), decoder_input_ids=rows).logits
+        else:
+            encoded = padded([[*prompt, *word] for prompt in prompts], self.pad, self.model)
+            logits = self.model(**encoded, **_positions(encoded), logits_to_keep=count + 1).logits[:, -count - 1 : -1]
+        steps = torch.arange(count, device=logits.device)
+        wanted = torch.tensor(list(word), device=logits.device)
+        return [float(p) for p in logits.float().log_softmax(dim=-1)[:, steps, wanted].sum(dim=-1).exp()]
+
+
+class Row:
+    """A pack in a model: what has been computed of it, and which of it each open prompt sees."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        # Without the model's settings no layer forgets what lies far back in the row: a prompt's own beginning may.
+        self._cache = DynamicCache()
+        self._seen: Any = None
+        self._depths: list[int] = []
+
+    def begin(self, pack: Pack) -> Any:
+        """Logits after each prompt of the pack: (prompt, vocabulary), in float32."""
+        nodes = [node for _, node in pack.ends]
+        sees = torch.from_numpy(pack.sees()).to(self._model.device)
+        self._seen = sees[nodes]
+        self._depths = [pack.depths[node] + 1 for node in nodes]
+        return self._forward(pack.tokens, pack.depths, sees, torch.tensor(nodes, device=sees.device))
+
+    def go_on(self, rows: Sequence[int], tokens: Sequence[int]) -> Any:
+        """Logits after one more token of those prompts that are still open: (row, vocabulary). Others are left behind.
+
+        rows: their numbers among the rows of the logits before. tokens: one each.
+        """
+        own = torch.eye(len(rows), dtype=torch.bool, device=self._seen.device)
+        self._seen = torch.cat([self._seen[list(rows)], own], dim=1)
+        depths = [self._depths[row] for row in rows]
+        self._depths = [depth + 1 for depth in depths]
+        return self._forward(tokens, depths, self._seen, 0)
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def _forward(self, tokens: Sequence[int], depths: Sequence[int], sees: Any, keep: Any) -> Any:
+        device, dtype = self._model.device, self._model.dtype
+        mask = torch.zeros(sees.shape, dtype=dtype, device=device).masked_fill_(~sees, torch.finfo(dtype).min)
+        return (
+            self._model(
+                input_ids=torch.tensor([list(tokens)], device=device),
+                attention_mask=mask[None, None],
+                position_ids=torch.tensor([list(depths)], device=device),
+                past_key_values=self._cache,
+                use_cache=True,
+                logits_to_keep=keep,
+            )
+            .logits[0]
+            .float()
+        )
+
+
+def padded(prompts: Sequence[Sequence[int]], pad: int, model: Any) -> dict[str, Any]:
+    """Token ids of a batch and its attention mask, padded on the left; on the right for an encoder, whose positions count from
+    the left whatever the mask.
+    """
+    longest = max(map(len, prompts))
+    right = model.config.is_encoder_decoder
+
+    def filled(tokens: Sequence[int], value: int) -> list[int]:
+        rest = [value] * (longest - len(tokens))
+        return [*tokens, *rest] if right else [*rest, *tokens]
+
+    rows = [filled(tokens, pad) for tokens in prompts]
+    seen = [filled([1] * len(tokens), 0) for tokens in prompts]
+    return {
+        "input_ids": torch.tensor(rows, device=model.device),
+        "attention_mask": torch.tensor(seen, device=model.device),
+    }
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def next_token(model: Any, tokens: Sequence[int]) -> Any:
+    """Logits of the token after one prompt that is computed alone: (vocabulary,), in float32."""
+    encoded = padded([tokens], 0, model)
+    return model(**encoded, **_positions(encoded), logits_to_keep=1).logits[0, -1].float()
+
+
+def _positions(encoded: dict[str, Any]) -> dict[str, Any]:
+    return {"position_ids": (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)}
+
+
+def _cut(text: str, stop: str) -> str:
+    """The text up to where `stop` stands after something else than white space."""
+    at = text.find(stop, len(text) - len(text.lstrip())) if stop else -1
+    return text if at < 0 else text[:at]
+
+
+def _completion(text: str, true: float, false: float) -> Completion:
+    mass = true + false
+    return Completion(text, true / mass if mass > 0 else None, mass)
