@@ -64,7 +64,8 @@ def workload(facts: int, shots: int, folder: Path) -> list[Prompt]:
 def random_llama(folder: Path, texts: Sequence[str]) -> None:
     """Writes a random Llama of about 60M parameters, with a tokenizer trained on the prompts, to a folder.
 
-    The output weights of the answer words are large and opposite, so that replies open with one as a trained model's do.
+    It replies as trained models do: the output weights of the answer words are large and opposite, so that a reply opens with
+    one, and the first number of their embeddings is large, as is the end's output weight for it, so that it ends there.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -83,13 +84,19 @@ def random_llama(folder: Path, texts: Sequence[str]) -> None:
         num_key_value_heads=8,
         max_position_embeddings=4_096,
         tie_word_embeddings=False,
+        bos_token_id=fast.bos_token_id,
+        eos_token_id=fast.eos_token_id,
     )
     model = LlamaForCausalLM(config)
-    says = model.lm_head.weight.data[0].clone() * 200
+    embeds, says = model.model.embed_tokens.weight.data, model.lm_head.weight.data
+    says[:, 0] = 0
+    opens = says[0].clone() * 200
     for token in range(len(fast)):
         word = fast.decode([token]).strip()
         if word in {"True", "False"}:
-            model.lm_head.weight.data[token] = says if word == "True" else -says
+            says[token] = opens if word == "True" else -opens
+            embeds[token, 0] = 50
+    says[fast.eos_token_id, 0] = 20
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
 

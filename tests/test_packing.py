@@ -78,8 +78,8 @@ def test_two_prompts_by_hand() -> None:
 
 
 def test_a_group_is_cut_off_where_a_longer_row_would_cost_more() -> None:
-    """Two groups of 60 tokens that share nothing. In one row of 120: 16 + 120 · (1 + 120/100) = 280; in two of 60 each:
-    2 · (16 + 60 · (1 + 60/100)) = 224. Where a row of 1,000 tokens is long: 16 + 120 · 1.12 = 150.4 against 2 · 79.6 = 159.2.
+    """Two groups of 60 tokens that share nothing. In one row of 120: 32 + 120 · (1 + 120/100) = 296; in two of 60 each:
+    2 · (32 + 60 · (1 + 60/100)) = 256. Where a row of 1,000 tokens is long: 32 + 120 · 1.12 = 166.4 against 2 · 95.6 = 191.2.
     """
     groups = [[first, *range(2, 51), number] for first in (0, 1) for number in range(100, 110)]
     assert [len(pack.tokens) for pack in packs(groups, 500, 100)] == [60, 60]

@@ -5,7 +5,7 @@ Both ways end a reply at the same token, and read P(True) at the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,21 +70,35 @@ class Decoder:
 
     # -------------------------------------------------------------------------------- packs
 
-    def of_pack(self, pack: Pack) -> Iterator[tuple[int, Completion]]:
-        """The places of a pack's prompts and their completions, as they are over."""
+    def of_packs(self, group: Iterable[Pack]) -> Iterator[tuple[int, Completion]]:
+        """The places of the packs' prompts and their completions, as they are over. Each is computed by itself; replies that
+        need more tokens are decoded on together.
+        """
         row = Row(self.model)
-        logits = row.begin(pack)
-        open_ = [(place, Reply()) for place, _ in pack.ends]
+        open_: list[tuple[int, Reply]] = []
+        rows: list[int] = []
+        begun = 0
+        for pack in group:
+            replies = [(place, Reply()) for place, _ in pack.ends]
+            self._say(replies, row.begin(pack))
+            for number, (place, reply) in enumerate(replies, begun):
+                if self.over(reply):
+                    yield place, self.completion(reply)
+                else:
+                    open_.append((place, reply))
+                    rows.append(number)
+            begun += len(replies)
         while open_:
-            tokens = logits.argmax(dim=-1).tolist()
-            for (_, reply), token, true, false in zip(open_, tokens, *self._masses(logits), strict=True):
-                reply.add(token, true, false)
+            self._say(open_, row.go_on(rows, [reply.tokens[-1] for _, reply in open_]))
             over = [self.over(reply) for _, reply in open_]
             yield from ((place, self.completion(reply)) for (place, reply), done in zip(open_, over, strict=True) if done)
-            left = [number for number, done in enumerate(over) if not done]
-            open_ = [open_[number] for number in left]
-            if open_:
-                logits = row.go_on(left, [reply.tokens[-1] for _, reply in open_])
+            rows = [number for number, done in enumerate(over) if not done]
+            open_ = [open_[number] for number in rows]
+
+    def _say(self, replies: Sequence[tuple[int, Reply]], logits: Any) -> None:
+        """Adds the likeliest token to each reply."""
+        for (_, reply), token, *masses in zip(replies, logits.argmax(dim=-1).tolist(), *self._masses(logits), strict=True):
+            reply.add(token, *masses)
 
     # -------------------------------------------------------------------------------- whole prompts
 
@@ -140,36 +154,49 @@ class Decoder:
 
 
 class Row:
-    """A pack in a model: what has been computed of it, and which of it each open prompt sees."""
+    """Packs in a model: what has been computed of them, and which of it each open prompt sees."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        # Without the model's settings no layer forgets what lies far back in the row: a prompt's own beginning may.
+        self._apart: list[tuple[DynamicCache, Any]] = []
         self._cache = DynamicCache()
         self._seen: Any = None
         self._depths: list[int] = []
 
     def begin(self, pack: Pack) -> Any:
-        """Logits after each prompt of the pack: (prompt, vocabulary), in float32."""
+        """Logits after each prompt of a pack that is computed by itself: (prompt, vocabulary), in float32."""
         nodes = [node for _, node in pack.ends]
         sees = torch.from_numpy(pack.sees()).to(self._model.device)
-        self._seen = sees[nodes]
-        self._depths = [pack.depths[node] + 1 for node in nodes]
-        return self._forward(pack.tokens, pack.depths, sees, torch.tensor(nodes, device=sees.device))
+        # Without the model's settings no layer forgets what lies far back in the row: a prompt's own beginning may.
+        cache = DynamicCache()
+        logits = self._forward(pack.tokens, pack.depths, sees, torch.tensor(nodes, device=sees.device), cache)
+        self._apart.append((cache, sees[nodes]))
+        self._depths += [pack.depths[node] + 1 for node in nodes]
+        return logits
 
     def go_on(self, rows: Sequence[int], tokens: Sequence[int]) -> Any:
         """Logits after one more token of those prompts that are still open: (row, vocabulary). Others are left behind.
 
-        rows: their numbers among the rows of the logits before. tokens: one each.
+        rows: their numbers among all prompts that were begun, and later among the rows of the logits before. tokens: one each.
         """
+        if self._apart:
+            self._join()
         own = torch.eye(len(rows), dtype=torch.bool, device=self._seen.device)
         self._seen = torch.cat([self._seen[list(rows)], own], dim=1)
         depths = [self._depths[row] for row in rows]
         self._depths = [depth + 1 for depth in depths]
-        return self._forward(tokens, depths, self._seen, 0)
+        return self._forward(tokens, depths, self._seen, 0, self._cache)
+
+    def _join(self) -> None:
+        """Makes one row of the packs; a prompt sees its own pack alone."""
+        self._seen = torch.block_diag(*(seen for _, seen in self._apart))
+        for layer, parts in enumerate(zip(*(cache.layers for cache, _ in self._apart), strict=True)):
+            keys, values = (torch.cat([getattr(part, side) for part in parts], dim=2) for side in ("keys", "values"))
+            self._cache.update(keys, values, layer)
+        self._apart = []
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _forward(self, tokens: Sequence[int], depths: Sequence[int], sees: Any, keep: Any) -> Any:
+    def _forward(self, tokens: Sequence[int], depths: Sequence[int], sees: Any, keep: Any, cache: DynamicCache) -> Any:
         device, dtype = self._model.device, self._model.dtype
         mask = torch.zeros(sees.shape, dtype=dtype, device=device).masked_fill_(~sees, torch.finfo(dtype).min)
         return (
@@ -177,7 +204,7 @@ class Row:
                 input_ids=torch.tensor([list(tokens)], device=device),
                 attention_mask=mask[None, None],
                 position_ids=torch.tensor([list(depths)], device=device),
-                past_key_values=self._cache,
+                past_key_values=cache,
                 use_cache=True,
                 logits_to_keep=keep,
             )

@@ -72,18 +72,25 @@ class LocalModel:
         self, decoder: Decoder, ids: Sequence[Sequence[int]], packed: Sequence[int], whole: Sequence[int]
     ) -> Iterator[tuple[list[int], list[Completion]]]:
         """Places of prompts and their completions, as they come."""
-        for pack in self._packs([ids[place] for place in packed]):
-            for at, completion in decoder.of_pack(pack):
+        for group in self._groups([ids[place] for place in packed]):
+            for at, completion in decoder.of_packs(group):
                 yield [packed[at]], [completion]
         for batch in self._batches(sorted(whole, key=lambda place: len(ids[place])), ids):
             yield batch, decoder.of_whole([ids[place] for place in batch])
 
-    def _packs(self, ids: Sequence[Sequence[int]]) -> list[Pack]:
-        """Packs in a seeded shuffle, so that the first answers speak for all groups of prompts."""
+    def _groups(self, ids: Sequence[Sequence[int]]) -> Iterator[list[Pack]]:
+        """Packs that are decoded on together, in a seeded shuffle, so that the first answers speak for all kinds of prompts."""
         width = getattr(self.model.config.get_text_config(), "hidden_size", None) or LARGEST
         made = list(packs(ids, self.together, LONG * width))
         random.Random(len(made)).shuffle(made)
-        return made
+        group: list[Pack] = []
+        for pack in made:
+            if group and sum(len(one.tokens) for one in (*group, pack)) > self.together:
+                yield group
+                group = []
+            group.append(pack)
+        if group:
+            yield group
 
     def _batches(self, places: Sequence[int], ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Places, by length, in batches that hold what may be computed together."""

@@ -11,7 +11,7 @@ from medfact.errors import ModelError
 from medfact.models import machine
 from medfact.models.placement import Placement, in_bytes
 
-LARGEST, SMALLEST = 1024, 64
+LARGEST, SMALLEST = 2048, 64
 """Tokens that are computed together, at most and at least; on a GPU four times as many."""
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 ROOT = -1
 """The parent of a first token."""
 
-START = 16
+START = 32
 """What it costs to compute one more pack, in tokens: small rows use a processor badly."""
 
 
