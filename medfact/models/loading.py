@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -30,7 +32,17 @@ if TYPE_CHECKING:
 _BYTES = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0, "8bit": 1.1, "4bit": 0.65}
 """Bytes of a parameter; some of a quantized model's are kept whole."""
 
-_FAILURES = (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError)
+_FAILURES = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ImportError,
+    RuntimeError,
+    StrictDataclassError,
+    SafetensorError,
+)
 """What transformers raises, in the one case or the other, for a repository that it cannot load."""
 
 transformers_logging.set_verbosity_error()
@@ -134,7 +146,9 @@ def _weights(repository: Repository, folder: Path, placement: Placement, device:
         if placement.memory is not None:
             count = torch.cuda.device_count()
             options["max_memory"] = dict.fromkeys(range(count), placement.memory // count)
-    model = loader.from_pretrained(folder, **options)
+    model, found = loader.from_pretrained(folder, output_loading_info=True, **options)
+    if found["missing_keys"]:  # they would be drawn at random, and the model would answer all the same
+        raise ValueError(f"{len(found['missing_keys'])} of its weights are missing, {min(found['missing_keys'])} among them")
     return (model.to(device) if device == "mps" else model).eval()
 
 

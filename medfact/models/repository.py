@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 from huggingface_hub import HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
@@ -33,6 +32,9 @@ SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
 _WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 _BITS = {"F64": 64, "F32": 32, "I32": 32, "F16": 16, "BF16": 16, "I16": 16, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8}
 _TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
+
+_HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
+"""What the hub's library raises where a server is not reached; which library it speaks HTTP with depends on its version."""
 
 SECONDS = 0.5
 """Progress is told so often, at most."""
@@ -105,7 +107,7 @@ def fetched(repository: Repository, placement: Placement, tell: Tell) -> Path:
         )
     except GatedRepoError as error:
         raise _gated(repository.source) from error
-    except (HfHubHTTPError, LocalEntryNotFoundError, httpx.HTTPError, OSError) as error:
+    except (HfHubHTTPError, LocalEntryNotFoundError, _HTTP_ERROR, OSError) as error:
         raise _not_reached(repository.source) from error
     return Path(folder)
 
@@ -158,7 +160,7 @@ def _of_hub(source: str) -> Found:
         raise _no_model(source, "it has no config.json") from error
     except RepositoryNotFoundError as error:
         raise _no_such(source) from error
-    except (HfHubHTTPError, httpx.HTTPError, OSError) as error:
+    except (HfHubHTTPError, _HTTP_ERROR, OSError) as error:
         return _of_cache(source, error)
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or [] if "/" not in sibling.rfilename}
     return config, files, info.safetensors.total if info.safetensors else 0, None

@@ -1,0 +1,217 @@
+"""Local models are looked at before anything heavy: what is wrong is one sentence; what fits is fetched, placed and told."""
+
+import json
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+from small_hub import COMMIT, Hub, served
+from small_models import small_llama, small_model, small_tokenizer
+from transformers import BertConfig, BertModel
+
+from medfact.answers import Demonstration, make_prompt
+from medfact.errors import Mistake, ModelError
+from medfact.models import Placement, load_model, takes_messages
+from medfact.models.memory import SMALLEST, tokens_together, working_memory
+from medfact.models.placement import bytes_of, in_bytes
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with served() as made:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", made.address)
+        template = made.address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        yield made
+
+
+def refusal(spec: str, placement: Placement | None = None) -> str:
+    with pytest.raises(ModelError) as caught:
+        load_model(spec, placement=placement or Placement())
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------- repositories
+
+
+def test_a_repository_is_fetched_once_and_loaded(hub: Hub, tmp_path: Path) -> None:
+    hub.folders["lab/llama"] = small_llama(tmp_path / "llama", lean=4.0)
+    (hub.folders["lab/llama"] / "README.md").write_text("not needed")
+    told: list[str] = []
+    model = load_model("hf:lab/llama", tell=told.append)
+    prompt = make_prompt("fever is a symptom of influenza.", (), chat=False)
+    assert [completion.failure for _, completion in model.complete([prompt])] == [None]
+    assert model.info["revision"] == COMMIT
+    assert told[0] == "looking at the model"
+    assert told[-1] == "loading the weights"
+    assert any(said.startswith("fetching the model:") for said in told)
+    first = [file for method, _, file in hub.fetched if method == "GET"]
+    assert sorted(set(first)) == sorted(first), "each file once"
+    assert "model.safetensors" in first
+    assert "README.md" not in first
+    load_model("hf:lab/llama")
+    assert [file for method, _, file in hub.fetched if method == "GET"] == first, "kept in the cache"
+    assert takes_messages("hf:lab/llama") is False
+
+
+def test_a_repository_that_was_fetched_is_found_without_the_hub(hub: Hub, tmp_path: Path) -> None:
+    hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+    before = load_model("hf:lab/llama").info["revision"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        assert load_model("hf:lab/llama").info["revision"] == before
+
+
+def test_no_such_repository(hub: Hub) -> None:
+    assert refusal("hf:lab/none").startswith("There is no model 'lab/none'")
+
+
+def test_a_gated_repository(hub: Hub, tmp_path: Path) -> None:
+    hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+    hub.gated.add("lab/llama")
+    assert "is gated" in refusal("hf:lab/llama")
+    assert "hf auth login" in refusal("hf:lab/llama")
+
+
+def test_no_weights_and_weights_that_could_run_code(hub: Hub, tmp_path: Path) -> None:
+    folder = hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "--any-weights" in refusal("hf:lab/llama")
+    assert "--any-weights" in refusal(f"hf:{folder}")
+    (folder / "pytorch_model.bin").unlink()
+    assert "it has no weights" in refusal("hf:lab/llama")
+    assert "it has no weights" in refusal(f"hf:{folder}")
+    assert not [file for _, _, file in hub.fetched if file != "config.json"], "nothing heavy was fetched"
+
+
+def test_an_encoder_writes_nothing(hub: Hub, tmp_path: Path) -> None:
+    config = BertConfig(vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    BertModel(config).save_pretrained(tmp_path / "bert")
+    small_tokenizer().save_pretrained(tmp_path / "bert")
+    hub.folders["lab/bert"] = tmp_path / "bert"
+    for spec in ("hf:lab/bert", f"hf:{tmp_path / 'bert'}"):
+        assert "writes no text (BertModel)" in refusal(spec)
+    assert "model.safetensors" not in [file for _, _, file in hub.fetched]
+
+
+def test_code_of_a_repository_is_not_run(tmp_path: Path) -> None:
+    folder = small_llama(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    own = {"model_type": "own", "auto_map": {"AutoModelForCausalLM": "own.Own"}, "architectures": ["Own"]}
+    (folder / "config.json").write_text(json.dumps(config | own))
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    assert "--trust-code" in refusal(f"hf:{folder}")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_hub_that_is_not_there(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{filename}")
+    assert "was not reached" in refusal("hf:lab/llama")
+
+
+@pytest.mark.parametrize("name", ["", "a b/../c$", "a" * 300, "a\0b", "../..", "http://127.0.0.1/x"])
+def test_a_name_that_is_none(hub: Hub, name: str) -> None:
+    with pytest.raises(Mistake) as caught:
+        load_model(f"hf:{name}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 40, struct.pack("<Q", 10) + b"{}        "])
+def test_damaged_weights(tmp_path: Path, damage: bytes) -> None:
+    folder = small_llama(tmp_path)
+    (folder / "model.safetensors").write_bytes(damage)
+    assert "holds no causal language model" in refusal(f"hf:{folder}")
+
+
+def test_weights_that_are_missing_are_not_drawn_at_random(tmp_path: Path) -> None:
+    folder = small_llama(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert "1 of its weights are missing, model.layers.1.mlp.up_proj.weight among them" in refusal(f"hf:{folder}")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"model_type": 3}', '{"model_type": "llama", "hidden_size": "wide"}'])
+def test_damaged_settings(tmp_path: Path, text: str) -> None:
+    folder = small_llama(tmp_path)
+    (folder / "config.json").write_text(text)
+    refusal(f"hf:{folder}")
+
+
+# ------------------------------------------------------------------------- placement
+
+
+def test_numbers_of_bytes() -> None:
+    assert [bytes_of(text) for text in ("8GB", "1.5 g", "900MiB", "1000", "2tb")] == [
+        8 * 10**9,
+        1_500_000_000,
+        900 * 2**20,
+        1000,
+        2 * 10**12,
+    ]
+    assert [in_bytes(size) for size in (5.24e9, 4.3e8, 10)] == ["5.2 GB", "430 MB", "1 MB"]
+    for text in ("", "much", "-1GB", "0", "8 XB"):
+        with pytest.raises(Mistake, match="no amount of memory"):
+            bytes_of(text)
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    spec = f"hf:{small_llama(tmp_path)}"
+    assert "no device mps" in refusal(spec, Placement(device="mps"))
+    assert "bitsandbytes" in refusal(spec, Placement(dtype="4bit"))
+    with pytest.raises(Mistake, match="There is no dtype"):
+        Placement(dtype="float8")
+    with pytest.raises(Mistake, match="There is no device"):
+        Placement(device="abacus")
+
+
+def test_a_model_that_does_not_fit_is_not_loaded(tmp_path: Path) -> None:
+    """Weights of 40 GB by the file's header; there are no such weights in it."""
+    folder = small_llama(tmp_path)
+    header = json.dumps({"w": {"dtype": "F32", "shape": [10**10], "data_offsets": [0, 4 * 10**10]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    assert "does not fit: it needs about 40." in refusal(f"hf:{folder}", Placement(memory=20 * 10**9))
+    assert "20.0 GB of it for its weights" in refusal(f"hf:{folder}", Placement(memory=10 * 10**9, dtype="bfloat16"))
+
+
+def test_fewer_tokens_together_where_memory_is_short() -> None:
+    """Of a small Llama: as many tokens as fit beside the weights, by halves, and none where not even the smallest pack fits."""
+    from transformers import LlamaConfig
+
+    config = LlamaConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=1000)
+    weights = 10**6
+    for tokens in (2048, 1024, 512, SMALLEST):
+        room = weights + working_memory(config, tokens, 4)
+        assert tokens_together(config, weights, room, 4, 2048, "x") == tokens
+    with pytest.raises(ModelError, match="does not fit"):
+        tokens_together(config, weights, weights + working_memory(config, SMALLEST, 4) - 1, 4, 2048, "x")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_numbers_are_of_the_kind_that_was_asked_for(tmp_path: Path, dtype: str) -> None:
+    model = load_model(f"hf:{small_llama(tmp_path, lean=4.0)}", placement=Placement(dtype=dtype))
+    assert model.info["decoding"]["dtype"] == dtype
+    assert str(model.model.dtype) == f"torch.{dtype}"
+    prompt = make_prompt("fever is a symptom of influenza.", (Demonstration("x is y.", True),), chat=False)
+    ((_, completion),) = model.complete([prompt])
+    assert completion.p_true is not None
+
+
+def test_loading_does_not_touch_other_threads(tmp_path: Path) -> None:
+    """A model that was loaded in a thread answers in another one."""
+    loaded = []
+    folder = small_model(tmp_path, "qwen2")
+    thread = threading.Thread(target=lambda: loaded.append(load_model(f"hf:{folder}")))
+    thread.start()
+    thread.join()
+    prompts = [make_prompt(f"{word} is a symptom of gout.", (), chat=False) for word in ("fever", "pain")]
+    assert sorted(place for place, _ in loaded[0].complete(prompts)) == [0, 1]
