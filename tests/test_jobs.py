@@ -1,15 +1,18 @@
 """Jobs: runs out of the page's way, in threads and in a process that can be killed."""
 
 import os
+import shutil
 import signal
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from small_models import small_llama
 
-from medfact.jobs import WAITING, Jobs, Snapshot
+from medfact.jobs import WAITING, Jobs, Snapshot, _Kept
+from medfact.models import Placement
 from medfact.report import Reports
 from medfact.runner import answer, start
 from medfact.spec import RunSpec
@@ -65,6 +68,32 @@ def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_
     jobs.submit(run)
     done = wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
     assert len(done.answers) == done.total - kept, "only what was pending is asked again"
+
+
+def test_a_second_run_finds_the_model_loaded_also_after_a_stop(jobs: Jobs, tmp_path: Path) -> None:
+    """The model's files are gone by then: it cannot have been loaded again."""
+    folder = small_llama(tmp_path / "model", lean=4.0)
+    first, second = (start(RunSpec(model=f"hf:{folder}", limit=60, shots=0), jobs.store) for _ in range(2))
+    jobs.submit(first)
+    told = wait_for(jobs, first, lambda snapshot: snapshot.loading is not None)
+    assert told.loading in {"looking at the model", "loading the weights"}
+    wait_for(jobs, first, lambda snapshot: snapshot.done > 0)
+    jobs.stop(first)
+    assert wait_for(jobs, first, ended).state == STOPPED
+    shutil.rmtree(folder)
+    jobs.submit(second)
+    assert wait_for(jobs, second, ended).state == COMPLETE
+
+
+def test_a_model_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
+    kept = _Kept()
+    spec = f"hf:{small_llama(tmp_path / 'model')}"
+    model = weakref.ref(kept.load(spec).model)
+    kept.release_if(False)
+    assert kept.load(spec).model is model()
+    kept.release_if(True)
+    assert model() is None
+    assert kept.load(spec, placement=Placement(dtype="bfloat16")).model.dtype != kept.load(spec).model.dtype
 
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:

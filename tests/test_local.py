@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+from psutil import Process
 from small_models import ARCHITECTURES, small_llama, small_model
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from medfact.answers import CHOICES, Demonstration, make_prompt, read_answer
 from medfact.errors import MedfactError
-from medfact.models import Completion, Model, Prompt, load_model, takes_messages
+from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
+from medfact.models.memory import working_memory
 
 pytestmark = pytest.mark.model
 
@@ -194,6 +196,23 @@ def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch:
     whole = completed(model, prompts)
     monkeypatch.setattr(model, "together", 150)
     for one, other in zip(whole, completed(model, prompts), strict=True):
+        assert one.text == other.text
+        assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
+
+
+def test_half_the_memory_changes_nothing_but_the_speed(tmp_path: Path) -> None:
+    """As much as the process has taken, and what 512 or 256 tokens take beside the weights."""
+    folder = small_llama(tmp_path, lean=1.8)
+    config = load_model(f"hf:{folder}").model.config
+    prompts = [make_prompt(text, SHOTS, chat=False, reading="keyword") for text in FAMILY]
+    made = []
+    for tokens in (512, 256):
+        beside = (working_memory(config, tokens, 4) + working_memory(config, 2 * tokens, 4)) // 2
+        memory = Process().memory_info().rss + (folder / "model.safetensors").stat().st_size + beside
+        model = load_model(f"hf:{folder}", placement=Placement(memory=memory))
+        assert model.together == tokens
+        made.append(completed(model, prompts))
+    for one, other in zip(*made, strict=True):
         assert one.text == other.text
         assert one.p_true == pytest.approx(other.p_true, abs=1e-5)
 
