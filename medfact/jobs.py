@@ -12,13 +12,13 @@ import multiprocessing
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
 from medfact.errors import MedfactError, StoreError
-from medfact.models import HERE, Model, Placement, is_local, load_model
+from medfact.models import HERE, Model, Placement, is_local, load_model, zero_gpu
 from medfact.models.machine import memory_is_short
 from medfact.runner import Answered, Event, Failed, Finished, Loading, Started, answer
 from medfact.store import FAILED_RUN, RUNNING, STOPPED, Answer, Store
@@ -118,6 +118,7 @@ class Jobs:
         self._jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
         self._local = _LocalProcess(store.url)
+        self._sliced = _Kept(lambda *given, **options: zero_gpu.in_slices(load_model(*given, **options)))
         self._lanes: dict[bool, queue.Queue[_Job | None]] = {True: queue.Queue(), False: queue.Queue()}
         for local, lane in self._lanes.items():
             threading.Thread(target=self._serve, args=(lane, local), daemon=True, name=f"lane-{local}").start()
@@ -147,7 +148,8 @@ class Jobs:
 
     def warm_up(self, model: str) -> None:
         """Loads a local model in its process, so that the first run need not wait for it."""
-        self._local.warm_up(model)
+        if not zero_gpu.is_there():
+            self._local.warm_up(model)
 
     def close(self) -> None:
         """Stops everything; runs that were going on can be resumed."""
@@ -168,13 +170,19 @@ class Jobs:
             job.take(Finished(job.run, STOPPED, 0, 0.0))
             return
         try:
-            events = self._local.answer(job) if local else answer(job.run, self.store, stopped=job.stop.is_set)
-            for event in events:
+            for event in self._events(job, local):
                 job.take(event)
         except MedfactError as error:
             job.take(Failed(job.run, error))
         except _Died as died:
             self._bury(job, died)
+
+    def _events(self, job: _Job, local: bool) -> Iterator[Event]:
+        if not local:
+            return answer(job.run, self.store, stopped=job.stop.is_set)
+        if zero_gpu.is_there():  # which lends its GPU to the page's own process alone
+            return answer(job.run, self.store, stopped=job.stop.is_set, load=self._sliced.load)
+        return self._local.answer(job)
 
     def _bury(self, job: _Job, died: _Died) -> None:
         """The local process is gone: by Stop, or for a reason that becomes the run's."""
@@ -287,7 +295,8 @@ def _local_process(connection: Connection, stop: Any, url: str) -> None:
 class _Kept:
     """The last model that was loaded, for the runs that come after; `used` is when it was last asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: Callable[..., Model] = load_model) -> None:
+        self._load = load
         self._model: dict[tuple[str, Placement], Model] = {}
         self.used = time.monotonic()
 
@@ -296,7 +305,7 @@ class _Kept:
         if (spec, placement) not in self._model:
             self._model.clear()
             gc.collect()
-            self._model[spec, placement] = load_model(spec, placement=placement, **options)
+            self._model[spec, placement] = self._load(spec, placement=placement, **options)
         return self._model[spec, placement]
 
     def release_if(self, wanted: bool) -> None:

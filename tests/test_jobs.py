@@ -3,10 +3,14 @@
 import os
 import shutil
 import signal
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from small_models import small_llama
@@ -94,6 +98,33 @@ def test_a_model_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
     kept.release_if(True)
     assert model() is None
     assert kept.load(spec, placement=Placement(dtype="bfloat16")).model.dtype != kept.load(spec).model.dtype
+
+
+def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a Space with ZeroGPU a marked function gets the GPU for some seconds; here each slice is over after one answer."""
+    asked: list[tuple[int, int]] = []
+
+    def lent(duration: int) -> Callable[..., Any]:
+        def marked(work: Callable[..., Any]) -> Callable[..., Any]:
+            def run(prompts: Any) -> Any:
+                asked.append((duration, len(prompts)))
+                return work(prompts)
+
+            return run
+
+        return marked
+
+    spaces = ModuleType("spaces")
+    spaces.GPU = lent  # type: ignore[attr-defined]
+    spaces.__spec__ = ModuleSpec("spaces", None)
+    monkeypatch.setitem(sys.modules, "spaces", spaces)
+    monkeypatch.setenv("SPACES_ZERO_GPU", "true")
+    monkeypatch.setattr("medfact.models.zero_gpu.USED", 0.0)
+    run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
+    jobs.submit(run)
+    assert wait_for(jobs, run, ended).state == COMPLETE
+    assert asked == [(60, 16 - n) for n in range(16)]
+    assert all(item.answer is not None for item in jobs.store.asked(run))
 
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
