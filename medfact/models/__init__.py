@@ -1,7 +1,7 @@
 """Models behind one door: prompts in, completions out, in order, streaming.
 
-A model is named by a spec: `medfact-tiny`, `hf:<repo or folder>` or `baseline:<name>`. `load_model` imports the heavy
-libraries only when a spec needs them.
+A model is named by a spec: `medfact-tiny`, `hf:<repo or folder>`, `openai:<model>` or `baseline:<name>`. `load_model` imports
+the heavy libraries only when a spec needs them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any, Protocol, TypedDict
 
 from medfact.errors import UnknownName
 from medfact.models.baseline import BASELINES, load_baseline
-from medfact.models.prompt import Completion, Message, Prompt
+from medfact.models.prompt import Completion, Message, Prompt, Served
 from medfact.models.revision import folder_revision
+from medfact.models.service import ApiSettings
 
 BUNDLED_MODEL = "medfact-tiny"
 BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUNDLED_MODEL
@@ -21,11 +22,13 @@ BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUN
 __all__ = [
     "BUNDLED_FOLDER",
     "BUNDLED_MODEL",
+    "ApiSettings",
     "Completion",
     "Message",
     "Model",
     "ModelInfo",
     "Prompt",
+    "Served",
     "bundled_revision",
     "check_spec",
     "is_local",
@@ -77,12 +80,12 @@ def is_local(spec: str) -> bool:
 def check_spec(spec: str) -> None:
     """Raises UnknownName where a spec names no kind of model; whether it can be loaded shows when it is."""
     kind, _, name = spec.partition(":")
-    if spec not in known_models() and not (kind == "hf" and name.strip()):
-        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
+    if spec not in known_models() and not (kind in ("hf", "openai") and name.strip()):
+        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>", "openai:<model>"])
 
 
-def load_model(spec: str, *, seed: int = 0) -> Model:
-    """The model of a spec, ready to answer.
+def load_model(spec: str, *, seed: int = 0, service: ApiSettings | None = None) -> Model:
+    """The model of a spec, ready to answer. `service` says how an `openai:` model is asked.
 
     Raises:
         UnknownName: no such model or kind of model.
@@ -92,6 +95,10 @@ def load_model(spec: str, *, seed: int = 0) -> Model:
     kind, _, name = spec.partition(":")
     if kind == "baseline":
         return load_baseline(name, seed)
+    if kind == "openai":
+        from medfact.models.api import load_api
+
+        return load_api(spec, service or ApiSettings())
     from medfact.models.local import load_local
 
     return load_local(spec, str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else name)
@@ -105,7 +112,7 @@ def takes_messages(spec: str) -> bool:
     check_spec(spec)
     kind, _, name = spec.partition(":")
     if kind != "hf":
-        return False
+        return kind == "openai"
     from medfact.models.local import has_chat_template
 
     return has_chat_template(name)

@@ -1,0 +1,278 @@
+"""Models behind a service that speaks the OpenAI protocol.
+
+The client's asynchronous side lives in here, on a thread of its own; the rest of the house sees an iterator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import openai
+
+from medfact.errors import ModelError
+from medfact.models.asking import Asking, Known
+from medfact.models.prompt import Completion, Message, Prompt
+from medfact.models.replies import CONTENT_FILTER, Malformed, completion_of
+from medfact.models.service import ApiSettings, address_of, host_of, key_of
+from medfact.models.terms import Terms, given_way, terms_of
+from medfact.models.troubles import (
+    Asker,
+    Follows,
+    Trouble,
+    trouble_of_connection,
+    trouble_of_page,
+    trouble_of_status,
+)
+
+if TYPE_CHECKING:
+    from medfact.models import ModelInfo
+
+KIND = "openai"
+
+CONNECTS_WITHIN = 5.0
+"""Seconds that a connection may take to be made."""
+
+LOOKS_EVERY = 0.1
+"""Seconds between two looks at whether the run was stopped."""
+
+ENDS_WITHIN = 1.5
+"""Seconds that calls in flight get to be broken off."""
+
+_OPTIONS: Any = {"security": {"bearer_auth": True}}
+_MOST_CHANGES = 8
+"""Parameters that may give way one after the other, in one call."""
+
+
+def _never() -> bool:
+    return False
+
+
+class ServiceLine:
+    """Calls to a service through one client, and what was learnt of the parameters that it takes."""
+
+    def __init__(self, model: str, settings: ApiSettings) -> None:
+        self.settings = settings
+        self.known = Known(settings.in_flight)
+        self.terms = terms_of(settings)
+        self.notes: list[str] = []
+        self._asker = Asker(host_of(settings), model, key_of(settings))
+        self._launching = asyncio.Lock()
+        self._launcher: asyncio.Task[Any] | None = None
+        timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECTS_WITHIN, settings.timeout))
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
+        hooks: Any = {"request": [self._on_request]}
+        http = openai.DefaultAsyncHttpxClient(timeout=timeout, limits=limits, event_hooks=hooks)
+        self.client = openai.AsyncOpenAI(
+            api_key=self._asker.key, base_url=address_of(settings), max_retries=0, timeout=timeout, http_client=http
+        )
+
+    @property
+    def repeatable(self) -> bool:
+        return self.terms.temperature == 0 and not self.settings.repeats
+
+    async def call(self, prompt: Prompt, turn: int) -> tuple[Completion | Trouble, float]:
+        """One reply, or why there is none, and the seconds that it took. Parameters that the service refuses give way."""
+        outcome: Completion | Trouble
+        for _ in range(_MOST_CHANGES):
+            terms = self.terms
+            outcome, seconds = await self._send(prompt, terms, turn)
+            if isinstance(outcome, Completion) or outcome.follows is not Follows.REFUSED or not self._gives_way(terms, outcome):
+                break
+        if isinstance(outcome, Trouble) and outcome.follows is Follows.FILTERED:
+            outcome = Completion("", cut=CONTENT_FILTER)
+        if isinstance(outcome, Trouble) and outcome.follows is Follows.REFUSED:
+            outcome = Trouble(Follows.LOST, outcome.reason)
+        return outcome, seconds
+
+    def _gives_way(self, sent: Terms, trouble: Trouble) -> bool:
+        """Whether another try with other terms is worth it. Calls that were out together are refused together: the first one
+        changes the terms, the others find them changed.
+        """
+        made = given_way(sent, trouble.reason, trouble.parameter)
+        if made is None:
+            return False
+        if self.terms == sent:
+            self.terms, note = made
+            self.notes.append(note)
+        return True
+
+    async def _send(self, prompt: Prompt, terms: Terms, turn: int) -> tuple[Completion | Trouble, float]:
+        body = {"model": self._asker.model, "messages": _messages(prompt), **terms.body(prompt, turn)}
+        outcome: Completion | Trouble
+        await self._launching.acquire()
+        self._launcher = asyncio.current_task()
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                response = await self.client.post("/chat/completions", cast_to=httpx2.Response, body=body, options=_OPTIONS)
+            outcome = completion_of(response.content, prompt)
+        except Malformed as error:
+            outcome = trouble_of_page(str(error), self._asker) if error.page else Trouble(Follows.AGAIN, str(error))
+        except openai.APIStatusError as error:
+            outcome = trouble_of_status(error.status_code, error.response.content, error.response.headers, self._asker)
+        except (openai.APIConnectionError, TimeoutError) as error:
+            outcome = self._unconnected(error)
+        finally:
+            self._launched()
+        return outcome, time.monotonic() - begun
+
+    def _unconnected(self, error: Exception) -> Trouble:
+        trouble = trouble_of_connection(error, self._asker)
+        if trouble.follows is Follows.AGAIN and isinstance(error, openai.APITimeoutError | TimeoutError):
+            return Trouble(Follows.AGAIN, f"no answer within {self.settings.timeout:g} s")
+        return trouble
+
+    # Requests are made one by one: those made side by side would all leave late, and their replies all come together.
+
+    async def _on_request(self, _: httpx2.Request) -> None:
+        self._launched()
+
+    def _launched(self) -> None:
+        """The request of this task is on its way, or given up: the next one may be made."""
+        if self._launcher is asyncio.current_task():
+            self._launcher = None
+            self._launching.release()
+
+
+def _messages(prompt: Prompt) -> list[Message]:
+    """A text goes out as one message of the user."""
+    return [{"role": "user", "content": prompt.content}] if isinstance(prompt.content, str) else [*prompt.content]
+
+
+class ApiModel:
+    """A model behind a service. Close it when nothing more is asked."""
+
+    chat = True
+
+    def __init__(self, spec: str, settings: ApiSettings) -> None:
+        self.spec = spec
+        self.settings = settings
+        self.host = host_of(settings)
+        self._line = ServiceLine(spec.partition(":")[2].strip(), settings)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=spec, daemon=True)
+        self._thread.start()
+        self._shut = weakref.finalize(self, _shut, self._loop, self._thread, self._line.client)
+
+    def __repr__(self) -> str:
+        return f"ApiModel({self.spec!r}, host={self.host!r})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the service refused so far and what was done instead, in sentences."""
+        return tuple(self._line.notes)
+
+    @property
+    def info(self) -> ModelInfo:
+        """The settings that answers depend on, as the service takes them by now: it may refuse some at the first call."""
+        terms, settings = self._line.terms, self.settings
+        source = "repeats" if settings.repeats else "logprobs" if terms.top_logprobs else "none"
+        decoding = {
+            "temperature": terms.temperature,
+            "top_logprobs": terms.top_logprobs or 0,
+            "max_tokens": terms.max_tokens,
+            "limit": terms.limit,
+            "seed": terms.seed,
+            "repeats": settings.repeats,
+            "shots_as_turns": settings.shots_as_turns,
+            "p_true": source,
+        }
+        return {"revision": self.host, "decoding": decoding}
+
+    def complete(self, prompts: Sequence[Prompt], *, stopped: Callable[[], bool] = _never) -> Iterator[tuple[int, Completion]]:
+        """The place of each prompt and its completion, in order of arrival.
+
+        Prompts are read one by one as calls may go out, from another thread. Breaking off the iteration breaks off all calls in
+        flight; so does `stopped`, asked every tenth of a second, after what has arrived is given.
+
+        Raises:
+            ModelError: the run must end: no such host, model or key, no quota. What had arrived was given before.
+        """
+        if not self._shut.alive:
+            raise ModelError(f"The connection to {self.host} is closed.")
+        came: queue.SimpleQueue[tuple[int, Completion] | None] = queue.SimpleQueue()
+        ended = threading.Event()
+        asking = Asking(self._line, prompts, came.put)
+        running = asyncio.run_coroutine_threadsafe(_until_end(asking, came, ended), self._loop)
+        try:
+            yield from _arriving(came, running, stopped)
+        finally:
+            running.cancel()
+            ended.wait(ENDS_WITHIN)
+
+    def close(self) -> None:
+        """Breaks off what is in flight and lets the connections go. Closing twice does nothing."""
+        self._shut()
+
+
+async def _until_end(asking: Asking, came: queue.SimpleQueue[Any], ended: threading.Event) -> None:
+    try:
+        await asking.run()
+    finally:
+        came.put(None)
+        ended.set()
+
+
+def _arriving(
+    came: queue.SimpleQueue[tuple[int, Completion] | None], running: Future[None], stopped: Callable[[], bool]
+) -> Iterator[tuple[int, Completion]]:
+    """What arrives until the end; once stopped, what had arrived by then."""
+    looked = time.monotonic()
+    while True:
+        try:
+            arrived = came.get(timeout=LOOKS_EVERY)
+        except queue.Empty:
+            if running.cancelled():
+                return
+        else:
+            if arrived is None:
+                break
+            yield arrived
+        if time.monotonic() - looked > LOOKS_EVERY:
+            looked = time.monotonic()
+            if stopped():
+                running.cancel()
+    with contextlib.suppress(CancelledError):
+        running.result()
+
+
+def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: openai.AsyncOpenAI) -> None:
+    """Ends the loop and its thread, after all calls are broken off."""
+
+    async def end() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), ENDS_WITHIN)
+        await client.close()
+
+    if not thread.is_alive():
+        return
+    with contextlib.suppress(TimeoutError):
+        asyncio.run_coroutine_threadsafe(end(), loop).result(2 * ENDS_WITHIN)
+    loop.call_soon_threadsafe(loop.stop)
+    if thread is not threading.current_thread():
+        thread.join(ENDS_WITHIN)
+        if not thread.is_alive():
+            loop.close()
+
+
+def load_api(spec: str, settings: ApiSettings) -> ApiModel:
+    """The model of a spec `openai:<model>`, as a service gives it. Nothing is asked of the service yet.
+
+    Raises:
+        ModelError: no key where one is needed, or an address that is none.
+    """
+    try:
+        return ApiModel(spec, settings)
+    except (openai.OpenAIError, ValueError):
+        raise ModelError(f"The service at {host_of(settings)} cannot be used so.", "Check the base URL and the key.") from None
