@@ -2,8 +2,8 @@
 
     python benchmarks/api.py --statements 800 --rounds 5
 
-The service stands on loopback in a process of its own and replies after a fixed latency. The two take turns. Prints medians of the
-rounds: statements per second as a share of the ideal (calls in flight over latency), and CPU time of this process a statement.
+The service stands on loopback in a process of its own and replies after a fixed latency. The two take turns. Prints medians of
+the rounds: statements per second as a share of the ideal (calls in flight over latency), and CPU time of this process.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
 import openai
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.answers import make_prompt
 from medfact.models import ApiSettings, Prompt
 from medfact.models.api import load_api
 
 KEY = "sk-benchmark"
+SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"
 
 
 def adapter(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[float, float]:
@@ -85,7 +85,7 @@ def main() -> None:
     options = parser.parse_args()
     texts = [f"Disease {i} may have sign {i % 7} as one of its symptoms." for i in range(options.statements)]
     prompts = [make_prompt(text, (), chat=False) for text in texts]
-    command = [sys.executable, str(ROOT / "tests" / "mock_service.py"), "--latency", str(options.latency)]
+    command = [sys.executable, str(SERVICE), "--latency", str(options.latency)]
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in CLIENTS}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
         assert service.stdout is not None

@@ -55,6 +55,9 @@ ERRORS = {
 }
 """Fault → status, code, message."""
 
+TLS_HELLO = b"\x16"
+"""How a client opens that wants a secure connection; there is none here."""
+
 PAGE = b"<!DOCTYPE html><html><body>Welcome to the gateway</body></html>"
 
 
@@ -192,7 +195,9 @@ class MockService:
 
     async def _one_call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Reads a request and answers it; False where the connection ends."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        if (first := await reader.readexactly(1)) == TLS_HELLO:
+            return False
+        head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         path = head[0].split()[1]
@@ -280,7 +285,7 @@ class MockService:
 
     async def _error(self, writer: asyncio.StreamWriter, status: int, code: str, message: str) -> bool:
         body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
-        after = f"Retry-After: {self.does.retry_after}\r\n" if status == 429 and self.does.retry_after else ""
+        after = f"Retry-After: {self.does.retry_after}\r\n" if status in (429, 503) and self.does.retry_after else ""
         return await self._send(writer, status, json.dumps(body).encode(), extra=after)
 
     def _reply(self, prompt: str, attempt: int, body: dict[str, Any]) -> dict[str, Any]:

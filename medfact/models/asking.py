@@ -20,6 +20,9 @@ OPEN = 1024
 STRIKES, QUICK_WAIT = 3, 0.15
 """Tries, and seconds between them, after which a service that nobody has reached yet counts as out of reach."""
 
+NEARLY_ALL = 8
+"""So many prompts must have met that for each one that is still on its way: a name server may lose one question of many."""
+
 KEPT = 1 << 16
 """Answers that are remembered, the latest ones."""
 
@@ -77,7 +80,7 @@ class Asking:
         self._open = Gate(OPEN if self._known.heard else self._settings.in_flight, OPEN)
         self._waiting: dict[bytes, list[int]] = {}
         self._failed: dict[bytes, Completion] = {}
-        self._hopeful = 0
+        self._hopeful = self._struck = 0
 
     async def run(self) -> None:
         """Asks all prompts; raises ModelError where the run must end."""
@@ -149,6 +152,7 @@ class Asking:
                     return _served(outcome, seconds, attempt)
                 if outcome.follows is Follows.UNREACHED and not self._known.heard:
                     self._hopeful -= strikes == 0
+                    self._struck += strikes == 0
                     strikes += STRIKES if outcome.slow else 1
                     self._end_where_hopeless(outcome, strikes)
                 if outcome.follows is Follows.LOST or attempt >= self._settings.tries:
@@ -181,8 +185,9 @@ class Asking:
         return wait_before(attempt, crowded=trouble.crowded, asked=trouble.asked)
 
     def _end_where_hopeless(self, trouble: Trouble, strikes: int) -> None:
-        """Ends the run once a prompt has been tried enough and none of those on their way may still be answered."""
-        if trouble.error is not None and strikes >= min(STRIKES, self._settings.tries) and self._hopeful == 0:
+        """Ends the run once a prompt has been tried enough and nearly all of those on their way met the same."""
+        tried_enough = strikes >= min(STRIKES, self._settings.tries)
+        if trouble.error is not None and tried_enough and NEARLY_ALL * self._hopeful <= self._struck:
             raise trouble.error
 
 

@@ -128,15 +128,16 @@ def trouble_of_connection(error: BaseException, asker: Asker) -> Trouble:
     """What follows where there was no connection, or where it broke off."""
     causes = [*_causes(error)]
     names = {type(cause).__name__ for cause in causes}
-    host, hint = asker.host, "Check the base URL and the network."
+    host, slow = asker.host, "ConnectTimeout" in names
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return Trouble(Follows.UNREACHED, "no secure connection", ModelError(f"No secure connection to {host}.", hint))
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return Trouble(Follows.UNREACHED, "the host is not found", ModelError(f"The host {host} is not found.", hint))
-    if names & {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}:
-        unreached = ModelError(f"{host} cannot be reached.", hint)
-        return Trouble(Follows.UNREACHED, "the host cannot be reached", unreached, slow="ConnectTimeout" in names)
-    return Trouble(Follows.AGAIN, "the connection broke off")
+        reason, sentence = "no secure connection", f"No secure connection to {host}."
+    elif any(isinstance(cause, socket.gaierror) for cause in causes):
+        reason, sentence = "the host is not found", f"The host {host} is not found."
+    elif slow or names & {"ConnectError", "ProxyError", "UnsupportedProtocol"}:
+        reason, sentence = "the host cannot be reached", f"{host} cannot be reached."
+    else:
+        return Trouble(Follows.AGAIN, "the connection broke off")
+    return Trouble(Follows.UNREACHED, reason, ModelError(sentence, "Check the base URL and the network."), slow=slow)
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
