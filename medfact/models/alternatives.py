@@ -13,6 +13,9 @@ _THOUGHT_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _SPACE_SIGNS = "▁Ġ"
 """What tokenizers write for a space in front of a word."""
 
+ROUNDING = 1e-3
+"""So much more than 1 may probabilities add up to that a service rounded."""
+
 ALL_SEEN = 1e-6
 """Unseen probability up to which nothing is hidden but rounding."""
 
@@ -76,10 +79,12 @@ def _after_thinking(positions: Sequence[Any]) -> Sequence[Any]:
 
 def _seen(position: dict[str, Any]) -> list[tuple[str, float]]:
     """The alternatives of a position with their probabilities, the token that was said among them."""
-    entries = [entry for entry in position.get("top_logprobs") or () if isinstance(entry, dict)]
-    if position.get("token") not in {entry.get("token") for entry in entries}:
-        entries.append(position)
-    return [(str(entry.get("token")), _probability(entry.get("logprob"))) for entry in entries]
+    shown = position.get("top_logprobs")
+    entries = [entry for entry in shown if isinstance(entry, dict)] if isinstance(shown, list) else []
+    seen = [(str(entry.get("token")), _probability(entry.get("logprob"))) for entry in entries]
+    said = (str(position.get("token")), _probability(position.get("logprob")))
+    fits = math.fsum(p for _, p in seen) + said[1] <= 1 + ROUNDING  # else it is there under another spelling
+    return [*seen, said] if fits and said[0] not in {token for token, _ in seen} else seen
 
 
 def _probability(logprob: object) -> float:
