@@ -183,17 +183,33 @@ def test_what_a_service_asks_to_wait(headers: dict[str, str], expected: float | 
 
 def test_a_gate_halves_once_for_calls_that_were_out_together_and_grows_again() -> None:
     gate = Gate(32)
+    for _ in range(2):
+        gate.turned_away(seconds=0.1)
+    assert gate.limit == 32
     for _ in range(10):
-        gate.crowded(seconds=0.1)
-    assert gate.limit == 16
-    gate.crowded(seconds=-1.0)  # sent after the gate was narrowed
+        gate.turned_away(seconds=0.1)
+    assert gate.limit == 16  # the third one narrows it; the others were out already
+    for _ in range(3):
+        gate.turned_away(seconds=-1.0)  # sent after the gate was narrowed
     assert gate.limit == 8
     for _ in range(6):
         gate.went_well()
     assert gate.limit == 11  # one more for each two
-    for _ in range(100):
+    for _ in range(2 + 16):
+        gate.went_well()
+    assert gate.limit == 13  # from 12 on, three quarters of the 16 that were too many, one more for each sixteen
+    for _ in range(16 * 20):
         gate.went_well()
     assert gate.limit == 32
+
+
+def test_a_few_calls_that_are_turned_away_do_not_narrow_a_gate() -> None:
+    gate = Gate(32)
+    for _ in range(20):
+        for _ in range(9):
+            gate.went_well()
+        gate.turned_away(seconds=0.1)
+    assert gate.limit == 32  # one in ten; more than one in eight would
 
 
 def test_a_gate_lets_in_by_turns_and_keeps_no_place_for_those_who_left() -> None:

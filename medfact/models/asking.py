@@ -33,7 +33,8 @@ Emit = Callable[[tuple[int, Completion]], None]
 class Known:
     """What is known of a service over all that is asked of it.
 
-    heard: whether it has answered anything. limit: how many calls it took at once, at last. kept: answers by their prompt.
+    heard: whether it has answered anything. limit: how many calls it took at once when it last answered. kept: answers by
+           their prompt.
     """
 
     limit: int
@@ -90,8 +91,6 @@ class Asking:
                     await self._begin(place)
         except BaseExceptionGroup as group:
             raise _first(group) from None
-        finally:
-            self._known.limit = self._gate.limit
 
     async def _begin(self, place: int) -> None:
         """Starts a prompt as soon as a call for it may go out, unless its answer is known or on its way."""
@@ -170,13 +169,14 @@ class Asking:
             self._gate.leave()
         if isinstance(outcome, Completion):
             self._gate.went_well()
+            self._known.limit = self._gate.limit
             if not self._known.heard:
                 self._known.heard = True
                 self._open.widen(OPEN)
         elif outcome.follows is Follows.FATAL and outcome.error is not None:
             raise outcome.error
         elif outcome.crowded:
-            self._gate.crowded(seconds)
+            self._gate.turned_away(seconds)
         return outcome, seconds
 
     def _wait(self, trouble: Trouble, attempt: int) -> float:

@@ -19,12 +19,18 @@ FIRST_WAIT_WHEN_CROWDED = 2.0
 LONGEST_ASKED = 60.0
 """The longest wait, in seconds, that a service may ask for."""
 
-GROWS_AFTER = 2
-"""Calls that must go well before one more may be in flight."""
+GROWS_AFTER, GROWS_SLOWLY_AFTER = 2, 16
+"""Calls that must go well before one more may be in flight: far below the limit that was too much at last, and near it."""
+
+LOOKS_BACK, CROWD, SHARE = 32, 3, 8
+"""A service is crowded where, of so many calls or fewer, at least CROWD and more than one in SHARE were turned away."""
 
 
 class Gate:
-    """Lets so many in at once, in the order in which they came. Halved where a service is crowded, then widened by steps."""
+    """Lets so many in at once, in the order in which they came. Halved where a service is crowded, then widened by steps.
+
+    One call that is turned away says little: some services turn away a few, however many are in flight.
+    """
 
     def __init__(self, limit: int, most: int | None = None) -> None:
         self.limit = limit
@@ -32,7 +38,9 @@ class Gate:
         self.inside = 0
         self._queue: deque[asyncio.Future[None]] = deque()
         self._went_well = 0
+        self._turned_away: deque[bool] = deque(maxlen=LOOKS_BACK)
         self._narrowed = float("-inf")
+        self._too_much = 2 * self.most
 
     async def enter(self) -> None:
         """Waits for a place. Whoever enters must leave."""
@@ -56,19 +64,26 @@ class Gate:
         self._let_in()
 
     def went_well(self) -> None:
+        self._turned_away.append(False)
         self._went_well += 1
-        if self._went_well >= GROWS_AFTER and self.limit < self.most:
+        near = 4 * self.limit >= 3 * self._too_much
+        if self._went_well >= (GROWS_SLOWLY_AFTER if near else GROWS_AFTER) and self.limit < self.most:
             self._went_well = 0
             self.widen(self.limit + 1)
 
-    def crowded(self, seconds: float) -> None:
+    def turned_away(self, seconds: float) -> None:
         """A call that took so many seconds was one too many. Calls that were already out when the gate was narrowed are not
         counted against it again.
         """
-        if time.monotonic() - seconds > self._narrowed:
-            self.limit = max(1, self.limit // 2)
-            self._narrowed = time.monotonic()
+        if time.monotonic() - seconds <= self._narrowed:
+            return
+        self._turned_away.append(True)
         self._went_well = 0
+        count = sum(self._turned_away)
+        if count >= CROWD and count * SHARE > len(self._turned_away):
+            self._too_much, self.limit = self.limit, max(1, self.limit // 2)
+            self._narrowed = time.monotonic()
+            self._turned_away.clear()
 
     def _let_in(self) -> None:
         while self._queue and self.inside < self.limit:
