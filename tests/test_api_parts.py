@@ -195,10 +195,10 @@ def test_a_gate_halves_once_for_calls_that_were_out_together_and_grows_again() -
     for _ in range(6):
         gate.went_well()
     assert gate.limit == 11  # one more for each two
-    for _ in range(2 + 16):
+    for _ in range(2 + 6):
         gate.went_well()
-    assert gate.limit == 13  # from 12 on, three quarters of the 16 that were too many, one more for each sixteen
-    for _ in range(16 * 20):
+    assert gate.limit == 13  # from 12 on, three quarters of the 16 that were too many, one more for each six
+    for _ in range(6 * 20):
         gate.went_well()
     assert gate.limit == 32
 

@@ -19,7 +19,7 @@ FIRST_WAIT_WHEN_CROWDED = 2.0
 LONGEST_ASKED = 60.0
 """The longest wait, in seconds, that a service may ask for."""
 
-GROWS_AFTER, GROWS_SLOWLY_AFTER = 2, 16
+GROWS_AFTER, GROWS_SLOWLY_AFTER = 2, 6
 """Calls that must go well before one more may be in flight: far below the limit that was too much at last, and near it."""
 
 LOOKS_BACK, CROWD, SHARE = 32, 3, 8
