@@ -51,6 +51,7 @@ ERRORS = {
     "404": (404, "model_not_found", "The model `{model}` does not exist or you do not have access to it."),
     "quota": (429, "insufficient_quota", "You exceeded your current quota."),
     "filter400": (400, "content_filter", "The response was filtered."),
+    "echo": (400, "invalid_request_error", "Not allowed: {prompt}"),
     "long": (400, "context_length_exceeded", "This model's maximum context length is 8 tokens; max_tokens is too large."),
 }
 """Fault → status, code, message."""
@@ -246,7 +247,7 @@ class MockService:
         if fault in ERRORS:
             status, code, message = ERRORS[fault]
             key = headers.get("authorization", "").removeprefix("Bearer ")
-            return await self._error(writer, status, code, message.format(key=key, model=body["model"]))
+            return await self._error(writer, status, code, message.format(key=key, model=body["model"], prompt=prompt))
         if fault == "reset":
             return False
         if fault == "html":

@@ -141,6 +141,14 @@ def test_a_prompt_that_a_filter_stops_is_unreadable_and_one_that_is_too_long_fai
     assert (len(service.calls), model.notes) == (1, ())
 
 
+def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load: Load) -> None:
+    with MockService(Behaviour(every="echo")) as service:
+        model = load(service)
+        ((_, done),) = model.complete([Prompt("Gout raises the temperature. True or false?", CHOICES)])
+    assert done.failure == "the service refuses (HTTP 400): Not allowed: Gout raises the temperature. True or false? (1 try)"
+    assert (len(service.calls), model.notes) == (1, ())
+
+
 # ------------------------------------------------------------------------------------------------ faults
 
 
@@ -473,6 +481,13 @@ def test_the_key_goes_to_the_service_and_nowhere_else(
     assert len(caplog.records) > 20
     assert KEY not in text
     assert KEY[:12] not in text
+
+
+def test_a_proxy_is_not_asked_for_this_machine(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{closed_port()}")
+    with MockService() as service:
+        ((_, done),) = load(service).complete(prompts_of(1))
+    assert done.failure is None
 
 
 def test_a_service_of_ones_own_needs_no_key(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -303,6 +303,7 @@ def test_errors_are_understood_as_services_write_them(status: int, body: object,
 
 
 def test_no_message_holds_the_key() -> None:
+    assert ASKER.key not in repr(ASKER) + repr(ApiSettings(key=ASKER.key, base_url=f"https://{ASKER.key}@example.org"))
     for text in (f"bad key {ASKER.key}", f"key {ASKER.key[:12]}***", "Bearer abc", "use sk-other-key", "a\nb " * 200):
         line = ASKER.scrubbed(text)
         assert ASKER.key[:12] not in line

@@ -22,7 +22,7 @@ from medfact.errors import ModelError
 from medfact.models.asking import Asking, Known
 from medfact.models.prompt import Completion, Message, Prompt
 from medfact.models.replies import CONTENT_FILTER, Malformed, completion_of
-from medfact.models.service import ApiSettings, address_of, host_of, key_of
+from medfact.models.service import ApiSettings, address_of, host_of, is_loopback, key_of
 from medfact.models.terms import Terms, given_way, terms_of
 from medfact.models.troubles import (
     Asker,
@@ -70,7 +70,8 @@ class ServiceLine:
         timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECTS_WITHIN, settings.timeout))
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
         hooks: Any = {"request": [self._on_request]}
-        http = openai.DefaultAsyncHttpxClient(timeout=timeout, limits=limits, event_hooks=hooks)
+        proxied = not is_loopback(self._asker.host)
+        http = openai.DefaultAsyncHttpxClient(timeout=timeout, limits=limits, event_hooks=hooks, trust_env=proxied)
         self.client = openai.AsyncOpenAI(
             api_key=self._asker.key, base_url=address_of(settings), max_retries=0, timeout=timeout, http_client=http
         )
@@ -85,7 +86,9 @@ class ServiceLine:
         for _ in range(_MOST_CHANGES):
             terms = self.terms
             outcome, seconds = await self._send(prompt, terms, turn)
-            if isinstance(outcome, Completion) or outcome.follows is not Follows.REFUSED or not self._gives_way(terms, outcome):
+            if isinstance(outcome, Completion) or outcome.follows is not Follows.REFUSED:
+                break
+            if not self._gives_way(terms, outcome, prompt):
                 break
         if isinstance(outcome, Trouble) and outcome.follows is Follows.FILTERED:
             outcome = Completion("", cut=CONTENT_FILTER)
@@ -93,11 +96,15 @@ class ServiceLine:
             outcome = Trouble(Follows.LOST, outcome.reason)
         return outcome, seconds
 
-    def _gives_way(self, sent: Terms, trouble: Trouble) -> bool:
+    def _gives_way(self, sent: Terms, trouble: Trouble, prompt: Prompt) -> bool:
         """Whether another try with other terms is worth it. Calls that were out together are refused together: the first one
-        changes the terms, the others find them changed.
+        changes the terms, the others find them changed. A service may quote the prompt, which may speak of temperature too.
         """
-        made = given_way(sent, trouble.reason, trouble.parameter)
+        texts = [str(message["content"]) for message in _messages(prompt)]
+        message = trouble.message
+        for text in (*texts, prompt.statement):
+            message = message.replace(text, " ") if text else message
+        made = given_way(sent, message, trouble.parameter)
         if made is None:
             return False
         if self.terms == sent:

@@ -15,7 +15,7 @@ from medfact.models.service import ApiSettings
 from medfact.models.troubles import Follows, Trouble
 
 OPEN = 1024
-"""Prompts that are begun and not answered, most of them waiting for another try."""
+"""Prompts that may wait for another try, beside those in flight."""
 
 STRIKES, QUICK_WAIT = 3, 0.15
 """Tries, and seconds between them, after which a service that nobody has reached yet counts as out of reach."""
@@ -78,7 +78,7 @@ class Asking:
         self._line, self._prompts, self._emit = line, prompts, emit
         self._known, self._settings = line.known, line.settings
         self._gate = Gate(self._known.limit, self._settings.in_flight)
-        self._open = Gate(OPEN if self._known.heard else self._settings.in_flight, OPEN)
+        self._open = Gate(self._settings.in_flight + (OPEN if self._known.heard else 0))
         self._waiting: dict[bytes, list[int]] = {}
         self._failed: dict[bytes, Completion] = {}
         self._hopeful = self._struck = 0
@@ -172,7 +172,7 @@ class Asking:
             self._known.limit = self._gate.limit
             if not self._known.heard:
                 self._known.heard = True
-                self._open.widen(OPEN)
+                self._open.widen(self._settings.in_flight + OPEN)
         elif outcome.follows is Follows.FATAL and outcome.error is not None:
             raise outcome.error
         elif outcome.crowded:

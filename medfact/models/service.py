@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -88,6 +89,14 @@ def address_of(settings: ApiSettings) -> str:
 def host_of(settings: ApiSettings) -> str:
     """The name of the host that prompts go to, for people to see before they do. Raises as `address_of` does."""
     return str(urlsplit(address_of(settings)).hostname)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def key_of(settings: ApiSettings) -> str:

@@ -7,7 +7,7 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -30,7 +30,8 @@ class Trouble:
 
     reason:  in a few plain words, for the person who reads why a statement failed. error: for the end of the run.
     crowded: the service says that there are too many calls. asked: seconds that it wants us to wait, or None.
-    slow:    it took long to find out, so one such trouble is enough. parameter: what a refusal names.
+    slow:    it took long to find out, so one such trouble is enough.
+    message: what the service said, as it said it: never shown. parameter: what a refusal names.
     """
 
     follows: Follows
@@ -39,6 +40,7 @@ class Trouble:
     crowded: bool = False
     asked: float | None = None
     slow: bool = False
+    message: str = field(default="", repr=False)
     parameter: str | None = None
 
 
@@ -48,7 +50,7 @@ class Asker:
 
     host: str
     model: str
-    key: str
+    key: str = field(repr=False)
 
     def scrubbed(self, text: str) -> str:
         """One short line without the key, nor anything else that looks like one."""
@@ -74,7 +76,7 @@ def trouble_of_status(status: int, body: bytes, headers: Mapping[str, str], aske
         return Trouble(Follows.AGAIN, reason, crowded=status == 429, asked=asked_wait(headers))
     follows = Follows.REFUSED if status in (400, 422) else Follows.LOST
     said = asker.scrubbed(message)
-    return Trouble(follows, f"{reason}: {said}" if said else reason, parameter=parameter)
+    return Trouble(follows, f"{reason}: {said}" if said else reason, message=message, parameter=parameter)
 
 
 def _error_in(body: bytes) -> tuple[str, str, str | None]:
