@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -20,6 +21,7 @@ import openai
 
 from medfact.errors import ModelError
 from medfact.models.asking import Asking, Known
+from medfact.models.pacing import Gate
 from medfact.models.prompt import Completion, Message, Prompt
 from medfact.models.replies import CONTENT_FILTER, Malformed, completion_of
 from medfact.models.service import ApiSettings, address_of, host_of, is_loopback, key_of
@@ -56,6 +58,18 @@ def _never() -> bool:
     return False
 
 
+@dataclass
+class _Departure:
+    """A call from its making to its end: whose it is, through which gate it goes, and from when on it counts."""
+
+    gate: Gate
+    launched: Callable[[], None]
+    deadline: asyncio.Timeout
+    task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
+    begun: float = field(default_factory=time.monotonic)
+    inside: bool = False
+
+
 class ServiceLine:
     """Calls to a service through one client, and what was learnt of the parameters that it takes."""
 
@@ -66,7 +80,7 @@ class ServiceLine:
         self.notes: list[str] = []
         self._asker = Asker(host_of(settings), model, key_of(settings))
         self._launching = asyncio.Lock()
-        self._launcher: asyncio.Task[Any] | None = None
+        self._departing: _Departure | None = None
         timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECTS_WITHIN, settings.timeout))
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
         hooks: Any = {"request": [self._on_request]}
@@ -80,12 +94,15 @@ class ServiceLine:
     def repeatable(self) -> bool:
         return self.terms.temperature == 0 and not self.settings.repeats
 
-    async def call(self, prompt: Prompt, turn: int) -> tuple[Completion | Trouble, float]:
-        """One reply, or why there is none, and the seconds that it took. Parameters that the service refuses give way."""
+    async def call(
+        self, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]
+    ) -> tuple[Completion | Trouble, float]:
+        """See `Line`. Parameters that the service refuses give way."""
         outcome: Completion | Trouble
         for _ in range(_MOST_CHANGES):
             terms = self.terms
-            outcome, seconds = await self._send(prompt, terms, turn)
+            body = {"model": self._asker.model, "messages": _messages(prompt), **terms.body(prompt, turn)}
+            outcome, seconds = await self._send(body, prompt, gate, launched)
             if isinstance(outcome, Completion) or outcome.follows is not Follows.REFUSED:
                 break
             if not self._gives_way(terms, outcome, prompt):
@@ -112,15 +129,16 @@ class ServiceLine:
             self.notes.append(note)
         return True
 
-    async def _send(self, prompt: Prompt, terms: Terms, turn: int) -> tuple[Completion | Trouble, float]:
-        body = {"model": self._asker.model, "messages": _messages(prompt), **terms.body(prompt, turn)}
+    async def _send(
+        self, body: dict[str, Any], prompt: Prompt, gate: Gate, launched: Callable[[], None]
+    ) -> tuple[Completion | Trouble, float]:
         outcome: Completion | Trouble
         await self._launching.acquire()
-        self._launcher = asyncio.current_task()
-        begun = time.monotonic()
+        self._departing = departure = _Departure(gate, launched, asyncio.timeout(None))
         try:
-            async with asyncio.timeout(self.settings.timeout):
+            async with departure.deadline:
                 response = await self.client.post("/chat/completions", cast_to=httpx2.Response, body=body, options=_OPTIONS)
+            self._ended(departure)
             outcome = completion_of(response.content, prompt)
         except Malformed as error:
             outcome = trouble_of_page(str(error), self._asker) if error.page else Trouble(Follows.AGAIN, str(error))
@@ -129,8 +147,8 @@ class ServiceLine:
         except (openai.APIConnectionError, TimeoutError) as error:
             outcome = self._unconnected(error)
         finally:
-            self._launched()
-        return outcome, time.monotonic() - begun
+            self._ended(departure)
+        return outcome, time.monotonic() - departure.begun
 
     def _unconnected(self, error: Exception) -> Trouble:
         trouble = trouble_of_connection(error, self._asker)
@@ -138,16 +156,31 @@ class ServiceLine:
             return Trouble(Follows.AGAIN, f"no answer within {self.settings.timeout:g} s")
         return trouble
 
-    # Requests are made one by one: those made side by side would all leave late, and their replies all come together.
+    # Requests are made one by one: those made side by side would all leave late, and their replies all come together. One is
+    # made ahead and waits at the gate, so that it leaves as soon as a call ends.
 
     async def _on_request(self, _: httpx2.Request) -> None:
-        self._launched()
+        """The client has made a request and is about to send it."""
+        departure = self._departing
+        if departure is None or departure.task is not asyncio.current_task():
+            return  # a call that was redirected
+        await departure.gate.enter()
+        departure.inside, departure.begun = True, time.monotonic()
+        departure.deadline.reschedule(asyncio.get_running_loop().time() + self.settings.timeout)
+        self._launched(departure)
 
-    def _launched(self) -> None:
-        """The request of this task is on its way, or given up: the next one may be made."""
-        if self._launcher is asyncio.current_task():
-            self._launcher = None
+    def _launched(self, departure: _Departure) -> None:
+        """The call is on its way, or given up: the next one may be made."""
+        if self._departing is departure:
+            self._departing = None
             self._launching.release()
+            departure.launched()
+
+    def _ended(self, departure: _Departure) -> None:
+        if departure.inside:
+            departure.inside = False
+            departure.gate.leave()
+        self._launched(departure)
 
 
 def _messages(prompt: Prompt) -> list[Message]:

@@ -61,8 +61,15 @@ class Line(Protocol):
         """Whether an identical prompt would get the same answer again."""
         ...
 
-    async def call(self, prompt: Prompt, turn: int) -> tuple[Completion | Trouble, float]:
-        """The reply, or why there is none, and the seconds that it took. `turn` counts repeated answers, from 0."""
+    async def call(
+        self, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]
+    ) -> tuple[Completion | Trouble, float]:
+        """The reply, or why there is none, and the seconds that it took.
+
+        Args:
+            turn: counts repeated answers, from 0. gate: the call is inside from its departure to its end.
+            launched: is told when it departs, so that the next one may be made.
+        """
         ...
 
 
@@ -106,16 +113,16 @@ class Asking:
                 return
             self._waiting[name] = []
         await self._open.enter()
-        await self._gate.enter()
-        self._gate.leave()
-        self._tasks.create_task(self._one(place, prompt, name))
-        await asyncio.sleep(0)  # lets the new task take its place at the gate
+        launched = asyncio.Event()
+        self._tasks.create_task(self._one(place, prompt, name, launched))
+        await launched.wait()
 
-    async def _one(self, place: int, prompt: Prompt, name: bytes | None) -> None:
+    async def _one(self, place: int, prompt: Prompt, name: bytes | None, launched: asyncio.Event) -> None:
         try:
-            completion = await self._completion(prompt)
+            completion = await self._completion(prompt, launched)
         finally:
             self._open.leave()
+            launched.set()
         self._emit((place, completion))
         if name is None:
             return
@@ -127,26 +134,26 @@ class Asking:
         else:
             for other in others:
                 await self._open.enter()
-                self._tasks.create_task(self._one(other, prompt, None))
+                self._tasks.create_task(self._one(other, prompt, None, asyncio.Event()))
             return
         for other in others:
             self._emit((other, _reused(completion)))
 
-    async def _completion(self, prompt: Prompt) -> Completion:
+    async def _completion(self, prompt: Prompt, launched: asyncio.Event) -> Completion:
         if not self._settings.repeats:
-            return await self._reply(prompt, 0)
+            return await self._reply(prompt, 0, launched)
         async with asyncio.TaskGroup() as tasks:
-            replies = [tasks.create_task(self._reply(prompt, turn)) for turn in range(self._settings.repeats)]
+            replies = [tasks.create_task(self._reply(prompt, turn, launched)) for turn in range(self._settings.repeats)]
         return together([reply.result() for reply in replies], prompt)
 
-    async def _reply(self, prompt: Prompt, turn: int) -> Completion:
+    async def _reply(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> Completion:
         """One reply, after as many tries as it takes; a completion with a failure after as many as it may."""
         strikes = attempt = 0
         self._hopeful += 1
         try:
             while True:
                 attempt += 1
-                outcome, seconds = await self._call(prompt, turn)
+                outcome, seconds = await self._call(prompt, turn, launched)
                 if isinstance(outcome, Completion):
                     return _served(outcome, seconds, attempt)
                 if outcome.follows is Follows.UNREACHED and not self._known.heard:
@@ -160,13 +167,9 @@ class Asking:
         finally:
             self._hopeful -= strikes == 0
 
-    async def _call(self, prompt: Prompt, turn: int) -> tuple[Completion | Trouble, float]:
+    async def _call(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> tuple[Completion | Trouble, float]:
         """One call, from which the gate learns how many a service takes at once."""
-        await self._gate.enter()
-        try:
-            outcome, seconds = await self._line.call(prompt, turn)
-        finally:
-            self._gate.leave()
+        outcome, seconds = await self._line.call(prompt, turn, self._gate, launched.set)
         if isinstance(outcome, Completion):
             self._gate.went_well()
             self._known.limit = self._gate.limit
