@@ -343,7 +343,7 @@ def test_a_parameter_that_a_service_refuses_gives_way_once(
         assert service.calls[-1].body.items() >= sent.items()
         assert set(refuses) & set(service.calls[-1].body) <= {"top_logprobs"}
         assert len(model.notes) == len(refuses)
-        assert 1 <= refused <= 4 * len(refuses)  # at most once for each call that was out
+        assert 1 <= refused <= 5 * len(refuses)  # at most once for each call that was out, and the one made ahead
         list(model.complete([Prompt("one more", CHOICES)]))
     assert len(service.calls) == 20 + refused + 1
 

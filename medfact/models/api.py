@@ -189,7 +189,7 @@ def _messages(prompt: Prompt) -> list[Message]:
 
 
 class ApiModel:
-    """A model behind a service. Close it when nothing more is asked."""
+    """A model behind a service, for one run at a time. Close it when nothing more is asked."""
 
     chat = True
 
