@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import dataclasses
 import hashlib
 import importlib.metadata
 import platform
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from medfact import __version__
-from medfact.answers import make_prompt, read_answer
+from medfact.answers import Demonstration, make_prompt, read_answer
 from medfact.datasets import Collection
-from medfact.errors import MedfactError
-from medfact.models import Completion, Model, Prompt, load_model
+from medfact.errors import MedfactError, Mistake
+from medfact.models import Completion, Model, Prompt, Served, is_service, load_model
+from medfact.models.prices import PRICES, Price, estimate, price_of
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Run, Store
@@ -66,12 +71,13 @@ class Failed:
 
 @dataclass(frozen=True)
 class Finished:
-    """The run ended: complete or stopped, with so many failed calls."""
+    """The run ended: complete or stopped, with so many failed calls, and for a reason where it has one."""
 
     run: str
     state: str
     failed: int
     seconds: float
+    reason: str | None = None
 
 
 Event = Started | Loading | Answered | Failed | Finished
@@ -96,51 +102,114 @@ def answer(
     *,
     stopped: Callable[[], bool] = lambda: False,
     load: Callable[..., Model] = load_model,
+    key: str | None = None,
+    budget: float | None = None,
 ) -> Iterator[Event]:
-    """Asks what is pending in a run: all of it at first, what is left or failed after an interruption."""
+    """Asks what is pending in a run: all of it at first, what is left or failed after an interruption.
+
+    key: of a service; it goes nowhere but there. budget: USD that the run may cost in all, in place of its spec's.
+    """
     record = store.run(run_id)
     asked = store.asked(record.run)
     pending = [a for a in asked if a.answer is None or a.answer.failure is not None]
     yield Started(record.run, len(asked), len(asked) - len(pending))
     begun = time.monotonic()
     done = failed = 0
+    purse = _purse(record, store, budget)
     try:
         if pending:
             store.set_state(record.run, "running")
-            model = yield from _loaded(load, record)
-            info = model.info
-            store.record_model(
-                record.run,
-                revision=info["revision"],
-                chat=model.chat,
-                decoding=dict(info["decoding"]),
-                notes=info.get("notes", ()),
-            )
-            for answers in ask(record.run, pending, model, store, stopped):
-                done += len(answers)
-                failed += sum(a.failure is not None for a in answers)
-                yield Answered(answers)
+            with contextlib.ExitStack() as after:
+                model = yield from _loaded(load, record, lambda: stopped() or purse.empty, key)
+                after.callback(_let_go, model)
+                after.callback(_record_model, record.run, model, store)
+                _record_model(record.run, model, store)
+                for answers in ask(record.run, pending, model, store, lambda: stopped() or purse.empty):
+                    purse.pay(answers)
+                    done += len(answers)
+                    failed += sum(a.failure is not None for a in answers)
+                    yield Answered(answers)
     except MedfactError as error:
         store.set_state(record.run, FAILED_RUN, str(error))
         yield Failed(record.run, error)
         return
     state = COMPLETE if done == len(pending) else STOPPED
+    reason = purse.reason if state == STOPPED else None
     if pending:
-        store.set_state(record.run, state)
-    yield Finished(record.run, state, failed, time.monotonic() - begun)
+        store.set_state(record.run, state, reason)
+    yield Finished(record.run, state, failed, time.monotonic() - begun, reason)
 
 
-def _loaded(load: Callable[..., Model], record: Run) -> Generator[Loading, None, Model]:
+def _record_model(run: str, model: Model, store: Store) -> None:
+    """What answers depend on: as it is at first, and at the end, since a service may refuse a setting at the first call."""
+    info = model.info
+    notes = info.get("notes", ())
+    store.record_model(run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
+
+
+def _let_go(model: Model) -> None:
+    """Ends the connections of a model behind a service; a model on this machine stays for the next run."""
+    close = getattr(model, "close", None)
+    if close is not None:
+        close()
+
+
+@dataclass
+class _Purse:
+    """What a run has cost so far, in USD, and may cost."""
+
+    price: Price | None
+    limit: float | None
+    spent: float
+
+    @property
+    def empty(self) -> bool:
+        return self.limit is not None and self.spent >= self.limit
+
+    @property
+    def reason(self) -> str | None:
+        if not self.empty:
+            return None
+        return f"The budget of ${self.limit:,.2f} is spent. Give a larger one to go on: resume RUN --budget USD."
+
+    def pay(self, answers: Sequence[Answer]) -> None:
+        if self.price is not None:
+            prompt, completion = (
+                sum(getattr(a, name) or 0 for a in answers) for name in ("prompt_tokens", "completion_tokens")
+            )
+            self.spent += estimate(1, prompt, completion, self.price)
+
+
+def _purse(record: Run, store: Store, budget: float | None) -> _Purse:
+    """Raises Mistake where a budget is given and the price is not known."""
+    limit = record.spec.budget if budget is None else budget
+    price = price_of(record.model) if is_service(record.model) else None
+    if limit is not None and is_service(record.model) and price is None:
+        raise Mistake(
+            f"The price of {record.model!r} is not known, so a budget cannot be kept.",
+            f"Write it into {PRICES.name}, or leave --budget out.",
+        )
+    purse = _Purse(price, limit if price else None, 0.0)
+    if price is not None:
+        purse.spent = estimate(1, *store.spent(record.run), price)
+    return purse
+
+
+def _loaded(
+    load: Callable[..., Model], record: Run, stopped: Callable[[], bool], key: str | None
+) -> Generator[Loading, None, Model]:
     """Loads a run's model in a thread, and yields what it tells meanwhile; what it raises is raised here."""
     told: queue.SimpleQueue[Loading | Model | BaseException] = queue.SimpleQueue()
+    spec = record.spec
 
     def tell(said: str) -> None:
         told.put(Loading(said))
 
     def work() -> None:
         try:
-            spec = record.spec
-            told.put(load(record.model, seed=spec.seed, placement=spec.placement, tell=tell))
+            service = replace(spec.service, key=key)
+            options = {"placement": spec.placement, "service": service, "stopped": stopped, "tell": tell}
+            told.put(load(record.model, seed=spec.seed, **options))
         except BaseException as error:
             told.put(error)
 
@@ -157,26 +226,103 @@ def ask(
     run_id: str, pending: Sequence[Asked], model: Model, store: Store, stopped: Callable[[], bool]
 ) -> Iterator[tuple[Answer, ...]]:
     """Asks statements a window at a time, in which the model chooses the order; yields answers once they are on disk."""
-    spec, demonstrations = store.run(run_id).spec, store.demonstrations(run_id)
-    question, reading = question_of(spec), protocol_of(spec).reading
-
-    def prompt_of(item: Asked) -> Prompt:
-        shots = demonstrations.get(item.shots_of, ())
-        return make_prompt(item.statement, shots, chat=model.chat, question=question, reading=reading)
-
+    record = store.run(run_id)
+    prompts = _Prompts(record, pending, store.demonstrations(run_id), model)
+    if record.spec.reuse:
+        reused = _reused(prompts, store)
+        for start in range(0, len(reused), BATCH):
+            batch = tuple(reused[start : start + BATCH])
+            store.save(run_id, batch)
+            yield batch
+        given = {(answer.statement_id, answer.draw) for answer in reused}
+        prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in given])
     size = max(WINDOW, OF_A_GROUP * len({item.shots_of for item in pending}))
-    for first in range(0, len(pending), size):
+    if is_service(record.model):  # which would be idle at the end of each window
+        size = max(len(prompts), 1)
+    for first in range(0, len(prompts), size):
         if stopped():
             return
-        window = pending[first : first + size]
-        prompts = [prompt_of(item) for item in window]
-        completions = model.complete(prompts)
-        answers = (_answer(window[place], prompts[place], done, model, reading) for place, done in completions)
+        window = prompts.only(prompts.items[first : first + size])
+        answers = (window.answer(place, completion) for place, completion in model.complete(window))
         for batch in _batches(answers):
             store.save(run_id, batch)
             yield batch
-            if stopped():
-                return
+            if stopped() and not is_service(record.model):
+                return  # a service's model ends by itself, with what had arrived
+
+
+def _reused(prompts: _Prompts, store: Store) -> list[Answer]:
+    """Answers of earlier runs to identical prompts, as answers of this run that took no call."""
+    keys = [prompts.key(prompts[place]) for place in range(len(prompts))]
+    known = store.answers_of(keys)
+    return [
+        replace(
+            known[key],
+            statement_id=item.statement.statement_id,
+            draw=item.draw,
+            attempts=0,
+            prompt_tokens=0,
+            completion_tokens=0,
+            seconds=0.0,
+        )
+        for key, item in zip(keys, prompts.items, strict=True)
+        if key in known
+    ]
+
+
+class _Prompts(Sequence[Prompt]):
+    """The prompts of statements, each made when it is looked at: of a large run they would fill the memory."""
+
+    def __init__(self, record: Run, items: Sequence[Asked], shots: Mapping[str, Sequence[Demonstration]], model: Model) -> None:
+        self.items = items
+        self._record, self._shots, self._chat, self._spec = record, shots, model.chat, model.spec
+        self._question, self._reading = question_of(record.spec), protocol_of(record.spec).reading
+        info = model.info
+        self._key = (info["revision"], dict(info["decoding"]))
+
+    def only(self, items: Sequence[Asked]) -> _Prompts:
+        made = copy.copy(self)
+        made.items = items
+        return made
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, place: Any) -> Any:
+        item = self.items[place]
+        shots = self._shots.get(item.shots_of, ())
+        return make_prompt(item.statement, shots, chat=self._chat, question=self._question, reading=self._reading)
+
+    def key(self, prompt: Prompt) -> str:
+        """A hash of model, revision, prompt and decoding settings."""
+        revision, decoding = self._key
+        all_ = {**decoding, "stop": prompt.stop, "max_tokens": prompt.max_tokens, "settled": prompt.settled_after}
+        parts = (self._spec, revision, str(prompt.content), str(sorted(all_.items())))
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+    def answer(self, place: int, completion: Completion) -> Answer:
+        """What a model said to one of the statements; a reply that was cut off says nothing."""
+        item, served = self.items[place], completion.served
+        unread = completion.text is None or completion.cut is not None
+        return Answer(
+            statement_id=item.statement.statement_id,
+            key=self.key(self[place]),
+            answer=None if unread else read_answer(completion.text or "", self._reading),
+            p_true=completion.p_true,
+            p_mass=completion.p_mass,
+            raw=completion.text,
+            failure=completion.failure,
+            draw=item.draw,
+            p_low=completion.p_low,
+            p_high=completion.p_high,
+            cut=completion.cut,
+            **({} if served is None else _said(served)),
+        )
+
+
+def _said(served: Served) -> dict[str, Any]:
+    said = dataclasses.asdict(served)
+    return {"served_model": said.pop("model"), **said}
 
 
 def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
@@ -192,28 +338,9 @@ def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
         yield tuple(batch)
 
 
-def _answer(item: Asked, prompt: Prompt, completion: Completion, model: Model, reading: str) -> Answer:
-    return Answer(
-        statement_id=item.statement.statement_id,
-        key=_key(prompt, model),
-        answer=None if completion.text is None else read_answer(completion.text, reading),
-        p_true=completion.p_true,
-        p_mass=completion.p_mass,
-        raw=completion.text,
-        failure=completion.failure,
-        draw=item.draw,
-    )
-
-
-def _key(prompt: Prompt, model: Model) -> str:
-    decoding = {**model.info["decoding"], "stop": prompt.stop, "max_tokens": prompt.max_tokens, "settled": prompt.settled_after}
-    parts = (model.spec, model.info["revision"], str(prompt.content), str(sorted(decoding.items())))
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-
-
 def _versions() -> dict[str, str]:
     versions = {"medfact": __version__, "python": platform.python_version()}
-    for name in ("torch", "transformers", "accelerate", "numpy"):
+    for name in ("torch", "transformers", "accelerate", "numpy", "openai"):
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

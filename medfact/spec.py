@@ -6,7 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from medfact.models import HERE, Placement
+from medfact.models import HERE, ApiSettings, Placement
+from medfact.models.service import DEFAULTS
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ class RunSpec:
     templates: a file of a benchmark's own templates, for the pool `origin`. question: a question format, None for the
     protocol's. shot_draws: how often each statement is asked, each time with other demonstrations. demonstrations: a file of
     them, in place of drawn ones. placement: how a local model is loaded.
+    service: how a model behind a service is asked; its key goes into no record. budget: USD that it may cost, None for any sum.
+    reuse: whether answers of earlier runs to identical prompts are taken.
 
     limit and per_relation count positive facts that have all their negatives. None for pool, negatives or shots means the
     protocol's own.
@@ -140,19 +143,28 @@ class RunSpec:
     templates: str | None = None
     question: str | None = None
     retrieval: str = "none"
-    base_url: str | None = None
+    service: ApiSettings = DEFAULTS
+    budget: float | None = None
+    reuse: bool = False
     placement: Placement = HERE
 
     def to_record(self) -> dict[str, Any]:
-        """A JSON-ready record, from which `from_record` makes an equal spec."""
-        return dataclasses.asdict(self)
+        """A JSON-ready record, from which `from_record` makes an equal spec; a service's key is never part of it."""
+        record = dataclasses.asdict(self)
+        del record["service"]["key"]
+        return record
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         columns = tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ()))
         chosen = {name: tuple(record.get(name, ())) for name in ("rela", "sab")}
-        placement = Placement.from_record(record.get("placement"))
-        return cls(**{**record, **chosen, "columns": columns, "placement": placement})
+        made = {
+            "columns": columns,
+            "placement": Placement.from_record(record.get("placement")),
+            "service": ApiSettings(**(record.get("service") or {})),
+        }
+        older = {name: value for name, value in record.items() if name != "base_url"}
+        return cls(**{**older, **chosen, **made})
 
 
 def method_label(protocol: str, pool: str, rephraser: str | None) -> str:

@@ -209,7 +209,7 @@ def test_mistakes_are_told_before_anything_is_recorded(
     change: dict[str, object], error: type[Exception], words: str, spec: RunSpec, store: Store
 ) -> None:
     with pytest.raises(error, match=words):
-        start(RunSpec(**{**spec.to_record(), **change}), store)
+        start(RunSpec.from_record({**spec.to_record(), **change}), store)
     assert store.runs() == []
 
 
@@ -292,7 +292,7 @@ def test_no_demonstration_has_a_head_under_test_where_a_relation_is_written_in_t
 
 
 def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) -> None:
-    run_id = start(RunSpec(**{**spec.to_record(), "shots": 5}), store)
+    run_id = start(RunSpec.from_record({**spec.to_record(), "shots": 5}), store)
     model = Answerer()
     everything(answer(run_id, store, load=model.load))
     prefixes: defaultdict[str, set[str]] = defaultdict(set)
@@ -307,7 +307,7 @@ def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) 
 
 
 def test_a_chat_model_gets_messages(spec: RunSpec, store: Store) -> None:
-    run_id = start(RunSpec(**{**spec.to_record(), "shots": 5, "limit": 1}), store)
+    run_id = start(RunSpec.from_record({**spec.to_record(), "shots": 5, "limit": 1}), store)
     model = Answerer(chat=True)
     everything(answer(run_id, store, load=model.load))
     assert len(model.asked) == 16

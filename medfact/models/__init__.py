@@ -1,7 +1,7 @@
 """Models behind one door: prompts in, completions out, in order, streaming.
 
-A model is named by a spec: `medfact-tiny`, `hf:<repo or folder>` or `baseline:<name>`. `load_model` imports the heavy
-libraries only when a spec needs them.
+A model is named by a spec: `medfact-tiny`, `hf:<repo or folder>`, `openai:<model>` or `baseline:<name>`. `load_model` imports
+the heavy libraries only when a spec needs them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, NotRequired, Protocol, TypedDict
 from medfact.errors import UnknownName
 from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.placement import HERE, Placement
-from medfact.models.prompt import Completion, Message, Prompt
+from medfact.models.prompt import Completion, Message, Prompt, Served
 from medfact.models.revision import folder_revision
+from medfact.models.service import DEFAULTS, ApiSettings
 
 BUNDLED_MODEL = "medfact-tiny"
 BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUNDLED_MODEL
@@ -23,15 +24,18 @@ __all__ = [
     "BUNDLED_FOLDER",
     "BUNDLED_MODEL",
     "HERE",
+    "ApiSettings",
     "Completion",
     "Message",
     "Model",
     "ModelInfo",
     "Placement",
     "Prompt",
+    "Served",
     "bundled_revision",
     "check_spec",
     "is_local",
+    "is_service",
     "known_models",
     "load_model",
     "takes_messages",
@@ -78,26 +82,48 @@ def is_local(spec: str) -> bool:
     return spec == BUNDLED_MODEL or spec.startswith("hf:")
 
 
+def is_service(spec: str) -> bool:
+    """Whether the model answers behind a service."""
+    return spec.startswith("openai:")
+
+
 def check_spec(spec: str) -> None:
     """Raises UnknownName where a spec names no kind of model; whether it can be loaded shows when it is."""
     kind, _, name = spec.partition(":")
-    if spec not in known_models() and not (kind == "hf" and name.strip()):
-        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>"])
+    if spec not in known_models() and not (kind in ("hf", "openai") and name.strip()):
+        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>", "openai:<model>"])
 
 
 def load_model(
-    spec: str, *, seed: int = 0, placement: Placement = HERE, tell: Callable[[str], None] = lambda said: None
+    spec: str,
+    *,
+    seed: int = 0,
+    placement: Placement = HERE,
+    service: ApiSettings = DEFAULTS,
+    stopped: Callable[[], bool] = lambda: False,
+    tell: Callable[[str], None] = lambda said: None,
 ) -> Model:
-    """The model of a spec, ready to answer. `tell` takes a few words on what is going on while it is loaded.
+    """The model of a spec, ready to answer.
+
+    Args:
+        seed: of a baseline's draws.
+        placement: how a local model is loaded.
+        service: how a model behind a service is asked.
+        stopped: asked by a model behind a service while it waits, so that what is in flight can be broken off.
+        tell: takes a few words on what is going on while a model is loaded.
 
     Raises:
         UnknownName: no such model or kind of model.
-        ModelError: it cannot be loaded, or does not fit; says what to do.
+        ModelError: it cannot be loaded or reached, or does not fit; says what to do.
     """
     check_spec(spec)
     kind, _, name = spec.partition(":")
     if kind == "baseline":
         return load_baseline(name, seed)
+    if kind == "openai":
+        from medfact.models.api import load_api
+
+        return load_api(spec, service, stopped)
     from medfact.models.loading import load_local
 
     return load_local(spec, _source(spec), placement, tell)
@@ -108,12 +134,14 @@ def _source(spec: str) -> str:
     return str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else spec.partition(":")[2].strip()
 
 
-def takes_messages(spec: str, placement: Placement = HERE) -> bool:
+def takes_messages(spec: str, placement: Placement = HERE, service: ApiSettings = DEFAULTS) -> bool:
     """Whether a model takes messages, found without loading its weights.
 
     Raises as `load_model` does.
     """
     check_spec(spec)
+    if is_service(spec):
+        return service.shots_as_turns
     if not spec.startswith("hf:"):
         return False
     from medfact.models.loading import has_chat_template

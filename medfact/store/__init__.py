@@ -226,6 +226,32 @@ class Store:
         with self._reading() as connection:
             return [_asked(row._mapping, facts) for row in connection.execute(query)]
 
+    def answers_of(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """Readable or unreadable answers of any run of this owner, by their keys; the oldest for each. Failures are none."""
+        given = tables.answers
+        found: dict[str, Answer] = {}
+        join = given.join(tables.runs, given.c.run == tables.runs.c.run)
+        columns = [given.c[f.name] for f in fields(Answer)]
+        with self._reading() as connection:
+            for start in range(0, len(keys), 500):
+                query = (
+                    sql.select(*columns)
+                    .select_from(join)
+                    .where(given.c.key.in_(keys[start : start + 500]), given.c.failure.is_(None))
+                    .where(tables.runs.c.owner == self.owner)
+                    .order_by(given.c.asked_at.desc())
+                )
+                found |= {row.key: Answer(**row._mapping) for row in connection.execute(query)}
+        return found
+
+    def spent(self, run: str) -> tuple[int, int]:
+        """Tokens of the prompts and of the replies of a run, as its service counted them."""
+        given = tables.answers
+        sums = (sql.func.coalesce(sql.func.sum(column), 0) for column in (given.c.prompt_tokens, given.c.completion_tokens))
+        with self._reading() as connection:
+            prompt, completion = connection.execute(sql.select(*sums).where(given.c.run == run)).one()
+        return int(prompt), int(completion)
+
     def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
         """The demonstrations of a run by their group."""
         query = (

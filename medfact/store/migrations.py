@@ -66,7 +66,25 @@ def _several_draws(connection: sql.Connection) -> None:
         connection.execute(sql.text(command))
 
 
-STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws,)
+def _services(connection: sql.Connection) -> None:
+    """2 → 3: what a service said of a call, and bounds of P(True)."""
+    double = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
+    columns = {
+        "p_low": double,
+        "p_high": double,
+        "cut": "VARCHAR(32)",
+        "served_model": "TEXT",
+        "fingerprint": "TEXT",
+        "prompt_tokens": "INTEGER",
+        "completion_tokens": "INTEGER",
+        "seconds": double,
+        "attempts": "INTEGER",
+    }
+    for name, kind in columns.items():
+        connection.execute(sql.text(f"ALTER TABLE answers ADD COLUMN {name} {kind}"))
+
+
+STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services)
 """The step at index i leads from schema i + 1 to i + 2."""
 
 SCHEMA_VERSION = len(STEPS) + 1

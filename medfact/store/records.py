@@ -18,6 +18,9 @@ class Answer:
     """What a model said to one statement. `answer` is None where the reply is unreadable or the call failed (`failure`).
 
     key: a hash of model, revision, prompt and decoding settings. draw: which draw of demonstrations stood before it, from 0.
+    p_low, p_high: bounds of p_true, where a service shows not all alternatives. cut: why a service ended the reply early.
+    The rest is what a service said: its name for the model, its fingerprint, tokens as it counts them, seconds of the call, and
+    how many calls it took (0: the answer to an identical prompt was taken).
     """
 
     statement_id: str
@@ -28,6 +31,15 @@ class Answer:
     raw: str | None
     failure: str | None
     draw: int = 0
+    p_low: float | None = None
+    p_high: float | None = None
+    cut: str | None = None
+    served_model: str | None = None
+    fingerprint: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float | None = None
+    attempts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

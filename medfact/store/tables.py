@@ -103,4 +103,13 @@ answers = sql.Table(
     sql.Column("raw", sql.Text),
     sql.Column("failure", sql.Text),
     sql.Column("asked_at", sql.String(32), nullable=False),
+    sql.Column("p_low", sql.Float(53)),
+    sql.Column("p_high", sql.Float(53)),
+    sql.Column("cut", sql.String(32)),
+    sql.Column("served_model", sql.Text),
+    sql.Column("fingerprint", sql.Text),
+    sql.Column("prompt_tokens", sql.Integer),
+    sql.Column("completion_tokens", sql.Integer),
+    sql.Column("seconds", sql.Float(53)),
+    sql.Column("attempts", sql.Integer),
 )

@@ -1,0 +1,324 @@
+"""Models behind a service that speaks the OpenAI protocol.
+
+The client's asynchronous side lives in here, on a thread of its own; the rest of the house sees an iterator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import openai
+
+from medfact.errors import ModelError
+from medfact.models.asking import Asking, Known
+from medfact.models.pacing import Gate
+from medfact.models.prompt import Completion, Message, Prompt
+from medfact.models.replies import CONTENT_FILTER, Malformed, completion_of
+from medfact.models.service import ApiSettings, address_of, host_of, is_loopback, key_of
+from medfact.models.terms import Terms, given_way, terms_of
+from medfact.models.troubles import (
+    Asker,
+    Follows,
+    Trouble,
+    trouble_of_connection,
+    trouble_of_page,
+    trouble_of_status,
+)
+
+if TYPE_CHECKING:
+    from medfact.models import ModelInfo
+
+KIND = "openai"
+
+CONNECTS_WITHIN = 5.0
+"""Seconds that a connection may take to be made."""
+
+LOOKS_EVERY = 0.1
+"""Seconds between two looks at whether the run was stopped."""
+
+ENDS_WITHIN = 1.5
+"""Seconds that calls in flight get to be broken off."""
+
+_OPTIONS: Any = {"security": {"bearer_auth": True}}
+_MOST_CHANGES = 8
+"""Parameters that may give way one after the other, in one call."""
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass
+class _Departure:
+    """A call from its making to its end: whose it is, through which gate it goes, and from when on it counts."""
+
+    gate: Gate
+    launched: Callable[[], None]
+    deadline: asyncio.Timeout
+    task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
+    begun: float = field(default_factory=time.monotonic)
+    inside: bool = False
+
+
+class ServiceLine:
+    """Calls to a service through one client, and what was learnt of the parameters that it takes."""
+
+    def __init__(self, model: str, settings: ApiSettings) -> None:
+        self.settings = settings
+        self.known = Known(settings.in_flight)
+        self.terms = terms_of(settings)
+        self.notes: list[str] = []
+        self._asker = Asker(host_of(settings), model, key_of(settings))
+        self._launching = asyncio.Lock()
+        self._departing: _Departure | None = None
+        timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECTS_WITHIN, settings.timeout))
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
+        hooks: Any = {"request": [self._on_request]}
+        proxied = not is_loopback(self._asker.host)
+        http = openai.DefaultAsyncHttpxClient(timeout=timeout, limits=limits, event_hooks=hooks, trust_env=proxied)
+        self.client = openai.AsyncOpenAI(
+            api_key=self._asker.key, base_url=address_of(settings), max_retries=0, timeout=timeout, http_client=http
+        )
+
+    @property
+    def repeatable(self) -> bool:
+        return self.terms.temperature == 0 and not self.settings.repeats
+
+    async def call(
+        self, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]
+    ) -> tuple[Completion | Trouble, float]:
+        """See `Line`. Parameters that the service refuses give way."""
+        outcome: Completion | Trouble
+        for _ in range(_MOST_CHANGES):
+            terms = self.terms
+            body = {"model": self._asker.model, "messages": _messages(prompt), **terms.body(prompt, turn)}
+            outcome, seconds = await self._send(body, prompt, gate, launched)
+            if isinstance(outcome, Completion) or outcome.follows is not Follows.REFUSED:
+                break
+            if not self._gives_way(terms, outcome, prompt):
+                break
+        if isinstance(outcome, Trouble) and outcome.follows is Follows.FILTERED:
+            outcome = Completion("", cut=CONTENT_FILTER)
+        if isinstance(outcome, Trouble) and outcome.follows is Follows.REFUSED:
+            outcome = Trouble(Follows.LOST, outcome.reason)
+        return outcome, seconds
+
+    def _gives_way(self, sent: Terms, trouble: Trouble, prompt: Prompt) -> bool:
+        """Whether another try with other terms is worth it. Calls that were out together are refused together: the first one
+        changes the terms, the others find them changed. A service may quote the prompt, which may speak of temperature too.
+        """
+        texts = [str(message["content"]) for message in _messages(prompt)]
+        message = trouble.message
+        for text in (*texts, prompt.statement):
+            message = message.replace(text, " ") if text else message
+        made = given_way(sent, message, trouble.parameter)
+        if made is None:
+            return False
+        if self.terms == sent:
+            self.terms, note = made
+            self.notes.append(note)
+        return True
+
+    async def _send(
+        self, body: dict[str, Any], prompt: Prompt, gate: Gate, launched: Callable[[], None]
+    ) -> tuple[Completion | Trouble, float]:
+        outcome: Completion | Trouble
+        await self._launching.acquire()
+        self._departing = departure = _Departure(gate, launched, asyncio.timeout(None))
+        try:
+            async with departure.deadline:
+                response = await self.client.post("/chat/completions", cast_to=httpx2.Response, body=body, options=_OPTIONS)
+            self._ended(departure)
+            outcome = completion_of(response.content, prompt)
+        except Malformed as error:
+            outcome = trouble_of_page(str(error), self._asker) if error.page else Trouble(Follows.AGAIN, str(error))
+        except openai.APIStatusError as error:
+            outcome = trouble_of_status(error.status_code, error.response.content, error.response.headers, self._asker)
+        except (openai.APIConnectionError, TimeoutError) as error:
+            outcome = self._unconnected(error)
+        finally:
+            self._ended(departure)
+        return outcome, time.monotonic() - departure.begun
+
+    def _unconnected(self, error: Exception) -> Trouble:
+        trouble = trouble_of_connection(error, self._asker)
+        if trouble.follows is Follows.AGAIN and isinstance(error, openai.APITimeoutError | TimeoutError):
+            return Trouble(Follows.AGAIN, f"no answer within {self.settings.timeout:g} s")
+        return trouble
+
+    # Requests are made one by one: those made side by side would all leave late, and their replies all come together. One is
+    # made ahead and waits at the gate, so that it leaves as soon as a call ends.
+
+    async def _on_request(self, _: httpx2.Request) -> None:
+        """The client has made a request and is about to send it."""
+        departure = self._departing
+        if departure is None or departure.task is not asyncio.current_task():
+            return  # a call that was redirected
+        await departure.gate.enter()
+        departure.inside, departure.begun = True, time.monotonic()
+        departure.deadline.reschedule(asyncio.get_running_loop().time() + self.settings.timeout)
+        self._launched(departure)
+
+    def _launched(self, departure: _Departure) -> None:
+        """The call is on its way, or given up: the next one may be made."""
+        if self._departing is departure:
+            self._departing = None
+            self._launching.release()
+            departure.launched()
+
+    def _ended(self, departure: _Departure) -> None:
+        if departure.inside:
+            departure.inside = False
+            departure.gate.leave()
+        self._launched(departure)
+
+
+def _messages(prompt: Prompt) -> list[Message]:
+    """A text goes out as one message of the user."""
+    return [{"role": "user", "content": prompt.content}] if isinstance(prompt.content, str) else [*prompt.content]
+
+
+class ApiModel:
+    """A model behind a service, for one run at a time. Close it when nothing more is asked."""
+
+    def __init__(self, spec: str, settings: ApiSettings, stopped: Callable[[], bool] = _never) -> None:
+        self.spec = spec
+        self.settings = settings
+        self._stopped = stopped
+        self.host = host_of(settings)
+        self._line = ServiceLine(spec.partition(":")[2].strip(), settings)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=spec, daemon=True)
+        self._thread.start()
+        self._shut = weakref.finalize(self, _shut, self._loop, self._thread, self._line.client)
+
+    def __repr__(self) -> str:
+        return f"ApiModel({self.spec!r}, host={self.host!r})"
+
+    @property
+    def chat(self) -> bool:
+        """Whether demonstrations go as turns; else they go in one text, as in the papers."""
+        return self.settings.shots_as_turns
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the service refused so far and what was done instead, in sentences."""
+        return tuple(self._line.notes)
+
+    @property
+    def info(self) -> ModelInfo:
+        """The settings that answers depend on, as the service takes them by now: it may refuse some at the first call."""
+        terms, settings = self._line.terms, self.settings
+        source = "repeats" if settings.repeats else "logprobs" if terms.top_logprobs else "none"
+        decoding = {
+            "temperature": terms.temperature,
+            "top_logprobs": terms.top_logprobs or 0,
+            "max_tokens": terms.max_tokens,
+            "limit": terms.limit,
+            "seed": terms.seed,
+            "repeats": settings.repeats,
+            "shots_as_turns": settings.shots_as_turns,
+            "p_true": source,
+        }
+        return {"revision": self.host, "decoding": decoding, "notes": self.notes}
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """The place of each prompt and its completion, in order of arrival.
+
+        Prompts are read one by one as calls may go out, from another thread. Breaking off the iteration breaks off all calls in
+        flight; so does `stopped`, which is asked every tenth of a second, after what has arrived is given.
+
+        Raises:
+            ModelError: the run must end: no such host, model or key, no quota. What had arrived was given before.
+        """
+        if not self._shut.alive:
+            raise ModelError(f"The connection to {self.host} is closed.")
+        came: queue.SimpleQueue[tuple[int, Completion] | None] = queue.SimpleQueue()
+        ended = threading.Event()
+        asking = Asking(self._line, prompts, came.put)
+        running = asyncio.run_coroutine_threadsafe(_until_end(asking, came, ended), self._loop)
+        try:
+            yield from _arriving(came, running, self._stopped)
+        finally:
+            running.cancel()
+            ended.wait(ENDS_WITHIN)
+
+    def close(self) -> None:
+        """Breaks off what is in flight and lets the connections go. Closing twice does nothing."""
+        self._shut()
+
+
+async def _until_end(asking: Asking, came: queue.SimpleQueue[Any], ended: threading.Event) -> None:
+    try:
+        await asking.run()
+    finally:
+        came.put(None)
+        ended.set()
+
+
+def _arriving(
+    came: queue.SimpleQueue[tuple[int, Completion] | None], running: Future[None], stopped: Callable[[], bool]
+) -> Iterator[tuple[int, Completion]]:
+    """What arrives until the end; once stopped, what had arrived by then."""
+    looked = time.monotonic()
+    while True:
+        try:
+            arrived = came.get(timeout=LOOKS_EVERY)
+        except queue.Empty:
+            if running.cancelled():
+                return
+        else:
+            if arrived is None:
+                break
+            yield arrived
+        if time.monotonic() - looked > LOOKS_EVERY:
+            looked = time.monotonic()
+            if stopped():
+                running.cancel()
+    with contextlib.suppress(CancelledError):
+        running.result()
+
+
+def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: openai.AsyncOpenAI) -> None:
+    """Ends the loop and its thread, after all calls are broken off."""
+
+    async def end() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), ENDS_WITHIN)
+        await client.close()
+
+    if not thread.is_alive():
+        return
+    with contextlib.suppress(TimeoutError):
+        asyncio.run_coroutine_threadsafe(end(), loop).result(2 * ENDS_WITHIN)
+    loop.call_soon_threadsafe(loop.stop)
+    if thread is not threading.current_thread():
+        thread.join(ENDS_WITHIN)
+        if not thread.is_alive():
+            loop.close()
+
+
+def load_api(spec: str, settings: ApiSettings, stopped: Callable[[], bool] = _never) -> ApiModel:
+    """The model of a spec `openai:<model>`, as a service gives it. Nothing is asked of the service yet.
+
+    stopped: asked every tenth of a second while prompts are out.
+
+    Raises:
+        ModelError: no key where one is needed, or an address that is none.
+    """
+    try:
+        return ApiModel(spec, settings, stopped)
+    except (openai.OpenAIError, ValueError):
+        raise ModelError(f"The service at {host_of(settings)} cannot be used so.", "Check the base URL and the key.") from None

@@ -1,0 +1,218 @@
+"""Prompts asked of a service: so many at once, tried again where that may help, identical ones once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from medfact.models.pacing import Gate, wait_before
+from medfact.models.prompt import Completion, Prompt, Served
+from medfact.models.replies import together
+from medfact.models.service import ApiSettings
+from medfact.models.troubles import Follows, Trouble
+
+OPEN = 1024
+"""Prompts that may wait for another try, beside those in flight."""
+
+STRIKES, QUICK_WAIT = 3, 0.15
+"""Tries, and seconds between them, after which a service that nobody has reached yet counts as out of reach."""
+
+NEARLY_ALL = 8
+"""So many prompts must have met that for each one that is still on its way: a name server may lose one question of many."""
+
+KEPT = 1 << 16
+"""Answers that are remembered, the latest ones."""
+
+Emit = Callable[[tuple[int, Completion]], None]
+
+
+@dataclass
+class Known:
+    """What is known of a service over all that is asked of it.
+
+    heard: whether it has answered anything. limit: how many calls it took at once when it last answered. kept: answers by
+           their prompt.
+    """
+
+    limit: int
+    heard: bool = False
+    kept: dict[bytes, Completion] = field(default_factory=dict)
+
+    def keep(self, name: bytes, completion: Completion) -> None:
+        self.kept[name] = completion
+        if len(self.kept) > KEPT:
+            del self.kept[next(iter(self.kept))]
+
+
+class Line(Protocol):
+    """One call at a time to a service."""
+
+    @property
+    def settings(self) -> ApiSettings: ...
+
+    @property
+    def known(self) -> Known: ...
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether an identical prompt would get the same answer again."""
+        ...
+
+    async def call(
+        self, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]
+    ) -> tuple[Completion | Trouble, float]:
+        """The reply, or why there is none, and the seconds that it took.
+
+        Args:
+            turn: counts repeated answers, from 0. gate: the call is inside from its departure to its end.
+            launched: is told when it departs, so that the next one may be made.
+        """
+        ...
+
+
+def name_of(prompt: Prompt) -> bytes:
+    """A hash of all in a prompt that a service's answer depends on."""
+    return hashlib.blake2b(repr((prompt.content, prompt.choices, prompt.max_tokens)).encode(), digest_size=16).digest()
+
+
+class Asking:
+    """One set of prompts on its way through a service. `emit` gets each place with its completion, as they come."""
+
+    def __init__(self, line: Line, prompts: Sequence[Prompt], emit: Emit) -> None:
+        self._line, self._prompts, self._emit = line, prompts, emit
+        self._known, self._settings = line.known, line.settings
+        self._gate = Gate(self._known.limit, self._settings.in_flight)
+        self._open = Gate(self._settings.in_flight + (OPEN if self._known.heard else 0))
+        self._waiting: dict[bytes, list[int]] = {}
+        self._failed: dict[bytes, Completion] = {}
+        self._hopeful = self._struck = 0
+
+    async def run(self) -> None:
+        """Asks all prompts; raises ModelError where the run must end."""
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                for place in range(len(self._prompts)):
+                    await self._begin(place)
+        except BaseExceptionGroup as group:
+            raise _first(group) from None
+
+    async def _begin(self, place: int) -> None:
+        """Starts a prompt as soon as a call for it may go out, unless its answer is known or on its way."""
+        prompt = self._prompts[place]
+        name = name_of(prompt) if self._line.repeatable else None
+        if name is not None:
+            if (known := self._known.kept.get(name) or self._failed.get(name)) is not None:
+                self._emit((place, _reused(known)))
+                await asyncio.sleep(0)
+                return
+            if name in self._waiting:
+                self._waiting[name].append(place)
+                return
+            self._waiting[name] = []
+        await self._open.enter()
+        launched = asyncio.Event()
+        self._tasks.create_task(self._one(place, prompt, name, launched))
+        await launched.wait()
+
+    async def _one(self, place: int, prompt: Prompt, name: bytes | None, launched: asyncio.Event) -> None:
+        try:
+            completion = await self._completion(prompt, launched)
+        finally:
+            self._open.leave()
+            launched.set()
+        self._emit((place, completion))
+        if name is None:
+            return
+        others = self._waiting.pop(name)
+        if completion.text is None:
+            self._failed[name] = completion
+        elif self._line.repeatable:
+            self._known.keep(name, completion)
+        else:
+            for other in others:
+                await self._open.enter()
+                self._tasks.create_task(self._one(other, prompt, None, asyncio.Event()))
+            return
+        for other in others:
+            self._emit((other, _reused(completion)))
+
+    async def _completion(self, prompt: Prompt, launched: asyncio.Event) -> Completion:
+        if not self._settings.repeats:
+            return await self._reply(prompt, 0, launched)
+        async with asyncio.TaskGroup() as tasks:
+            replies = [tasks.create_task(self._reply(prompt, turn, launched)) for turn in range(self._settings.repeats)]
+        return together([reply.result() for reply in replies], prompt)
+
+    async def _reply(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> Completion:
+        """One reply, after as many tries as it takes; a completion with a failure after as many as it may."""
+        strikes = attempt = 0
+        self._hopeful += 1
+        try:
+            while True:
+                attempt += 1
+                outcome, seconds = await self._call(prompt, turn, launched)
+                if isinstance(outcome, Completion):
+                    return _served(outcome, seconds, attempt)
+                if outcome.follows is Follows.UNREACHED and not self._known.heard:
+                    self._hopeful -= strikes == 0
+                    self._struck += strikes == 0
+                    strikes += STRIKES if outcome.slow else 1
+                    self._end_where_hopeless(outcome, strikes)
+                if outcome.follows is Follows.LOST or attempt >= self._settings.tries:
+                    return _served(_failed(outcome, attempt), seconds, attempt)
+                await asyncio.sleep(self._wait(outcome, attempt))
+        finally:
+            self._hopeful -= strikes == 0
+
+    async def _call(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> tuple[Completion | Trouble, float]:
+        """One call, from which the gate learns how many a service takes at once."""
+        outcome, seconds = await self._line.call(prompt, turn, self._gate, launched.set)
+        if isinstance(outcome, Completion):
+            self._gate.went_well()
+            self._known.limit = self._gate.limit
+            if not self._known.heard:
+                self._known.heard = True
+                self._open.widen(self._settings.in_flight + OPEN)
+        elif outcome.follows is Follows.FATAL and outcome.error is not None:
+            raise outcome.error
+        elif outcome.crowded:
+            self._gate.turned_away(seconds)
+        return outcome, seconds
+
+    def _wait(self, trouble: Trouble, attempt: int) -> float:
+        if trouble.follows is Follows.UNREACHED and not self._known.heard:
+            return QUICK_WAIT * attempt
+        return wait_before(attempt, crowded=trouble.crowded, asked=trouble.asked)
+
+    def _end_where_hopeless(self, trouble: Trouble, strikes: int) -> None:
+        """Ends the run once a prompt has been tried enough and nearly all of those on their way met the same."""
+        tried_enough = strikes >= min(STRIKES, self._settings.tries)
+        if trouble.error is not None and tried_enough and NEARLY_ALL * self._hopeful <= self._struck:
+            raise trouble.error
+
+
+def _failed(trouble: Trouble, attempts: int) -> Completion:
+    return Completion(None, failure=f"{trouble.reason} ({attempts} {'try' if attempts == 1 else 'tries'})")
+
+
+def _served(completion: Completion, seconds: float, attempts: int) -> Completion:
+    return replace(completion, served=replace(completion.served or Served(), seconds=seconds, attempts=attempts))
+
+
+def _reused(completion: Completion) -> Completion:
+    """The answer to an identical prompt: it took no call and cost nothing."""
+    if completion.served is None:
+        return completion
+    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0)
+    return replace(completion, served=free)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error in a group of groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
