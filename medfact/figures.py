@@ -110,8 +110,20 @@ def three_views(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
 _PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 
+def of_one_source(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The reports whose P(True) comes from where the first one's does; a service's log-probabilities are a model's own."""
+    own = {"first token": "logprobs"}
+    sources = {m: own.get(r["p_true_source"], r["p_true_source"]) for m, r in reports.items() if r["calibration"]["n"]}
+    first = next(iter(sources.values()), None)
+    return {model: reports[model] for model, source in sources.items() if source == first}
+
+
 def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Share of true statements against P(True), above a histogram of P(True); the diagonal is perfect."""
+    """Share of true statements against P(True), above a histogram of P(True); the diagonal is perfect.
+
+    Models whose P(True) comes from another source than the first one's are left out: the two do not compare.
+    """
+    reports = of_one_source(reports)
     figure = go.Figure()
     figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": _GREY}, showlegend=False, hoverinfo="skip"

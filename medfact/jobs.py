@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from medfact.errors import MedfactError, StoreError
-from medfact.models import HERE, Model, Placement, is_local, load_model, zero_gpu
+from medfact.models import HERE, Model, Placement, is_local, is_service, load_model, zero_gpu
 from medfact.models.machine import memory_is_short
 from medfact.runner import Answered, Event, Failed, Finished, Loading, Started, answer
 from medfact.store import FAILED_RUN, RUNNING, STOPPED, Answer, Store
@@ -71,6 +71,7 @@ class _Job:
     answers: list[Answer] = field(default_factory=list)
     arrivals: list[tuple[float, int]] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
+    key: str | None = field(default=None, repr=False)
 
     def take(self, event: Event) -> None:
         """Brings the job up to date with one event."""
@@ -85,7 +86,7 @@ class _Job:
         elif isinstance(event, Failed):
             self.state, self.reason = FAILED_RUN, str(event.error)
         else:
-            self.state = event.state
+            self.state, self.reason = event.state, event.reason
         self.version += 1
 
     def snapshot(self) -> Snapshot:
@@ -123,15 +124,25 @@ class Jobs:
         for local, lane in self._lanes.items():
             threading.Thread(target=self._serve, args=(lane, local), daemon=True, name=f"lane-{local}").start()
 
-    def submit(self, run: str) -> None:
-        """Queues a recorded run; nothing happens when it is waiting or running already."""
+    def submit(self, run: str, key: str | None = None) -> None:
+        """Queues a recorded run; nothing happens when it is waiting or running already. A model behind a service waits for no
+        other.
+
+        key: of its service; kept in memory, for this job alone.
+        """
         with self._lock:
             known = self._jobs.get(run)
             if known is None or known.state not in {WAITING, RUNNING}:
                 record = self.store.run(run)
-                job = _Job(run, record.model, total=record.statements)
+                job = _Job(run, record.model, total=record.statements, key=key)
                 self._jobs[run] = job
-                self._lanes[is_local(record.model)].put(job)
+                if is_service(record.model):
+                    lane: queue.Queue[_Job | None] = queue.Queue()
+                    lane.put(job)
+                    lane.put(None)
+                    threading.Thread(target=self._serve, args=(lane, False), daemon=True, name=f"service-{run}").start()
+                else:
+                    self._lanes[is_local(record.model)].put(job)
 
     def snapshot(self, run: str) -> Snapshot | None:
         """The job of a run, or None where this process has not had one."""
@@ -179,7 +190,7 @@ class Jobs:
 
     def _events(self, job: _Job, local: bool) -> Iterator[Event]:
         if not local:
-            return answer(job.run, self.store, stopped=job.stop.is_set)
+            return answer(job.run, self.store, stopped=job.stop.is_set, key=job.key)
         if zero_gpu.is_there():  # which lends its GPU to the page's own process alone
             return answer(job.run, self.store, stopped=job.stop.is_set, load=self._sliced.load)
         return self._local.answer(job)

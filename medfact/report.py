@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from medfact.costs import bill_in_words, bill_of
 from medfact.jobs import Jobs, Snapshot
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, codes, measure
 from medfact.planning import question_of
@@ -17,6 +18,9 @@ from medfact.spec import method_label
 from medfact.statements import VARIANTS
 from medfact.store import Answer, Asked, Run, Store
 from medfact.uncertainty import Floats
+
+FIRST_TOKEN = "first token"
+"""Where P(True) of a model on this machine comes from: all that it could say next, or there where it says its answer."""
 
 
 def records_of(asked: Sequence[Asked]) -> Records:
@@ -99,6 +103,8 @@ def report(run: Run, asked: Sequence[Asked], records: Records | None = None) -> 
         "shot_draws": run.spec.shot_draws,
         "state": run.state,
         **measure(records or records_of(asked)),
+        "p_true_source": run.decoding.get("p_true", FIRST_TOKEN),
+        "service": bill_of(run, asked),
         "notes": run.notes,
     }
 
@@ -114,8 +120,8 @@ def as_text(made: dict[str, Any]) -> str:
     lines = [
         f"run {made['run']} ({made['state']}): {made['model']} on {made['dataset']}, pool {made['pool']}, "
         f"{made['shots']} shots, seed {made['seed']}",
-        f"{made['answered']} of {made['statements']} statements answered, {made['unreadable']} unreadable (counted as "
-        f"wrong), {made['failed']} failed (not counted)",
+        f"{made['answered']} of {made['statements']} statements answered: {made['right']} right, {made['wrong']} wrong, "
+        f"{made['unreadable']} unreadable (counted as wrong); {made['failed']} failed (not counted)",
         "",
         _line("right answers (average accuracy)", made["average_accuracy"], "statements"),
         _line("all eight right (joint accuracy)", made["joint_accuracy"], "facts"),
@@ -125,6 +131,7 @@ def as_text(made: dict[str, Any]) -> str:
         "",
         *(_line(name, estimate, "statements") for name, estimate in made["by_relation"].items()),
         "",
+        *(bill_in_words(made["service"]) if made["service"] else ()),
         *(f"note: {note}" for note in made["notes"]),
         "Intervals are 95 %, clustered by head and tail. Mastery of a fact is not competence. Not for clinical use.",
     ]

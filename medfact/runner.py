@@ -20,10 +20,10 @@ from typing import Any
 
 from medfact import __version__
 from medfact.answers import Demonstration, make_prompt, read_answer
+from medfact.costs import purse_of
 from medfact.datasets import Collection
-from medfact.errors import MedfactError, Mistake
+from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Prompt, Served, is_service, load_model
-from medfact.models.prices import PRICES, Price, estimate, price_of
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Run, Store
@@ -34,6 +34,8 @@ SECONDS = 0.5
 """So long an answer waits for others, at most."""
 WINDOW = 512
 """Statements that a model gets at once, at least, so that it can compute together what they share."""
+STOPS_WITHIN = 1.0
+"""Seconds that calls in flight get once a run is stopped: they are paid for. Where its budget is spent, they get their time."""
 OF_A_GROUP = 16
 """So many statements of each group, which share their demonstrations, a model gets at once, at least on average."""
 
@@ -115,12 +117,16 @@ def answer(
     yield Started(record.run, len(asked), len(asked) - len(pending))
     begun = time.monotonic()
     done = failed = 0
-    purse = _purse(record, store, budget)
+    purse = purse_of(record, store, budget)
+
+    def patience() -> float | None:
+        return STOPS_WITHIN if stopped() else record.spec.service.timeout if purse.empty else None
+
     try:
         if pending:
             store.set_state(record.run, "running")
             with contextlib.ExitStack() as after:
-                model = yield from _loaded(load, record, lambda: stopped() or purse.empty, key)
+                model = yield from _loaded(load, record, patience, key)
                 after.callback(_let_go, model)
                 after.callback(_record_model, record.run, model, store)
                 _record_model(record.run, model, store)
@@ -154,49 +160,8 @@ def _let_go(model: Model) -> None:
         close()
 
 
-@dataclass
-class _Purse:
-    """What a run has cost so far, in USD, and may cost."""
-
-    price: Price | None
-    limit: float | None
-    spent: float
-
-    @property
-    def empty(self) -> bool:
-        return self.limit is not None and self.spent >= self.limit
-
-    @property
-    def reason(self) -> str | None:
-        if not self.empty:
-            return None
-        return f"The budget of ${self.limit:,.2f} is spent. Give a larger one to go on: resume RUN --budget USD."
-
-    def pay(self, answers: Sequence[Answer]) -> None:
-        if self.price is not None:
-            prompt, completion = (
-                sum(getattr(a, name) or 0 for a in answers) for name in ("prompt_tokens", "completion_tokens")
-            )
-            self.spent += estimate(1, prompt, completion, self.price)
-
-
-def _purse(record: Run, store: Store, budget: float | None) -> _Purse:
-    """Raises Mistake where a budget is given and the price is not known."""
-    limit = record.spec.budget if budget is None else budget
-    price = price_of(record.model) if is_service(record.model) else None
-    if limit is not None and is_service(record.model) and price is None:
-        raise Mistake(
-            f"The price of {record.model!r} is not known, so a budget cannot be kept.",
-            f"Write it into {PRICES.name}, or leave --budget out.",
-        )
-    purse = _Purse(price, limit if price else None, 0.0)
-    if price is not None:
-        purse.spent = estimate(1, *store.spent(record.run), price)
-    return purse
-
-
 def _loaded(
-    load: Callable[..., Model], record: Run, stopped: Callable[[], bool], key: str | None
+    load: Callable[..., Model], record: Run, patience: Callable[[], float | None], key: str | None
 ) -> Generator[Loading, None, Model]:
     """Loads a run's model in a thread, and yields what it tells meanwhile; what it raises is raised here."""
     told: queue.SimpleQueue[Loading | Model | BaseException] = queue.SimpleQueue()
@@ -208,7 +173,7 @@ def _loaded(
     def work() -> None:
         try:
             service = replace(spec.service, key=key)
-            options = {"placement": spec.placement, "service": service, "stopped": stopped, "tell": tell}
+            options = {"placement": spec.placement, "service": service, "patience": patience, "tell": tell}
             told.put(load(record.model, seed=spec.seed, **options))
         except BaseException as error:
             told.put(error)

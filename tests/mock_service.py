@@ -132,6 +132,11 @@ def _picked(shares: Mapping[str, float], drawn: float) -> str:
     return ""
 
 
+def fault_of_content(content: Mapping[str, float], prompt: str) -> str:
+    """Which fault of content the reply to a prompt has; empty where none."""
+    return _picked(content, share("content", prompt))
+
+
 class MockService:
     """The service in a thread of its own: `with MockService(Behaviour(...)) as service:`."""
 
@@ -290,7 +295,7 @@ class MockService:
         return await self._send(writer, status, json.dumps(body).encode(), extra=after)
 
     def _reply(self, prompt: str, attempt: int, body: dict[str, Any]) -> dict[str, Any]:
-        fault = _picked(self.does.content, share("content", prompt))
+        fault = fault_of_content(self.does.content, prompt)
         word = word_of(prompt)
         if self.does.sampled:
             word = "True" if share("sampled", prompt, attempt) < p_true(prompt) else "False"

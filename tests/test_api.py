@@ -27,10 +27,12 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ApiModel]]:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     models = []
 
-    def loaded(service: MockService | str, *, stopped: Callable[[], bool] = lambda: False, **settings: object) -> ApiModel:
+    def loaded(
+        service: MockService | str, *, patience: Callable[[], float | None] = lambda: None, **settings: object
+    ) -> ApiModel:
         base_url = service if isinstance(service, str) else service.base_url
         made = ApiSettings(**{"base_url": base_url, "key": KEY, **settings})  # type: ignore[arg-type]
-        models.append(load_api("openai:mock", made, stopped))
+        models.append(load_api("openai:mock", made, patience))
         return models[-1]
 
     yield loaded
@@ -259,7 +261,7 @@ def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
 def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Load) -> None:
     prompts, stop = prompts_of(40), threading.Event()
     with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
-        model = load(service, in_flight=40, stopped=stop.is_set)
+        model = load(service, in_flight=40, patience=lambda: 0.2 if stop.is_set() else None)
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))

@@ -20,7 +20,7 @@ FLOORS = [
     ["statements", "spec"],
     ["datasets", "prototypes", "answers", "guards"],
     ["store", "metrics"],
-    ["planning", "runner", "jobs", "writers", "figures", "papers", "report"],
+    ["planning", "costs", "runner", "jobs", "writers", "figures", "papers", "report"],
     ["cli", "ui"],
 ]
 """From the ground up; on each floor the rooms from left to right."""

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from medfact import __version__
 from medfact.cli import data, runs
-from medfact.cli.options import data_options, database_option, output_option, placement_options
+from medfact.cli.options import data_options, database_option, output_option, placement_options, service_options
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED
 from medfact.errors import MedfactError
 
@@ -74,9 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     command("pools", data.pools, "list the prototypes, one row per pool, relation and form", output_option)
     command("facts", data.facts, "list facts with their negatives and roles", *made, _explain)
     command("statements", data.statements, "make the statements of the facts under test", *made)
-    command("prompts", data.prompts, "make the prompts, exactly as a model gets them", *made, _one_model, placement_options)
-    command("run", runs.run, "ask one or more models; one run each", *made, _models, placement_options)
-    command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", _run, database_option)
+    asked = (*made, placement_options, service_options)
+    resumed = (_run, _budget, database_option)
+    command("prompts", data.prompts, "make the prompts, exactly as a model gets them", *asked, _one_model)
+    command("run", runs.run, "ask one or more models; one run each", *asked, _models)
+    command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", *resumed)
     command("runs", runs.runs, "list the runs, oldest first", database_option, output_option)
     command("report", runs.report, "show the figures of a run", _run, _json, database_option)
     command("tables", runs.tables, "show the papers' tables for one or more runs", _runs, database_option, output_option)
@@ -93,12 +95,18 @@ def _one_model(parser: argparse.ArgumentParser) -> None:
 
 
 def _models(parser: argparse.ArgumentParser) -> None:
-    help_ = "medfact-tiny (the default), baseline:NAME or hf:REPOSITORY-OR-FOLDER; may repeat"
+    help_ = "medfact-tiny (the default), baseline:NAME, hf:REPOSITORY-OR-FOLDER or openai:MODEL; may repeat"
     parser.add_argument("--model", metavar="SPEC", action="append", help=help_)
+    parser.add_argument("--dry-run", action="store_true", help="ask nothing; say what it would cost, one row a model")
+    parser.add_argument("--yes", action="store_true", help="send your own facts to the service without asking")
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run's id or the beginning of it")
+
+
+def _budget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--budget", type=float, metavar="USD", help="what the run may cost in all")
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:

@@ -113,7 +113,7 @@ def prompts(options: argparse.Namespace) -> int:
     spec = spec_of(options, options.model or "")
     made = plan(spec, collection_of(spec), rejections(options))
     say_all(made.notes)
-    chat = bool(options.model) and takes_messages(options.model, spec.placement)
+    chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
     how = {"question": question_of(spec), "reading": protocol_of(spec).reading}
     rows = (
         statement_row(planned.statement) | {"prompt": _prompt_content(make_prompt(planned.statement, shots, chat=chat, **how))}

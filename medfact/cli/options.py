@@ -6,6 +6,7 @@ import argparse
 
 from medfact.errors import Mistake
 from medfact.models.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
+from medfact.models.service import DEFAULTS, ApiSettings
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
 
 
@@ -58,6 +59,27 @@ def placement_options(parser: argparse.ArgumentParser) -> None:
     local.add_argument("--any-weights", action="store_true", help="load weights that are no safetensors; they can run code")
 
 
+def service_options(parser: argparse.ArgumentParser) -> None:
+    """How models behind a service are asked. The key comes from OPENAI_API_KEY alone: commands are kept in histories."""
+    service = parser.add_argument_group("models behind a service (openai:MODEL; the key is read from OPENAI_API_KEY)")
+    service.add_argument("--base-url", metavar="URL", help="where it is, such as http://127.0.0.1:8000/v1; OpenAI's by default")
+    service.add_argument("--in-flight", type=int, default=DEFAULTS.in_flight, metavar="N", help="calls at once, at most")
+    service.add_argument("--tries", type=int, default=DEFAULTS.tries, metavar="N", help="calls for one prompt, at most")
+    service.add_argument("--timeout", type=float, default=DEFAULTS.timeout, metavar="SECONDS", help="for one call")
+    service.add_argument("--temperature", default="0", metavar="T", help="0 by default; `default` leaves it to the service")
+    service.add_argument("--alternatives", type=int, default=DEFAULTS.top_logprobs, metavar="N", help="of each token, 0 to 20")
+    service.add_argument("--max-tokens", type=int, metavar="N", help="tokens that a reply may take")
+    service.add_argument(
+        "--repeats", type=int, default=0, metavar="K", help="P(True) from K answers, not from log-probabilities"
+    )
+    service.add_argument("--service-seed", type=int, metavar="S", help="a seed that is sent along")
+    service.add_argument("--shots-as-turns", action="store_true", help="demonstrations as turns, not in one text")
+    service.add_argument("--budget", type=float, metavar="USD", help="stop once each model has cost so much; resume goes on")
+    reuse = service.add_mutually_exclusive_group()
+    reuse.add_argument("--reuse", action="store_true", help="take answers of earlier runs to identical prompts")
+    reuse.add_argument("--fresh", action="store_true", help="ask everything anew (the default)")
+
+
 def output_option(parser: argparse.ArgumentParser) -> None:
     """Where rows go."""
     parser.add_argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; JSON lines else")
@@ -98,7 +120,39 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
         question=options.question,
         retrieval=options.retrieval,
         placement=_placement_of(options),
+        service=_service_of(options),
+        budget=budget_of(options),
+        reuse=getattr(options, "reuse", False),
     )
+
+
+def _service_of(options: argparse.Namespace) -> ApiSettings:
+    if "base_url" not in options:  # a command that asks no model
+        return DEFAULTS
+    try:
+        temperature = None if options.temperature == "default" else float(options.temperature)
+    except ValueError:
+        raise Mistake(f"--temperature {options.temperature!r} is no number.", "Write 0, or `default`.") from None
+    return ApiSettings(
+        base_url=options.base_url,
+        in_flight=options.in_flight,
+        tries=options.tries,
+        timeout=options.timeout,
+        temperature=temperature,
+        top_logprobs=options.alternatives,
+        max_tokens=options.max_tokens,
+        repeats=options.repeats,
+        shots_as_turns=options.shots_as_turns,
+        seed=options.service_seed,
+    )
+
+
+def budget_of(options: argparse.Namespace) -> float | None:
+    """USD that a run may cost, or None. Raises Mistake where it is no sum."""
+    budget: float | None = getattr(options, "budget", None)
+    if budget is not None and not 0 < budget < 1e9:
+        raise Mistake(f"--budget {budget:g} is no sum to spend.", "Write it in USD, such as --budget 5.00.")
+    return budget
 
 
 def _placement_of(options: argparse.Namespace) -> Placement:

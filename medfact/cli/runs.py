@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from medfact.cli.data import collection_of
-from medfact.cli.options import spec_of
+from medfact.cli.options import budget_of, spec_of
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED, answer_row, emit, run_row, say, say_all
-from medfact.errors import UnknownName
+from medfact.errors import Mistake, UnknownName
 
 if TYPE_CHECKING:
     from medfact.runner import Event
+    from medfact.spec import RunSpec
     from medfact.store import Store
 
 
 def run(options: argparse.Namespace) -> int:
-    """Asks one or more models; prints one row a run."""
+    """Asks one or more models; prints one row a run. With --dry-run: what it would cost, one row a model."""
     from medfact.models import BUNDLED_MODEL, check_spec
     from medfact.runner import start
     from medfact.store import Store
@@ -27,12 +29,31 @@ def run(options: argparse.Namespace) -> int:
     for spec in specs:
         check_spec(spec.model)
     collection = collection_of(specs[0])
+    if options.dry_run:
+        from medfact.costs import costs
+
+        return emit((costs(spec, collection) for spec in specs), options.output)
+    _ask_leave(specs, options.yes)
     store = Store(options.db)
     started = [start(spec, store, collection) for spec in specs]
     say_all(store.run(started[0]).notes)
-    codes = [_answer(run_id, store) for run_id in started]
+    code = _answer_all(started, store)
     emit((run_row(store.run(run_id), store) for run_id in started), options.output)
-    return max(codes)
+    return code
+
+
+def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
+    """Asks before facts of one's own go to a service on another machine. Raises Mistake where leave is not given."""
+    from medfact.models import is_service
+    from medfact.models.service import host_of, is_loopback
+
+    hosts = {host_of(spec.service) for spec in specs if is_service(spec.model) and spec.facts is not None}
+    away = sorted(host for host in hosts if not is_loopback(host))
+    if not away or given:
+        return
+    asked = f"Your facts go to {', '.join(away)}. They must hold no patient data."
+    if not sys.stdin.isatty() or input(f"{asked} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
+        raise Mistake(asked, "If that is meant, add --yes.")
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -41,16 +62,27 @@ def resume(options: argparse.Namespace) -> int:
 
     store = Store(options.db)
     record = store.run(options.run)
-    code = _answer(record.run, store)
+    code = _answer(record.run, store, budget_of(options))
     emit([run_row(store.run(record.run), store)], None)
     return code
 
 
-def _answer(run_id: str, store: Store) -> int:
+def _answer_all(runs: Sequence[str], store: Store) -> int:
+    """Models behind services all at once, those on this machine one after the other beside them."""
+    from medfact.models import is_service
+
+    away = [run_id for run_id in runs if is_service(store.run(run_id).model)]
+    with ThreadPoolExecutor(max(len(away), 1)) as threads:
+        waiting = [threads.submit(_answer, run_id, store) for run_id in away]
+        codes = [_answer(run_id, store) for run_id in runs if run_id not in away]
+        return max([*codes, *(one.result() for one in waiting)])
+
+
+def _answer(run_id: str, store: Store, budget: float | None = None) -> int:
     from medfact.runner import answer
 
     code = OK
-    for event in _shown(answer(run_id, store), store.run(run_id).model):
+    for event in _shown(answer(run_id, store, budget=budget), store.run(run_id).model):
         code = max(code, _code(event))
     return code
 
@@ -88,6 +120,8 @@ def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
             line_end = "\n" if sys.stderr.isatty() else ""
             failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""
             say(f"{line_end}{model}: {event.state} in {event.seconds:.1f} s{failed}")
+            if event.reason:
+                say(f"{model}: {event.reason}")
         yield event
 
 

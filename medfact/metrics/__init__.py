@@ -30,6 +30,8 @@ def measure(records: Records) -> dict[str, Any]:
         "statements": len(records.fact),
         "facts": facts.count // max(len(np.unique(records.draw)), 1),
         "answered": int(records.scored.sum()),
+        "right": int((records.scored & records.right).sum()),
+        "wrong": int((records.readable & ~records.right).sum()),
         "unreadable": int((records.answer == UNREADABLE).sum()),
         "failed": int((records.answer == FAILED).sum()),
         "average_accuracy": records.accuracy(everything)._asdict(),

@@ -100,7 +100,7 @@ def load_model(
     seed: int = 0,
     placement: Placement = HERE,
     service: ApiSettings = DEFAULTS,
-    stopped: Callable[[], bool] = lambda: False,
+    patience: Callable[[], float | None] = lambda: None,
     tell: Callable[[str], None] = lambda said: None,
 ) -> Model:
     """The model of a spec, ready to answer.
@@ -109,7 +109,7 @@ def load_model(
         seed: of a baseline's draws.
         placement: how a local model is loaded.
         service: how a model behind a service is asked.
-        stopped: asked by a model behind a service while it waits, so that what is in flight can be broken off.
+        patience: says when no further call to a service may go out, and how many seconds those in flight get; None: go on.
         tell: takes a few words on what is going on while a model is loaded.
 
     Raises:
@@ -123,7 +123,7 @@ def load_model(
     if kind == "openai":
         from medfact.models.api import load_api
 
-        return load_api(spec, service, stopped)
+        return load_api(spec, service, patience)
     from medfact.models.loading import load_local
 
     return load_local(spec, _source(spec), placement, tell)

@@ -54,8 +54,12 @@ _MOST_CHANGES = 8
 """Parameters that may give way one after the other, in one call."""
 
 
-def _never() -> bool:
-    return False
+Patience = Callable[[], float | None]
+"""Says how many seconds calls in flight still get, once no further ones may go out; None as long as they may."""
+
+
+def _all_the_time() -> float | None:
+    return None
 
 
 @dataclass
@@ -191,10 +195,10 @@ def _messages(prompt: Prompt) -> list[Message]:
 class ApiModel:
     """A model behind a service, for one run at a time. Close it when nothing more is asked."""
 
-    def __init__(self, spec: str, settings: ApiSettings, stopped: Callable[[], bool] = _never) -> None:
+    def __init__(self, spec: str, settings: ApiSettings, patience: Patience = _all_the_time) -> None:
         self.spec = spec
         self.settings = settings
-        self._stopped = stopped
+        self._patience = patience
         self.host = host_of(settings)
         self._line = ServiceLine(spec.partition(":")[2].strip(), settings)
         self._loop = asyncio.new_event_loop()
@@ -236,7 +240,7 @@ class ApiModel:
         """The place of each prompt and its completion, in order of arrival.
 
         Prompts are read one by one as calls may go out, from another thread. Breaking off the iteration breaks off all calls in
-        flight; so does `stopped`, which is asked every tenth of a second, after what has arrived is given.
+        flight. Where patience ends, none goes out any more, and those in flight get so many seconds to arrive.
 
         Raises:
             ModelError: the run must end: no such host, model or key, no quota. What had arrived was given before.
@@ -248,10 +252,36 @@ class ApiModel:
         asking = Asking(self._line, prompts, came.put)
         running = asyncio.run_coroutine_threadsafe(_until_end(asking, came, ended), self._loop)
         try:
-            yield from _arriving(came, running, self._stopped)
+            yield from self._arriving(came, running, asking)
         finally:
             running.cancel()
             ended.wait(ENDS_WITHIN)
+
+    def _arriving(
+        self, came: queue.SimpleQueue[tuple[int, Completion] | None], running: Future[None], asking: Asking
+    ) -> Iterator[tuple[int, Completion]]:
+        """What arrives until the end; once patience has ended, what arrives in the time that is left."""
+        looked, ending = time.monotonic(), 0.0
+        while True:
+            try:
+                arrived = came.get(timeout=LOOKS_EVERY)
+            except queue.Empty:
+                if running.cancelled():
+                    return
+            else:
+                if arrived is None:
+                    break
+                yield arrived
+            if time.monotonic() - looked > LOOKS_EVERY:
+                looked = time.monotonic()
+                left = self._patience()
+                if left is not None:
+                    self._loop.call_soon_threadsafe(asking.end)
+                    ending = ending or looked
+                    if looked - ending >= left:
+                        running.cancel()
+        with contextlib.suppress(CancelledError):
+            running.result()
 
     def close(self) -> None:
         """Breaks off what is in flight and lets the connections go. Closing twice does nothing."""
@@ -264,29 +294,6 @@ async def _until_end(asking: Asking, came: queue.SimpleQueue[Any], ended: thread
     finally:
         came.put(None)
         ended.set()
-
-
-def _arriving(
-    came: queue.SimpleQueue[tuple[int, Completion] | None], running: Future[None], stopped: Callable[[], bool]
-) -> Iterator[tuple[int, Completion]]:
-    """What arrives until the end; once stopped, what had arrived by then."""
-    looked = time.monotonic()
-    while True:
-        try:
-            arrived = came.get(timeout=LOOKS_EVERY)
-        except queue.Empty:
-            if running.cancelled():
-                return
-        else:
-            if arrived is None:
-                break
-            yield arrived
-        if time.monotonic() - looked > LOOKS_EVERY:
-            looked = time.monotonic()
-            if stopped():
-                running.cancel()
-    with contextlib.suppress(CancelledError):
-        running.result()
 
 
 def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: openai.AsyncOpenAI) -> None:
@@ -310,15 +317,15 @@ def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: ope
             loop.close()
 
 
-def load_api(spec: str, settings: ApiSettings, stopped: Callable[[], bool] = _never) -> ApiModel:
+def load_api(spec: str, settings: ApiSettings, patience: Patience = _all_the_time) -> ApiModel:
     """The model of a spec `openai:<model>`, as a service gives it. Nothing is asked of the service yet.
 
-    stopped: asked every tenth of a second while prompts are out.
+    patience: asked every tenth of a second while prompts are out.
 
     Raises:
         ModelError: no key where one is needed, or an address that is none.
     """
     try:
-        return ApiModel(spec, settings, stopped)
+        return ApiModel(spec, settings, patience)
     except (openai.OpenAIError, ValueError):
         raise ModelError(f"The service at {host_of(settings)} cannot be used so.", "Check the base URL and the key.") from None

@@ -89,15 +89,23 @@ class Asking:
         self._waiting: dict[bytes, list[int]] = {}
         self._failed: dict[bytes, Completion] = {}
         self._hopeful = self._struck = 0
+        self._ending = asyncio.Event()
 
     async def run(self) -> None:
         """Asks all prompts; raises ModelError where the run must end."""
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 for place in range(len(self._prompts)):
+                    if self._ending.is_set():
+                        break
                     await self._begin(place)
         except BaseExceptionGroup as group:
             raise _first(group) from None
+
+    def end(self) -> None:
+        """No further call goes out; those in flight may still bring their answers."""
+        self._ending.set()
+        self._gate.shut()
 
     async def _begin(self, place: int) -> None:
         """Starts a prompt as soon as a call for it may go out, unless its answer is known or on its way."""
@@ -163,9 +171,17 @@ class Asking:
                     self._end_where_hopeless(outcome, strikes)
                 if outcome.follows is Follows.LOST or attempt >= self._settings.tries:
                     return _served(_failed(outcome, attempt), seconds, attempt)
-                await asyncio.sleep(self._wait(outcome, attempt))
+                await self._pause(self._wait(outcome, attempt))
         finally:
             self._hopeful -= strikes == 0
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits before the next try; there is none once no further call may go out."""
+        try:
+            await asyncio.wait_for(self._ending.wait(), seconds)
+        except TimeoutError:
+            return
+        raise asyncio.CancelledError
 
     async def _call(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> tuple[Completion | Trouble, float]:
         """One call, from which the gate learns how many a service takes at once."""

@@ -41,9 +41,12 @@ class Gate:
         self._turned_away: deque[bool] = deque(maxlen=LOOKS_BACK)
         self._narrowed = float("-inf")
         self._too_much = 2 * self.most
+        self._shut = False
 
     async def enter(self) -> None:
-        """Waits for a place. Whoever enters must leave."""
+        """Waits for a place. Whoever enters must leave. Nobody enters a gate that is shut: CancelledError."""
+        if self._shut:
+            raise asyncio.CancelledError
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         self._let_in()
@@ -57,6 +60,12 @@ class Gate:
     def leave(self) -> None:
         self.inside -= 1
         self._let_in()
+
+    def shut(self) -> None:
+        """Lets nobody in any more; those inside leave when they will."""
+        self._shut = True
+        while self._queue:
+            self._queue.popleft().cancel()
 
     def widen(self, limit: int) -> None:
         """A new limit, where that is more."""

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from medfact import figures
 from medfact.answers import Demonstration, make_prompt
+from medfact.costs import bill_in_words
 from medfact.errors import MedfactError
 from medfact.jobs import WAITING
 from medfact.planning import question_of
@@ -92,6 +94,7 @@ def scores(lives: Sequence[Live]) -> dict[str, Any]:
         "coin": [_coin(lives[0].figures["chance"], name) for name in first],
         "notes": [
             *dict.fromkeys(note for live in lives for note in live.run.notes),
+            *(sentence for live in lives if live.figures["service"] for sentence in bill_in_words(live.figures["service"])),
             "Below each figure: of how many, and the 95 % interval (statements about one disease or one tail stand or fall "
             "together, and are counted so). Mastery of a fact is not competence.",
         ],
@@ -158,9 +161,12 @@ def _signed(name: str, estimate: Mapping[str, Any], of: str) -> dict[str, Any]:
 def calibration_said(lives: Sequence[Live]) -> dict[str, str]:
     """What the calibration plot shows, or why there is none."""
     lines = []
+    drawn = figures.of_one_source({live.run.run: live.figures for live in lives})
     for live in lives:
         made = live.figures["calibration"]
-        if made["n"]:
+        if made["n"] and live.run.run not in drawn:
+            lines.append(f"{live.run.model} is not drawn: its probabilities come from repeated answers, which do not compare.")
+        elif made["n"]:
             lines.append(
                 f"{live.run.model}: its probability of “true” is off by {100 * made['ece']:.1f} points on average (of "
                 f"{made['n']:,} statements; a perfectly calibrated model would show {100 * made['ece_floor']:.1f} by chance)."
