@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
+import os
 import queue
 import threading
 import time
@@ -234,6 +235,8 @@ class _LocalProcess:
     def _ready(self) -> Connection:
         with self._lock:
             if self._connection is None or not self._process.is_alive():
+                # Threads that wait for each other by spinning starve where the page, or its browser, needs a processor too.
+                os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
                 ours, theirs = self._context.Pipe()
                 self._stop = self._context.Event()
                 self._process = self._context.Process(target=_local_process, args=(theirs, self._stop, self._url), daemon=True)

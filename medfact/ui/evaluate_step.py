@@ -11,22 +11,16 @@ from typing import Any
 import gradio as gr
 
 from medfact import figures
-from medfact.errors import MedfactError, Mistake
-from medfact.models import BUNDLED_MODEL, check_spec, known_models
+from medfact.errors import MedfactError
 from medfact.report import Live
-from medfact.runner import start
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.ui import live_views
 from medfact.ui.facts_step import FactsStep
-from medfact.ui.services import Services, Source, collection_of, spec_of
+from medfact.ui.run_controls import FEWEST_SHOTS, Controls, controls, recorded, wire_price
+from medfact.ui.services import Services, Source
 from medfact.ui.statements_step import StatementsStep
-from medfact.ui.view import message, view
-from medfact.uncertainty import expected_half_width
+from medfact.ui.view import AT_ONCE, message, view
 
-DEFAULT_FACTS = 100
-FEWEST_SHOTS = 0
-"""What the page proposes for the project's own method, so that a first look is quick; a paper's method proposes its own."""
-MOST_MODELS = 8
 HEAT_PAGE = 24
 """Facts on one page of the heat map."""
 
@@ -40,20 +34,6 @@ class EvaluateStep:
 
     runs: gr.State
     news: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class _Controls:
-    """What the visitor chooses."""
-
-    models: gr.CheckboxGroup
-    other: gr.Textbox
-    count: gr.Slider
-    precision: gr.Markdown
-    shots: gr.Radio
-    go: gr.Button
-    stop: gr.Button
-    said: gr.HTML
 
 
 @dataclass(frozen=True)
@@ -88,10 +68,6 @@ class _Page:
     slow: gr.Timer
 
 
-AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
-"""Options of handlers that answer without waiting for a place in the queue."""
-
-
 def build(
     services: Services, facts: FactsStep, statements: StatementsStep, demonstration: str, blocks: gr.Blocks
 ) -> EvaluateStep:
@@ -100,7 +76,7 @@ def build(
         "## 3 · Evaluate\nA model says true or false to each statement. A fact counts as mastered only when *all eight* "
         "answers are right."
     )
-    controls = _controls()
+    chosen = controls()
     page = _Page(
         runs=gr.State([demonstration]),
         kept=gr.BrowserState([], storage_key="medfact-runs", secret="medfact"),
@@ -112,38 +88,10 @@ def build(
         slow=gr.Timer(0.6, active=False),
     )
     results = _results()
-    news = _wire_live(services, demonstration, blocks, facts, statements, controls, page, results)
+    news = _wire_live(services, demonstration, blocks, facts, statements, chosen, page, results)
+    wire_price(services, chosen, facts.source, statements.protocol, statements.pool)
     _wire_heat_map(services, page, results)
     return EvaluateStep(page.runs, news)
-
-
-def _controls() -> _Controls:
-    with gr.Row():
-        with gr.Column(min_width=280):
-            models = gr.CheckboxGroup(
-                _model_choices(), value=[BUNDLED_MODEL], label="Models", elem_id="models", info="Choose one or more."
-            )
-            other = gr.Textbox(
-                label="another model (optional)",
-                placeholder="a Hugging Face repository, or a folder on this machine",
-                elem_id="other-model",
-                max_length=300,
-            )
-        with gr.Column(min_width=280):
-            count = gr.Slider(10, 1000, value=DEFAULT_FACTS, step=10, label="How many facts", elem_id="facts-count")
-            precision = gr.Markdown(_precision(DEFAULT_FACTS), elem_id="precision")
-            shots = gr.Radio(
-                [("none (faster)", 0), ("five, as in the papers", 5)],
-                value=FEWEST_SHOTS,
-                label="Demonstrations shown to the model before each statement",
-                elem_id="shots",
-            )
-    with gr.Row():
-        go = gr.Button("Evaluate", variant="primary", elem_id="evaluate")
-        stop = gr.Button("Stop", variant="stop", elem_id="stop", interactive=False)
-    said = view("message", message(""), elem_id="evaluate-message")
-    count.input(_precision, count, precision, api_name="precision", **AT_ONCE)
-    return _Controls(models, other, count, precision, shots, go, stop, said)
 
 
 def _results() -> _Results:
@@ -172,7 +120,7 @@ def _wire_live(
     blocks: gr.Blocks,
     facts: FactsStep,
     statements: StatementsStep,
-    controls: _Controls,
+    controls: Controls,
     page: _Page,
     results: _Results,
 ) -> tuple[Any, ...]:
@@ -201,15 +149,7 @@ def _wire_live(
     ticked = page.slow.tick(*drawn, api_name="figures", **clock)
     controls.go.click(
         partial(_begin, services),
-        [
-            facts.source,
-            statements.protocol,
-            statements.pool,
-            controls.models,
-            controls.other,
-            controls.count,
-            controls.shots,
-        ],
+        [facts.source, statements.protocol, statements.pool, controls.key, *controls.chosen],
         [
             controls.said,
             page.runs,
@@ -278,60 +218,17 @@ def _wire_heat_map(services: Services, page: _Page, results: _Results) -> None:
     results.heat.click(open_answer, [page.runs, page.chosen], results.detail, api_name="open_answer", **AT_ONCE)
 
 
-def _model_choices() -> list[tuple[str, str]]:
-    names = {
-        BUNDLED_MODEL: "medfact-tiny (a demonstration model, comes with the app)",
-        "baseline:random": "a coin (baseline)",
-        "baseline:always-true": "always says true (baseline)",
-        "baseline:always-false": "always says false (baseline)",
-        "baseline:negation-cue": "true unless denied (baseline)",
-    }
-    return [(names.get(spec, spec), spec) for spec in known_models()]
-
-
-def _precision(facts: float) -> str:
-    average = 100 * expected_half_width(int(facts))
-    mastery = 100 * expected_half_width(int(facts), statements_per_fact=1)
-    return (
-        f"**{int(facts):,} facts** and their false partners: right answers to within about ± {average:.0f} points, all eight "
-        f"right to within about ± {mastery:.0f}, at worst."
-    )
-
-
 # --------------------------------------------------------------------------------------------------- runs
 
 
-def _begin(
-    services: Services,
-    source: Source,
-    protocol: str,
-    pool: str,
-    models: Sequence[str],
-    other: str,
-    count: float,
-    shots: int,
-) -> list[Any]:
+def _begin(services: Services, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[Any]:
     """Records one run per model and queues them. What is wrong is said, and nothing else changes."""
-    specs = list(dict.fromkeys([*models, *([_hub_spec(other)] if other and other.strip() else [])]))
     try:
-        if not 1 <= len(specs) <= MOST_MODELS:
-            raise Mistake(f"{len(specs)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
-        for spec in specs:
-            check_spec(spec)
-        collection = collection_of(source)
-        numbers = {"protocol": protocol, "pool": pool or None, "limit": int(count), "shots": int(shots)}
-        runs = [start(spec_of(source, model=spec, **numbers), services.store, collection) for spec in specs]
+        runs = recorded(services, source, protocol, pool, key, *chosen)
     except MedfactError as error:
         return [message(str(error), "warn"), *[gr.skip()] * 10]
-    for run in runs:
-        services.jobs.submit(run)
     on = gr.Timer(active=True)
     return [message(""), runs, runs, 0, 0, (), (), on, on, _which(services, runs), {}]
-
-
-def _hub_spec(name: str) -> str:
-    name = name.strip()
-    return name if name.startswith(("hf:", "baseline:")) or name == BUNDLED_MODEL else f"hf:{name}"
 
 
 def _stop(services: Services, runs: Sequence[str]) -> Any:

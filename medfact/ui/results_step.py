@@ -12,9 +12,8 @@ from medfact import figures
 from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, Table, fits, tables
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
-from medfact.ui.evaluate_step import AT_ONCE
 from medfact.ui.services import Services
-from medfact.ui.view import message, view
+from medfact.ui.view import AT_ONCE, message, view
 
 FIRST = "pretexttrans"
 """The paper whose tables are shown for runs of the project's own method, which has PretextTrans' variants."""

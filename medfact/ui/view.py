@@ -13,6 +13,9 @@ import gradio as gr
 SCRIPT = "/page/medfact.js"
 PLOTLY = "/page/plotly.min.js"
 
+AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+"""Options of handlers that answer without waiting for a place in the queue."""
+
 
 def view(name: str, value: Any, **options: Any) -> gr.HTML:
     """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
