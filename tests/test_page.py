@@ -11,8 +11,10 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 
 pytestmark = pytest.mark.browser
@@ -42,7 +44,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, "MEDFACT_HOME": str(home), "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"}
-    environment.pop("MEDFACT_DATABASE_URL", None)
+    for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        environment.pop(name, None)
     log = (home / "log.txt").open("w")
     process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}/"
@@ -296,6 +299,44 @@ def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path) 
     expect(page.locator("#scores")).to_contain_text("all 2 right")
 
 
+SECRET = "sk-typed-into-the-page-0123456789"
+
+
+def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, address: str, tmp_path_factory: Any) -> None:
+    page.locator("#service").get_by_role("button").first.click()
+    page.get_by_label("model's name").fill("gpt-4o-mini")
+    page.get_by_role("button", name="What will it cost?").click()
+    expect(page.locator("#service-priced")).to_contain_text("about $0.01 at the list price", timeout=30_000)
+    choose_models(page)
+    with MockService(Behaviour(latency=0.2)) as service:
+        page.get_by_label("address (base URL)").fill(service.base_url)
+        page.get_by_label("key", exact=True).fill(SECRET)
+        page.locator("#evaluate").click()
+        expect(page.locator("#progress")).to_contain_text("openai:gpt-4o-mini", timeout=30_000)
+        page.wait_for_function("/[1-9][0-9,]* of 1,600/.test(document.querySelector('#progress').innerText)", timeout=30_000)
+        page.locator("#stop").click()
+        expect(page.locator("#progress")).to_contain_text("stopped", timeout=5_000)
+        assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {SECRET}"}
+        came = len(service.answered)
+    expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=10_000)
+    kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.body.innerText])")
+    assert SECRET not in kept
+    home = tmp_path_factory.getbasetemp()
+    assert not [file for file in home.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()]
+
+
+def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> None:
+    page.locator("#service").get_by_role("button").first.click()
+    page.get_by_label("model's name").fill("m")
+    page.locator("#evaluate").click()
+    expect(page.locator("#evaluate-message")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=30_000)
+    for wrong in ("no address", "http://127.0.0.1:1/v1", "javascript:alert(1)"):
+        page.get_by_label("address (base URL)").fill(wrong)
+        page.locator("#evaluate").click()
+        said = page.locator("#evaluate-message, #progress").filter(has_text=re.compile("no web address|cannot be reached"))
+        expect(said.first).to_be_visible(timeout=30_000)
+
+
 def test_stop_keeps_what_was_answered(page: Page) -> None:
     choose_models(page, "medfact-tiny")
     page.locator("#facts-count input[type=number]").fill("1000")
@@ -368,7 +409,7 @@ def test_what_cannot_be_asked_is_said(page: Page) -> None:
     page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
     page.get_by_role("button", name="Evaluate").click()
     expect(page.locator("#progress")).to_contain_text("ended early")
-    expect(page.locator("#progress")).to_contain_text("cannot be loaded")
+    expect(page.locator("#progress")).to_contain_text("There is no model")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

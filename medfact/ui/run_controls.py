@@ -109,7 +109,7 @@ def _service() -> tuple[Any, ...]:
                 elem_id="service-key",
                 max_length=400,
             )
-            budget = gr.Number(label="stop after US dollars (optional)", value=None, minimum=0, elem_id="service-budget")
+            budget = gr.Number(label="stop after so many US dollars (0: never)", value=0, minimum=0, elem_id="service-budget")
         leave = gr.Checkbox(
             label="My own facts may go to that server. They hold no patient data.", value=False, elem_id="service-leave"
         )
