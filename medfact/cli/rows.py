@@ -81,6 +81,9 @@ def statement_row(statement: Statement) -> dict[str, Any]:
     }
 
 
+_SERVED = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
+
+
 def answer_row(item: Asked, record: Run) -> dict[str, Any]:
     """A row of `answers`: a statement with what the model said, or why its call failed."""
     given = item.answer
@@ -91,6 +94,7 @@ def answer_row(item: Asked, record: Run) -> dict[str, Any]:
         "raw": given and given.raw,
         "failure": given and given.failure,
         "shot_draw": item.draw,
+        **{name: given and getattr(given, name) for name in _SERVED},
     }
 
 

@@ -16,7 +16,7 @@ from medfact.prototypes import load_pool
 from medfact.report import Live
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
-from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Asked
+from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Answer, Asked
 from medfact.ui.view import message
 
 DEMONSTRATION_BANNER = (
@@ -236,10 +236,24 @@ def detail(live: Live, item: Asked, demonstrations: Mapping[str, Sequence[Demons
         "plain": VARIANTS[statement.variant].plain,
         "fate": fate(item),
         "verdict": _verdict(item),
-        "p_true": "" if answer is None or answer.p_true is None else f"Its probability of “true”: {answer.p_true:.3f}.",
+        "p_true": _probability(answer),
         "prompt": prompt,
         "raw": "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)",
     }
+
+
+def _probability(answer: Answer | None) -> str:
+    if answer is None or answer.p_true is None:
+        return ""
+    if answer.p_low is None or answer.p_high is None:
+        return f"Its probability of “true”: {answer.p_true:.3f}."
+    return (
+        f"Its probability of “true”: about {answer.p_true:.3f}, from {answer.p_low:.3f} to {answer.p_high:.3f} at most (the "
+        "service shows only some of what it could have said)."
+    )
+
+
+CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
 
 
 def _true_fact(live: Live, item: Asked) -> str:
@@ -258,6 +272,8 @@ def _verdict(item: Asked) -> str:
     if reached == "failed":
         return f"The call failed and is not counted: {item.answer.failure if item.answer else ''}."
     if reached == "unreadable":
-        return "The reply is neither true nor false; it counts as wrong."
+        cut = item.answer.cut if item.answer else None
+        why = CUT.get(cut or "", "it says neither true nor false")
+        return f"The reply cannot be read: {why}. It counts as wrong."
     said = "true" if item.answer and item.answer.answer else "false"
     return f"The model says {said}: {reached}."
