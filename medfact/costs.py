@@ -16,7 +16,7 @@ from medfact.models.prices import PRICES, Price, estimate, price_of, tokens_in
 from medfact.models.service import host_of
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import Answer, Asked, Run, Store
+from medfact.store import Asked, Run, Store
 
 REPLY = 4
 """Tokens of a reply, in estimates: an answer word, its full stop, and the end. Models that think use many more."""
@@ -133,12 +133,10 @@ class Purse:
             return None
         return f"The budget of ${self.limit:,.2f} is spent. Give a larger one to go on: resume RUN --budget USD."
 
-    def pay(self, answers: Sequence[Answer]) -> None:
-        """Takes what answers cost, by the tokens that the service counted."""
+    def pay(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Takes what tokens cost, as the service counted them."""
         if self.price is not None:
-            entering = sum(answer.prompt_tokens or 0 for answer in answers)
-            leaving = sum(answer.completion_tokens or 0 for answer in answers)
-            self.spent += estimate(1, entering, leaving, self.price)
+            self.spent += estimate(1, prompt_tokens, completion_tokens, self.price)
 
 
 def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:

@@ -20,10 +20,11 @@ from typing import Any
 
 from medfact import __version__
 from medfact.answers import Demonstration, make_prompt, read_answer
-from medfact.costs import purse_of
+from medfact.costs import Purse, purse_of
 from medfact.datasets import Collection
 from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Prompt, Served, is_service, load_model
+from medfact.models.service import Watch
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Run, Store
@@ -118,20 +119,16 @@ def answer(
     begun = time.monotonic()
     done = failed = 0
     purse = purse_of(record, store, budget)
-
-    def patience() -> float | None:
-        return STOPS_WITHIN if stopped() else record.spec.service.timeout if purse.empty else None
-
+    watch = _Watch(stopped, purse, record.spec.service.timeout)
     try:
         if pending:
             store.set_state(record.run, "running")
             with contextlib.ExitStack() as after:
-                model = yield from _loaded(load, record, patience, key)
+                model = yield from _loaded(load, record, watch, key)
                 after.callback(_let_go, model)
                 after.callback(_record_model, record.run, model, store)
                 _record_model(record.run, model, store)
                 for answers in ask(record.run, pending, model, store, lambda: stopped() or purse.empty):
-                    purse.pay(answers)
                     done += len(answers)
                     failed += sum(a.failure is not None for a in answers)
                     yield Answered(answers)
@@ -144,6 +141,22 @@ def answer(
     if pending:
         store.set_state(record.run, state, reason)
     yield Finished(record.run, state, failed, time.monotonic() - begun, reason)
+
+
+class _Watch(Watch):
+    """Pays for what a service says as it comes, and ends a run that is stopped or has spent its budget."""
+
+    def __init__(self, stopped: Callable[[], bool], purse: Purse, timeout: float) -> None:
+        self._stopped, self._purse, self._timeout = stopped, purse, timeout
+
+    def came(self, completion: Completion) -> None:
+        if completion.served is not None:
+            self._purse.pay(completion.served.prompt_tokens or 0, completion.served.completion_tokens or 0)
+
+    def patience(self) -> float | None:
+        if self._stopped():
+            return STOPS_WITHIN
+        return self._timeout if self._purse.empty else None
 
 
 def _record_model(run: str, model: Model, store: Store) -> None:
@@ -160,9 +173,7 @@ def _let_go(model: Model) -> None:
         close()
 
 
-def _loaded(
-    load: Callable[..., Model], record: Run, patience: Callable[[], float | None], key: str | None
-) -> Generator[Loading, None, Model]:
+def _loaded(load: Callable[..., Model], record: Run, watch: Watch, key: str | None) -> Generator[Loading, None, Model]:
     """Loads a run's model in a thread, and yields what it tells meanwhile; what it raises is raised here."""
     told: queue.SimpleQueue[Loading | Model | BaseException] = queue.SimpleQueue()
     spec = record.spec
@@ -173,7 +184,7 @@ def _loaded(
     def work() -> None:
         try:
             service = replace(spec.service, key=key)
-            options = {"placement": spec.placement, "service": service, "patience": patience, "tell": tell}
+            options = {"placement": spec.placement, "service": service, "watch": watch, "tell": tell}
             told.put(load(record.model, seed=spec.seed, **options))
         except BaseException as error:
             told.put(error)

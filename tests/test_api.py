@@ -15,6 +15,7 @@ from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
 from medfact.errors import MedfactError, ModelError
 from medfact.models import ApiSettings, Completion, Message, Prompt, check_spec, is_local, load_model, takes_messages
 from medfact.models.api import ApiModel, load_api
+from medfact.models.service import NOBODY, Watch
 
 CHOICES = (("True", "Yes"), ("False", "No"))
 KEY = "sk-secret-0123456789abcdef"
@@ -27,12 +28,10 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ApiModel]]:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     models = []
 
-    def loaded(
-        service: MockService | str, *, patience: Callable[[], float | None] = lambda: None, **settings: object
-    ) -> ApiModel:
+    def loaded(service: MockService | str, *, watch: Watch = NOBODY, **settings: object) -> ApiModel:
         base_url = service if isinstance(service, str) else service.base_url
         made = ApiSettings(**{"base_url": base_url, "key": KEY, **settings})  # type: ignore[arg-type]
-        models.append(load_api("openai:mock", made, patience))
+        models.append(load_api("openai:mock", made, watch))
         return models[-1]
 
     yield loaded
@@ -41,6 +40,16 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ApiModel]]:
 
 
 Load = Callable[..., ApiModel]
+
+
+class Stopped(Watch):
+    """Gives calls in flight a fifth of a second once a run is stopped."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def patience(self) -> float | None:
+        return 0.2 if self._stop.is_set() else None
 
 
 def prompts_of(count: int) -> list[Prompt]:
@@ -261,7 +270,7 @@ def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
 def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Load) -> None:
     prompts, stop = prompts_of(40), threading.Event()
     with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
-        model = load(service, in_flight=40, patience=lambda: 0.2 if stop.is_set() else None)
+        model = load(service, in_flight=40, watch=Stopped(stop))
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))

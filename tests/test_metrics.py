@@ -301,7 +301,7 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-COUNTS = {"statements", "facts", "answered", "unreadable", "failed", "n"}
+COUNTS = {"statements", "facts", "answered", "right", "wrong", "unreadable", "failed", "n"}
 EDGES = {"low", "high"}
 
 

@@ -262,7 +262,7 @@ def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store
         assert "The budget of $0.00 is spent" in (finished.reason or "")
         spent = report_of(store, run_id)["service"]["usd"]
         done = sum(item.answer is not None for item in store.asked(run_id))
-        batch = 40 * spent / done  # 32 answers saved together, and 8 that were in flight
+        batch = 8 * spent / done * 1.5  # those in flight; some cost half as much again as the others
         assert limit <= spent <= limit + batch
         assert whole is not None
         assert told(run_id, store).state == STOPPED, "nothing is asked while the budget is spent"

@@ -15,7 +15,7 @@ from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.placement import HERE, Placement
 from medfact.models.prompt import Completion, Message, Prompt, Served
 from medfact.models.revision import folder_revision
-from medfact.models.service import DEFAULTS, ApiSettings
+from medfact.models.service import DEFAULTS, NOBODY, ApiSettings, Watch
 
 BUNDLED_MODEL = "medfact-tiny"
 BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUNDLED_MODEL
@@ -100,7 +100,7 @@ def load_model(
     seed: int = 0,
     placement: Placement = HERE,
     service: ApiSettings = DEFAULTS,
-    patience: Callable[[], float | None] = lambda: None,
+    watch: Watch = NOBODY,
     tell: Callable[[str], None] = lambda said: None,
 ) -> Model:
     """The model of a spec, ready to answer.
@@ -109,7 +109,7 @@ def load_model(
         seed: of a baseline's draws.
         placement: how a local model is loaded.
         service: how a model behind a service is asked.
-        patience: says when no further call to a service may go out, and how many seconds those in flight get; None: go on.
+        watch: looks on while a service is asked, and may end it.
         tell: takes a few words on what is going on while a model is loaded.
 
     Raises:
@@ -123,7 +123,7 @@ def load_model(
     if kind == "openai":
         from medfact.models.api import load_api
 
-        return load_api(spec, service, patience)
+        return load_api(spec, service, watch)
     from medfact.models.loading import load_local
 
     return load_local(spec, _source(spec), placement, tell)

@@ -24,7 +24,7 @@ from medfact.models.asking import Asking, Known
 from medfact.models.pacing import Gate
 from medfact.models.prompt import Completion, Message, Prompt
 from medfact.models.replies import CONTENT_FILTER, Malformed, completion_of
-from medfact.models.service import ApiSettings, address_of, host_of, is_loopback, key_of
+from medfact.models.service import NOBODY, ApiSettings, Watch, address_of, host_of, is_loopback, key_of
 from medfact.models.terms import Terms, given_way, terms_of
 from medfact.models.troubles import (
     Asker,
@@ -49,17 +49,12 @@ LOOKS_EVERY = 0.1
 ENDS_WITHIN = 1.5
 """Seconds that calls in flight get to be broken off."""
 
+LETS_GO = 0.02
+"""Seconds that closed connections get to leave the loop, before it ends."""
+
 _OPTIONS: Any = {"security": {"bearer_auth": True}}
 _MOST_CHANGES = 8
 """Parameters that may give way one after the other, in one call."""
-
-
-Patience = Callable[[], float | None]
-"""Says how many seconds calls in flight still get, once no further ones may go out; None as long as they may."""
-
-
-def _all_the_time() -> float | None:
-    return None
 
 
 @dataclass
@@ -195,10 +190,10 @@ def _messages(prompt: Prompt) -> list[Message]:
 class ApiModel:
     """A model behind a service, for one run at a time. Close it when nothing more is asked."""
 
-    def __init__(self, spec: str, settings: ApiSettings, patience: Patience = _all_the_time) -> None:
+    def __init__(self, spec: str, settings: ApiSettings, watch: Watch = NOBODY) -> None:
         self.spec = spec
         self.settings = settings
-        self._patience = patience
+        self._watch = watch
         self.host = host_of(settings)
         self._line = ServiceLine(spec.partition(":")[2].strip(), settings)
         self._loop = asyncio.new_event_loop()
@@ -240,7 +235,7 @@ class ApiModel:
         """The place of each prompt and its completion, in order of arrival.
 
         Prompts are read one by one as calls may go out, from another thread. Breaking off the iteration breaks off all calls in
-        flight. Where patience ends, none goes out any more, and those in flight get so many seconds to arrive.
+        flight. Where the watch's patience ends, none goes out any more, and those in flight get so many seconds to arrive.
 
         Raises:
             ModelError: the run must end: no such host, model or key, no quota. What had arrived was given before.
@@ -249,7 +244,7 @@ class ApiModel:
             raise ModelError(f"The connection to {self.host} is closed.")
         came: queue.SimpleQueue[tuple[int, Completion] | None] = queue.SimpleQueue()
         ended = threading.Event()
-        asking = Asking(self._line, prompts, came.put)
+        asking = Asking(self._line, prompts, came.put, self._watch)
         running = asyncio.run_coroutine_threadsafe(_until_end(asking, came, ended), self._loop)
         try:
             yield from self._arriving(came, running, asking)
@@ -274,7 +269,7 @@ class ApiModel:
                 yield arrived
             if time.monotonic() - looked > LOOKS_EVERY:
                 looked = time.monotonic()
-                left = self._patience()
+                left = self._watch.patience()
                 if left is not None:
                     self._loop.call_soon_threadsafe(asking.end)
                     ending = ending or looked
@@ -303,8 +298,11 @@ def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: ope
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), ENDS_WITHIN)
-        await client.close()
+        try:
+            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), ENDS_WITHIN)
+        finally:
+            await client.close()
+            await asyncio.sleep(LETS_GO)
 
     if not thread.is_alive():
         return
@@ -317,15 +315,15 @@ def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: ope
             loop.close()
 
 
-def load_api(spec: str, settings: ApiSettings, patience: Patience = _all_the_time) -> ApiModel:
+def load_api(spec: str, settings: ApiSettings, watch: Watch = NOBODY) -> ApiModel:
     """The model of a spec `openai:<model>`, as a service gives it. Nothing is asked of the service yet.
 
-    patience: asked every tenth of a second while prompts are out.
+    watch: looks on, and may end it.
 
     Raises:
         ModelError: no key where one is needed, or an address that is none.
     """
     try:
-        return ApiModel(spec, settings, patience)
+        return ApiModel(spec, settings, watch)
     except (openai.OpenAIError, ValueError):
         raise ModelError(f"The service at {host_of(settings)} cannot be used so.", "Check the base URL and the key.") from None

@@ -11,7 +11,7 @@ from typing import Protocol
 from medfact.models.pacing import Gate, wait_before
 from medfact.models.prompt import Completion, Prompt, Served
 from medfact.models.replies import together
-from medfact.models.service import ApiSettings
+from medfact.models.service import NOBODY, ApiSettings, Watch
 from medfact.models.troubles import Follows, Trouble
 
 OPEN = 1024
@@ -81,8 +81,8 @@ def name_of(prompt: Prompt) -> bytes:
 class Asking:
     """One set of prompts on its way through a service. `emit` gets each place with its completion, as they come."""
 
-    def __init__(self, line: Line, prompts: Sequence[Prompt], emit: Emit) -> None:
-        self._line, self._prompts, self._emit = line, prompts, emit
+    def __init__(self, line: Line, prompts: Sequence[Prompt], emit: Emit, watch: Watch = NOBODY) -> None:
+        self._line, self._prompts, self._out, self._watch = line, prompts, emit, watch
         self._known, self._settings = line.known, line.settings
         self._gate = Gate(self._known.limit, self._settings.in_flight)
         self._open = Gate(self._settings.in_flight + (OPEN if self._known.heard else 0))
@@ -106,6 +106,12 @@ class Asking:
         """No further call goes out; those in flight may still bring their answers."""
         self._ending.set()
         self._gate.shut()
+
+    def _emit(self, came: tuple[int, Completion]) -> None:
+        self._watch.came(came[1])
+        self._out(came)
+        if self._watch.patience() is not None:
+            self.end()
 
     async def _begin(self, place: int) -> None:
         """Starts a prompt as soon as a call for it may go out, unless its answer is known or on its way."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
+from medfact.models.prompt import Completion
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where calls go when nobody says otherwise."""
@@ -66,6 +67,20 @@ class ApiSettings:
                     "At least 1 call and 1 try, a temperature from 0 to 2, 0 to 20 alternatives.",
                 )
 
+
+class Watch:
+    """Looks on while a service is asked, and may end it. This one lets everything pass."""
+
+    def came(self, completion: Completion) -> None:
+        """Is told of each completion as it comes, in the service's thread."""
+
+    def patience(self) -> float | None:
+        """Seconds that calls in flight still get, once no further ones may go out; None as long as they may."""
+        return None
+
+
+NOBODY = Watch()
+"""Looks on at nothing."""
 
 DEFAULTS = ApiSettings()
 """A service asked as it suits the method: one text, greedily, with the alternatives of each token."""
