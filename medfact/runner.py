@@ -37,7 +37,7 @@ WINDOW = 512
 """Statements that a model gets at once, at least, so that it can compute together what they share."""
 STOPS_WITHIN = 1.0
 """Seconds that calls in flight get once a run is stopped: they are paid for. Where its budget is spent, they get their time."""
-OF_A_GROUP = 16
+OF_A_GROUP = 32
 """So many statements of each group, which share their demonstrations, a model gets at once, at least on average."""
 
 
