@@ -302,14 +302,19 @@ def _said(served: Served) -> dict[str, Any]:
 
 
 def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
-    """Answers in batches of BATCH, or of what came within SECONDS."""
+    """Answers in batches of BATCH, or of what came within SECONDS. What came before an error is given before it is raised."""
     batch: list[Answer] = []
     begun = time.monotonic()
-    for answer in answers:
-        batch.append(answer)
-        if len(batch) == BATCH or time.monotonic() - begun > SECONDS:
+    try:
+        for answer in answers:
+            batch.append(answer)
+            if len(batch) == BATCH or time.monotonic() - begun > SECONDS:
+                yield tuple(batch)
+                batch, begun = [], time.monotonic()
+    except MedfactError:
+        if batch:
             yield tuple(batch)
-            batch, begun = [], time.monotonic()
+        raise
     if batch:
         yield tuple(batch)
 

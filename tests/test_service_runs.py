@@ -18,7 +18,7 @@ from medfact.figures import calibration, of_one_source
 from medfact.jobs import Jobs
 from medfact.models import ApiSettings
 from medfact.report import as_text, report_of
-from medfact.runner import Finished, answer, start
+from medfact.runner import Answered, Finished, answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Store
 
@@ -173,6 +173,22 @@ def test_what_ends_a_run_is_one_sentence_without_the_key(
     assert KEY not in repr(record)
     for file in tmp_path.iterdir():
         assert KEY.encode() not in file.read_bytes(), file.name
+
+
+def test_what_came_before_the_end_is_kept(facts_file: Path, store: Store) -> None:
+    """The quota is used up after some calls: what was answered and paid for by then is on disk, and resume asks the rest."""
+    with MockService(Behaviour(latency=0.02)) as service:
+        run_id = start(spec_of(service, facts_file, settings={"in_flight": 4}), store)
+        events = answer(run_id, store, key=KEY)
+        for event in events:
+            if isinstance(event, Answered):
+                service.does.every = "quota"
+        assert store.run(run_id).state == FAILED_RUN
+        kept = {item_prompt(item) for item in store.asked(run_id) if item.answer is not None}
+        assert set(service.answered) - kept == set()
+        service.does.every = ""
+        assert told(run_id, store).state == COMPLETE
+        assert set(service.answered.values()) == {1}, "nothing is paid twice"
 
 
 def test_no_key_reaches_the_command_lines_output(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from medfact.errors import ModelError
 from medfact.models.pacing import Gate, wait_before
 from medfact.models.prompt import Completion, Prompt, Served
 from medfact.models.replies import together
@@ -22,6 +23,9 @@ STRIKES, QUICK_WAIT = 3, 0.15
 
 NEARLY_ALL = 8
 """So many prompts must have met that for each one that is still on its way: a name server may lose one question of many."""
+
+ARRIVES_WITHIN = 2.0
+"""Seconds that calls in flight get once a run must end for a reason."""
 
 KEPT = 1 << 16
 """Answers that are remembered, the latest ones."""
@@ -90,6 +94,8 @@ class Asking:
         self._failed: dict[bytes, Completion] = {}
         self._hopeful = self._struck = 0
         self._ending = asyncio.Event()
+        self._error: ModelError | None = None
+        self._out_there: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Asks all prompts; raises ModelError where the run must end."""
@@ -101,6 +107,24 @@ class Asking:
                     await self._begin(place)
         except BaseExceptionGroup as group:
             raise _first(group) from None
+        if self._error is not None:
+            raise self._error
+
+    def _end_for(self, error: ModelError) -> None:
+        """The run must end for a reason; calls that are out, and perhaps paid for, get a moment to arrive."""
+        if self._error is None:
+            self._error = error
+            self.end()
+            asyncio.get_running_loop().call_later(ARRIVES_WITHIN, self._drop)
+
+    def _drop(self) -> None:
+        for task in self._out_there:
+            task.cancel()
+
+    def _start(self, place: int, prompt: Prompt, name: bytes | None, launched: asyncio.Event) -> None:
+        task = self._tasks.create_task(self._one(place, prompt, name, launched))
+        self._out_there.add(task)
+        task.add_done_callback(self._out_there.discard)
 
     def end(self) -> None:
         """No further call goes out; those in flight may still bring their answers."""
@@ -128,7 +152,7 @@ class Asking:
             self._waiting[name] = []
         await self._open.enter()
         launched = asyncio.Event()
-        self._tasks.create_task(self._one(place, prompt, name, launched))
+        self._start(place, prompt, name, launched)
         await launched.wait()
 
     async def _one(self, place: int, prompt: Prompt, name: bytes | None, launched: asyncio.Event) -> None:
@@ -148,7 +172,7 @@ class Asking:
         else:
             for other in others:
                 await self._open.enter()
-                self._tasks.create_task(self._one(other, prompt, None, asyncio.Event()))
+                self._start(other, prompt, None, asyncio.Event())
             return
         for other in others:
             self._emit((other, _reused(completion)))
@@ -199,7 +223,8 @@ class Asking:
                 self._known.heard = True
                 self._open.widen(self._settings.in_flight + OPEN)
         elif outcome.follows is Follows.FATAL and outcome.error is not None:
-            raise outcome.error
+            self._end_for(outcome.error)
+            raise asyncio.CancelledError
         elif outcome.crowded:
             self._gate.turned_away(seconds)
         return outcome, seconds
