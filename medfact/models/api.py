@@ -143,6 +143,8 @@ class ServiceLine:
             outcome = trouble_of_page(str(error), self._asker) if error.page else Trouble(Follows.AGAIN, str(error))
         except openai.APIStatusError as error:
             outcome = trouble_of_status(error.status_code, error.response.content, error.response.headers, self._asker)
+            if outcome.follows is Follows.FATAL:
+                gate.shut()  # before this call leaves it, which would let the next one in
         except (openai.APIConnectionError, TimeoutError) as error:
             outcome = self._unconnected(error)
         finally:
