@@ -123,40 +123,14 @@ def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
 
     Models whose P(True) comes from another source than the first one's are left out: the two do not compare.
     """
-    reports = of_one_source(reports)
+    drawn = of_one_source(reports)
     figure = go.Figure()
     figure.add_scatter(
         x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": _GREY}, showlegend=False, hoverinfo="skip"
     )
-    for index, (model, report) in enumerate(reports.items()):
-        bins = [b for b in report["calibration"]["bins"] if b["n"]]
-        if not bins:
-            continue
-        colour = COLOURS[index % len(COLOURS)]
-        counts = [b["n"] for b in bins]
-        figure.add_scatter(
-            name=model,
-            legendgroup=model,
-            x=[b["mean_p_true"] for b in bins],
-            y=[b["positive_rate"] for b in bins],
-            mode="markers+lines",
-            marker={"color": colour, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-            line={"color": colour, "width": 1},
-            customdata=counts,
-            hovertemplate="P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
-        )
-        figure.add_bar(
-            name=model,
-            legendgroup=model,
-            showlegend=False,
-            x=[(b["low"] + b["high"]) / 2 for b in bins],
-            y=counts,
-            width=0.045,
-            yaxis="y2",
-            marker={"color": colour},
-            opacity=0.7,
-            hovertemplate="%{y} statements",
-        )
+    for index, model in enumerate(reports):  # a model has the same colour in every figure
+        if model in drawn:
+            _add_calibration(figure, index, model, [b for b in drawn[model]["calibration"]["bins"] if b["n"]])
     if len(figure.data) == 1:  # the diagonal alone
         return {}
     figure.update_xaxes(
@@ -171,6 +145,34 @@ def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
         barmode="overlay",
     )
     return _page_figure(figure, height=400)
+
+
+def _add_calibration(figure: Any, index: int, model: str, bins: Sequence[Mapping[str, Any]]) -> None:
+    colour = COLOURS[index % len(COLOURS)]
+    counts = [b["n"] for b in bins]
+    figure.add_scatter(
+        name=model,
+        legendgroup=model,
+        x=[b["mean_p_true"] for b in bins],
+        y=[b["positive_rate"] for b in bins],
+        mode="markers+lines",
+        marker={"color": colour, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+        line={"color": colour, "width": 1},
+        customdata=counts,
+        hovertemplate="P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
+    )
+    figure.add_bar(
+        name=model,
+        legendgroup=model,
+        showlegend=False,
+        x=[(b["low"] + b["high"]) / 2 for b in bins],
+        y=counts,
+        width=0.045,
+        yaxis="y2",
+        marker={"color": colour},
+        opacity=0.7,
+        hovertemplate="%{y} statements",
+    )
 
 
 def _errors(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

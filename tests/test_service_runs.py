@@ -14,7 +14,7 @@ from mock_service import Behaviour, MockService, fault_of_content, p_true, share
 
 from medfact.costs import costs
 from medfact.errors import Mistake
-from medfact.figures import calibration, of_one_source
+from medfact.figures import COLOURS, calibration, of_one_source
 from medfact.jobs import Jobs
 from medfact.models import ApiSettings
 from medfact.report import as_text, report_of
@@ -325,6 +325,9 @@ def test_sources_of_p_true_are_never_mixed(facts_file: Path, store: Store) -> No
     assert [reports[run_id]["p_true_source"] for run_id in runs] == ["logprobs", "repeats"]
     assert list(of_one_source(reports)) == [runs[0]]
     assert {trace["name"] for trace in calibration(reports)["data"] if trace.get("name")} == {runs[0]}
+    swapped = calibration({"unasked": {**reports[runs[0]], "calibration": {"n": 0, "bins": []}}, **reports})["data"]
+    colours = {trace["line"]["color"] for trace in swapped if trace.get("name") and "line" in trace}
+    assert colours == {COLOURS[1]}, "a model has the same colour in every figure"
 
 
 @pytest.fixture

@@ -69,9 +69,8 @@ def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> Loca
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=placement.remote_code)
         model = _weights(repository, folder, placement, device, dtype)
     except _FAILURES as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
         raise ModelError(
-            f"{source!r} holds no causal language model that can be loaded ({reason}).",
+            f"{source!r} holds no causal language model that can be loaded ({_reason(error)}).",
             "It needs config.json, the tokenizer's files and safetensors weights.",
         ) from error
     if tokenizer.pad_token is None:
@@ -105,11 +104,14 @@ def _config(repository: Repository, placement: Placement) -> Any:
     try:
         return AutoConfig.from_pretrained(repository.folder or repository.source, trust_remote_code=placement.remote_code)
     except _FAILURES as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
         raise ModelError(
-            f"The settings of {repository.source!r} cannot be read ({reason}).",
+            f"The settings of {repository.source!r} cannot be read ({_reason(error)}).",
             "It may need a newer version of transformers: pip install --upgrade transformers.",
         ) from error
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:160]
 
 
 def _device(placement: Placement) -> str:

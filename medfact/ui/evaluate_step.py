@@ -114,6 +114,10 @@ def _results() -> _Results:
     return _Results(banner, progress, scores, bars, calibration_said, calibration, which, heat, back, where, forward, detail)
 
 
+Handler = tuple[Any, list[Any], list[Any]]
+"""A function, the components that it reads, and those that it moves."""
+
+
 def _wire_live(
     services: Services,
     demonstration: str,
@@ -125,49 +129,51 @@ def _wire_live(
     results: _Results,
 ) -> tuple[Any, ...]:
     """Evaluate, Stop, the two clocks, and what happens after a (re)load. Returns the events after which figures are new."""
-    text = (
+    text: Handler = (
         partial(_text, services),
         [page.runs, page.seen_text],
         [results.progress, results.scores, page.seen_text, controls.go, controls.stop, page.fast],
     )
-    drawn = (
+    moved = [results.bars, results.calibration, results.calibration_said, results.heat, results.where, results.banner]
+    drawn: Handler = (
         partial(_figures, services, demonstration),
         [page.runs, page.seen_figures, page.chosen, page.page],
-        [
-            results.bars,
-            results.calibration,
-            results.calibration_said,
-            results.heat,
-            results.where,
-            results.banner,
-            page.seen_figures,
-            page.slow,
-        ],
+        [*moved, page.seen_figures, page.slow],
     )
     clock: dict[str, Any] = {**AT_ONCE, "concurrency_limit": None, "trigger_mode": "once"}
     page.fast.tick(*text, api_name="text", **clock)
     ticked = page.slow.tick(*drawn, api_name="figures", **clock)
+    _wire_buttons(services, facts, statements, controls, page, results, text)
+    attached = [page.runs, results.which, page.fast, page.slow]
+    loaded = (
+        blocks.load(partial(_reattach, services, demonstration), page.kept, attached, api_name="reattach", **AT_ONCE)
+        .then(*text, api_name="text_on_load", **AT_ONCE)
+        .then(*drawn, api_name="figures_on_load", **AT_ONCE)
+    )
+    return ticked, loaded
+
+
+def _wire_buttons(
+    services: Services,
+    facts: FactsStep,
+    statements: StatementsStep,
+    controls: Controls,
+    page: _Page,
+    results: _Results,
+    text: Handler,
+) -> None:
+    """Evaluate, Stop, and the number of demonstrations that a method proposes."""
+    seen = [page.chosen, page.page, page.seen_text, page.seen_figures]
     controls.go.click(
         partial(_begin, services),
         [facts.source, statements.protocol, statements.pool, controls.key, *controls.chosen],
-        [
-            controls.said,
-            page.runs,
-            page.kept,
-            page.chosen,
-            page.page,
-            page.seen_text,
-            page.seen_figures,
-            page.fast,
-            page.slow,
-            results.which,
-            results.detail,
-        ],
+        [controls.said, page.runs, page.kept, *seen, page.fast, page.slow, results.which, results.detail],
         api_name="evaluate",
         api_visibility="private",
         show_progress="hidden",
         concurrency_limit=None,
     ).then(*text, api_name="text_at_once", **AT_ONCE)
+    controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
     statements.protocol.change(
         lambda name: FEWEST_SHOTS if name == RunSpec.protocol else PROTOCOLS[name].shots,
         statements.protocol,
@@ -175,19 +181,6 @@ def _wire_live(
         api_name="shots_of_method",
         **AT_ONCE,
     )
-    controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
-    loaded = (
-        blocks.load(
-            partial(_reattach, services, demonstration),
-            page.kept,
-            [page.runs, results.which, page.fast, page.slow],
-            api_name="reattach",
-            **AT_ONCE,
-        )
-        .then(*text, api_name="text_on_load", **AT_ONCE)
-        .then(*drawn, api_name="figures_on_load", **AT_ONCE)
-    )
-    return ticked, loaded
 
 
 def _wire_heat_map(services: Services, page: _Page, results: _Results) -> None:
