@@ -251,7 +251,7 @@ class _Prompts(Sequence[Prompt]):
 
     def __init__(self, record: Run, items: Sequence[Asked], shots: Mapping[str, Sequence[Demonstration]], model: Model) -> None:
         self.items = items
-        self._record, self._shots, self._chat, self._spec = record, shots, model.chat, model.spec
+        self._shots, self._chat, self._spec = shots, model.chat, model.spec
         self._question, self._reading = question_of(record.spec), protocol_of(record.spec).reading
         info = model.info
         self._key = (info["revision"], dict(info["decoding"]))

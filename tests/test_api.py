@@ -292,6 +292,12 @@ def test_closing_ends_a_run_and_later_ones_say_so(load: Load) -> None:
 # ------------------------------------------------------------------------------------------------ once
 
 
+def test_identical_prompts_are_asked_anew_where_that_is_wanted(load: Load) -> None:
+    with MockService() as service:
+        assert len(list(load(service, fresh=True).complete(prompts_of(5) * 3))) == 15
+        assert len(service.calls) == 15
+
+
 def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
     prompts = prompts_of(10) * 5
     with MockService(Behaviour(latency=0.02)) as service:

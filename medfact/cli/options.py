@@ -77,7 +77,7 @@ def service_options(parser: argparse.ArgumentParser) -> None:
     service.add_argument("--budget", type=float, metavar="USD", help="stop once each model has cost so much; resume goes on")
     reuse = service.add_mutually_exclusive_group()
     reuse.add_argument("--reuse", action="store_true", help="take answers of earlier runs to identical prompts")
-    reuse.add_argument("--fresh", action="store_true", help="ask everything anew (the default)")
+    reuse.add_argument("--fresh", action="store_true", help="ask identical prompts anew, also within a run")
 
 
 def output_option(parser: argparse.ArgumentParser) -> None:
@@ -144,6 +144,7 @@ def _service_of(options: argparse.Namespace) -> ApiSettings:
         repeats=options.repeats,
         shots_as_turns=options.shots_as_turns,
         seed=options.service_seed,
+        fresh=options.fresh,
     )
 
 

@@ -91,7 +91,7 @@ class ServiceLine:
 
     @property
     def repeatable(self) -> bool:
-        return self.terms.temperature == 0 and not self.settings.repeats
+        return self.terms.temperature == 0 and not self.settings.repeats and not self.settings.fresh
 
     async def call(
         self, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]

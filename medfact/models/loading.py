@@ -21,7 +21,7 @@ from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
 from medfact.models.local import LocalModel
-from medfact.models.memory import LARGEST, free_memory, tokens_together
+from medfact.models.memory import LARGEST, room_for, tokens_together
 from medfact.models.placement import Placement
 from medfact.models.repository import Repository, Tell, fetched, look_at
 from medfact.models.revision import folder_revision
@@ -62,7 +62,7 @@ def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> Loca
     needed = int(repository.parameters * _BYTES[dtype])
     config = _config(repository, placement)
     largest = LARGEST if device == "cpu" else 4 * LARGEST
-    tokens = tokens_together(config, needed, free_memory(placement, device), each, largest, source)
+    tokens = tokens_together(config, needed, room_for(placement, device), each, largest, source)
     folder = fetched(repository, placement, tell)
     tell("loading the weights")
     try:

@@ -8,19 +8,19 @@ import psutil
 import torch
 
 from medfact.errors import ModelError
-from medfact.models import machine
+from medfact.models.machine import free_memory
 from medfact.models.placement import Placement, in_bytes
 
 LARGEST, SMALLEST = 2048, 64
 """Tokens that are computed together, at most and at least; on a GPU four times as many."""
 
 
-def free_memory(placement: Placement, device: str) -> int:
+def room_for(placement: Placement, device: str) -> int:
     """Bytes that a model may take on a device now: what is free, or what of the allowed memory is not taken yet.
 
     A GPU's model may lie in part in the machine's memory. The allowed memory of a processor is that of the whole process.
     """
-    in_machine = machine.free_memory()
+    in_machine = free_memory()
     if device == "cuda":
         free = sum(torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count()))
         return free + in_machine if placement.memory is None else placement.memory

@@ -35,6 +35,7 @@ class ApiSettings:
     repeats:        so many answers to each prompt, at the service's own temperature, in place of log-probabilities; 0: none.
     shots_as_turns: demonstrations as turns of a conversation rather than in one text. Whoever makes the prompts follows it: a
                     text goes out as one message of the user, messages as they are.
+    fresh:          whether an identical prompt is asked anew each time, also within a run.
     seed:           sent where it is given. With repeats each one gets the next.
     """
 
@@ -49,6 +50,7 @@ class ApiSettings:
     repeats: int = 0
     shots_as_turns: bool = False
     seed: int | None = None
+    fresh: bool = False
 
     def __post_init__(self) -> None:
         limits = {
