@@ -9,12 +9,23 @@ from pathlib import Path
 
 from medfact.answers import FORMATS, Demonstration
 from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, medlama, mkj, read_demonstrations, select
-from medfact.errors import Mistake, UnknownName
+from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact, digest
-from medfact.prototypes import ORIGIN, PLAIN, READY, Pool, check_relations, joined, load_pool, origin_of, templates_pool
+from medfact.prototypes import (
+    ORIGIN,
+    PLAIN,
+    READY,
+    Pool,
+    RelationPrototypes,
+    check_relations,
+    joined,
+    load_pool,
+    origin_of,
+    templates_pool,
+)
 from medfact.spec import PROTOCOLS, RETRIEVALS, Protocol, RunSpec
 from medfact.statements import VARIANTS, Statement
-from medfact.store import Plan, Planned
+from medfact.store import Plan, Planned, Run
 
 LENDER = "clinical-core"
 """The bundled data set whose facts serve as shots where a relation of the user's has too few heads."""
@@ -129,7 +140,37 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
             *selection.notes,
             *([] if given is not None else _shot_notes(demonstrations, shots)),
         ),
+        pool_text=_pool_text(pool, statements),
     )
+
+
+def _pool_text(pool: Pool, statements: Sequence[Statement]) -> dict[str, dict[str, str]]:
+    """The sentences that statements were made from: relation, or relation and strength → variant → sentence."""
+    names = dict.fromkeys(pool.canonical(s.fact.relation) for s in statements if s.fact.text is None)
+    return {key: said for name in names for key, said in _sentences(pool.relations[str(name)])}
+
+
+def _sentences(relation: RelationPrototypes) -> Iterator[tuple[str, dict[str, str]]]:
+    yield relation.name, dict(relation.sentences)
+    yield from ((f"{relation.name} ({strength})", dict(said)) for strength, said in relation.strengths.items())
+
+
+def changes(run: Run) -> list[str]:
+    """What has changed since a run was recorded: its data, or the sentences of its pool. Says also what is no longer there."""
+    told = []
+    try:
+        collection = load(run.spec)
+        if collection.fingerprint() != run.dataset_fingerprint:
+            told.append(f"The data {run.dataset} has changed since this run.")
+    except MedfactError as error:
+        told.append(f"The data {run.dataset} cannot be read any more: {error.problem}")
+    try:
+        now = {key: said for relation in pool_of(run.spec).relations.values() for key, said in _sentences(relation)}
+        if any(now.get(key) != said for key, said in run.pool_text.items()):
+            told.append(f"The pool {run.pool} has changed since this run.")
+    except MedfactError as error:
+        told.append(f"The pool {run.pool} cannot be read any more: {error.problem}")
+    return told
 
 
 def _checked(spec: RunSpec) -> int:

@@ -16,25 +16,28 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from medfact import __version__
 from medfact.answers import Demonstration, make_prompt, read_answer
 from medfact.costs import Purse, purse_of
 from medfact.datasets import Collection
-from medfact.errors import MedfactError
+from medfact.errors import MedfactError, Mistake, StoreError
 from medfact.models import Completion, Model, Prompt, Served, is_service, load_model
 from medfact.models.service import Watch
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Answer, Asked, Run, Store
+from medfact.store import BEAT, COMPLETE, FAILED_RUN, PAUSED, STOPPED, Answer, Asked, Run, Store
 
 BATCH = 32
-"""Answers saved and told together, at most."""
+"""Answers saved and told together at first, at most; later a thirty-second part of those that came before."""
 SECONDS = 0.5
 """So long an answer waits for others, at most."""
 WINDOW = 512
 """Statements that a model gets at once, at least, so that it can compute together what they share."""
+AGAIN = 2.0
+"""Seconds between two tries to say in a database that could not be written that it could not."""
 STOPS_WITHIN = 1.0
 """Seconds that calls in flight get once a run is stopped: they are paid for. Where its budget is spent, they get their time."""
 OF_A_GROUP = 32
@@ -74,7 +77,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Finished:
-    """The run ended: complete or stopped, with so many failed calls, and for a reason where it has one."""
+    """The run ended: complete, stopped or paused, with so many failed calls, and for a reason where it has one."""
 
     run: str
     state: str
@@ -115,32 +118,109 @@ def answer(
     record = store.run(run_id)
     asked = store.asked(record.run)
     pending = [a for a in asked if a.answer is None or a.answer.failure is not None]
-    yield Started(record.run, len(asked), len(asked) - len(pending))
+    started = Started(record.run, len(asked), len(asked) - len(pending))
     begun = time.monotonic()
-    done = failed = 0
+    if not pending:
+        yield started
+        if record.state != COMPLETE:
+            store.set_state(record.run, COMPLETE)
+        yield Finished(record.run, COMPLETE, 0, time.monotonic() - begun)
+        return
     purse = purse_of(record, store, budget)
-    watch = _Watch(stopped, purse, record.spec.service.timeout)
+    tally = _Tally()
     try:
-        if pending:
-            store.set_state(record.run, "running")
-            with contextlib.ExitStack() as after:
-                model = yield from _loaded(load, record, watch, key)
-                after.callback(_let_go, model)
-                after.callback(_record_model, record.run, model, store)
-                _record_model(record.run, model, store)
-                for answers in ask(record.run, pending, model, store, lambda: stopped() or purse.empty):
-                    done += len(answers)
-                    failed += sum(a.failure is not None for a in answers)
-                    yield Answered(answers)
-    except MedfactError as error:
-        store.set_state(record.run, FAILED_RUN, str(error))
+        store.take_up(record.run)
+    except (Mistake, StoreError) as error:  # another process asks it, or nothing can be written
         yield Failed(record.run, error)
         return
-    state = COMPLETE if done == len(pending) else STOPPED
-    reason = purse.reason if state == STOPPED else None
-    if pending:
+    yield started
+    try:
+        with _beating(record.run, store):
+            model_of = partial(_loaded, load, record, _Watch(stopped, purse, record.spec.service.timeout), key)
+            for event in _asking(record, pending, store, model_of, lambda: stopped() or purse.empty):
+                tally.count(event)
+                yield event
+        state = COMPLETE if tally.done == len(pending) else STOPPED
+        reason = purse.reason if state == STOPPED else None
         store.set_state(record.run, state, reason)
-    yield Finished(record.run, state, failed, time.monotonic() - begun, reason)
+        yield Finished(record.run, state, tally.failed, time.monotonic() - begun, reason)
+    except StoreError as error:
+        _end_early(record.run, store, PAUSED, str(error))
+        yield Failed(record.run, error)
+    except MedfactError as error:
+        _end_early(record.run, store, FAILED_RUN, str(error))
+        yield Failed(record.run, error)
+    except (GeneratorExit, KeyboardInterrupt):
+        with contextlib.suppress(StoreError):
+            store.set_state(record.run, STOPPED)
+        raise
+
+
+@dataclass
+class _Tally:
+    """How many answers came, and how many of them are failed calls."""
+
+    done: int = 0
+    failed: int = 0
+
+    def count(self, event: Event) -> None:
+        if isinstance(event, Answered):
+            self.done += len(event.answers)
+            self.failed += sum(answer.failure is not None for answer in event.answers)
+
+
+def _asking(
+    record: Run,
+    pending: Sequence[Asked],
+    store: Store,
+    model_of: Callable[[], Generator[Loading, None, Model]],
+    ended: Callable[[], bool],
+) -> Iterator[Event]:
+    """Loads the model of a run, and asks it."""
+    with contextlib.ExitStack() as after:
+        model = yield from model_of()
+        after.callback(_let_go, model)
+        after.callback(_record_model, record, model, store)
+        _record_model(record, model, store)
+        for answers in ask(record.run, pending, model, store, ended):
+            yield Answered(answers)
+
+
+@contextlib.contextmanager
+def _beating(run_id: str, store: Store) -> Iterator[None]:
+    """Gives signs of life while a run is asked."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            with contextlib.suppress(StoreError):
+                store.beat(run_id)
+
+    threading.Thread(target=beat, daemon=True, name=f"beat-{run_id}").start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _end_early(run_id: str, store: Store, state: str, reason: str) -> None:
+    """Records why a run ended: now, or as soon as the database can be written, unless the run went on meanwhile."""
+    known: int | None = None
+
+    def recorded() -> bool:
+        nonlocal known
+        with contextlib.suppress(StoreError):
+            known = store.run(run_id).changed if known is None else known
+            store.set_state(run_id, state, reason, unless_changed=known)
+            return True
+        return False
+
+    def later() -> None:
+        while not recorded():
+            time.sleep(AGAIN)
+
+    if not recorded():
+        threading.Thread(target=later, daemon=True, name=f"end-{run_id}").start()
 
 
 class _Watch(Watch):
@@ -159,11 +239,16 @@ class _Watch(Watch):
         return self._timeout if self._purse.empty else None
 
 
-def _record_model(run: str, model: Model, store: Store) -> None:
+def _record_model(record: Run, model: Model, store: Store) -> None:
     """What answers depend on: as it is at first, and at the end, since a service may refuse a setting at the first call."""
     info = model.info
-    notes = info.get("notes", ())
-    store.record_model(run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
+    notes = list(info.get("notes", ()))
+    if record.model_revision not in (None, info["revision"]):
+        notes.append(
+            f"The model changed while the run went on: some answers are of revision {record.model_revision}, others of "
+            f"{info['revision']}."
+        )
+    store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
 
 
 def _let_go(model: Model) -> None:
@@ -302,13 +387,14 @@ def _said(served: Served) -> dict[str, Any]:
 
 
 def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
-    """Answers in batches of BATCH, or of what came within SECONDS. What came before an error is given before it is raised."""
+    """Answers in batches. What came before an error is given before it is raised."""
     batch: list[Answer] = []
-    begun = time.monotonic()
+    begun, came = time.monotonic(), 0
     try:
         for answer in answers:
             batch.append(answer)
-            if len(batch) == BATCH or time.monotonic() - begun > SECONDS:
+            if len(batch) >= max(BATCH, came // 32) or time.monotonic() - begun > SECONDS:
+                came += len(batch)
                 yield tuple(batch)
                 batch, begun = [], time.monotonic()
     except MedfactError:

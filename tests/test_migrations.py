@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sql
 from small_facts import Answerer, rows_of_facts, write_csv
 
-import medfact.store
+import medfact.store.connection
 from medfact.answers import Demonstration
 from medfact.report import report_of
 from medfact.runner import Finished, Started, answer, start
@@ -256,7 +256,7 @@ def opened_with(monkeypatch: pytest.MonkeyPatch, url: str, before: Callable[[int
         return engine
 
     with monkeypatch.context() as patched:
-        patched.setattr(medfact.store, "open_engine", listened)
+        patched.setattr(medfact.store.connection, "open_engine", listened)
         return Store(url)
 
 

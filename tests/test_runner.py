@@ -103,9 +103,9 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, store: Store
     run_id = start(spec, store)
     model = Answerer()
     events = answer(run_id, store, load=model.load)
-    next(events), next(events), next(events)  # the start and two batches; then the process is killed
+    next(events), next(events), next(events)  # the start and two batches; then its user goes away
     events.close()
-    assert store.run(run_id).state == RUNNING
+    assert store.run(run_id).state == STOPPED
     first = [item.answer for item in store.asked(run_id)][: 2 * BATCH]
     assert len(model.asked) == 2 * BATCH
 

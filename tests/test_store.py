@@ -13,7 +13,7 @@ from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import COMPLETE, RUNNING, SCHEMA_VERSION, STOPPED, Answer, Plan, Planned, Store, default_url
+from medfact.store import COMPLETE, RUNNING, SCHEMA_VERSION, STOPPED, WAITING, Answer, Plan, Planned, Store, default_url
 
 SPEC = RunSpec(model="baseline:random", facts="facts.csv", columns=(("head", "disease"),), limit=3, shots=2, seed=9)
 FACT = Fact(
@@ -63,7 +63,7 @@ def test_a_run_survives_closing_and_opening(store: Store) -> None:
     assert (record.run, record.owner, record.state, record.model, record.dataset) == (
         run,
         "local",
-        RUNNING,
+        WAITING,
         "baseline:random",
         "facts.csv",
     )

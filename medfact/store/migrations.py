@@ -8,14 +8,20 @@ import sqlalchemy as sql
 
 from medfact.store import tables
 
+LOCK = 0x6D656466
+"""The number of the lock that a migration holds on a server, so that another waits ("medf")."""
+
 
 def migrate(engine: sql.Engine) -> bool:
     """Brings a database up to the newest schema, making its tables where there are none; False where it is newer than that.
 
     All of it or nothing happens, one process after the other.
     """
+    if _is_newest(engine):  # which needs no lock
+        return True
     if engine.dialect.name != "sqlite":
         with engine.begin() as connection:
+            connection.execute(sql.select(sql.func.pg_advisory_xact_lock(LOCK)))
             return _migrated(connection)
     # The driver commits after each command that changes the schema, unless it is told to leave transactions alone.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -27,6 +33,12 @@ def migrate(engine: sql.Engine) -> bool:
             raise
         connection.exec_driver_sql("COMMIT")
         return done
+
+
+def _is_newest(engine: sql.Engine) -> bool:
+    with engine.connect() as connection:
+        there = sql.inspect(connection).has_table(tables.schema_version.name)
+        return there and connection.execute(sql.select(tables.schema_version.c.version)).scalar() == SCHEMA_VERSION
 
 
 def _migrated(connection: sql.Connection) -> bool:
@@ -84,7 +96,48 @@ def _services(connection: sql.Connection) -> None:
         connection.execute(sql.text(f"ALTER TABLE answers ADD COLUMN {name} {kind}"))
 
 
-STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services)
+def _watched(connection: sql.Connection) -> None:
+    """3 → 4: runs that any number of pages watch, whoever asks; names, notes, deletion; facts by their number in a run."""
+    for table, columns in {
+        "runs": "facts INTEGER NOT NULL DEFAULT 0; pool_text TEXT; name TEXT; note TEXT; changed INTEGER NOT NULL DEFAULT 0; "
+        "worker VARCHAR(200); beat_at VARCHAR(32); deleted_at VARCHAR(32)",
+        "run_statements": "fact INTEGER NOT NULL DEFAULT 0",
+        "answers": "position INTEGER; batch INTEGER NOT NULL DEFAULT 0",
+    }.items():
+        for column in columns.split("; "):
+            connection.execute(sql.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
+    for command in (
+        "CREATE INDEX ix_run_statements_statement ON run_statements (run, statement_id, draw)",
+        """UPDATE answers SET position = (SELECT p.position FROM run_statements p
+            WHERE p.run = answers.run AND p.statement_id = answers.statement_id AND p.draw = answers.draw)""",
+    ):
+        connection.execute(sql.text(command))
+    for (run,) in connection.execute(sql.text("SELECT run FROM runs")).all():
+        _number_facts(connection, run)
+    for command in (
+        "CREATE INDEX ix_run_statements_fact ON run_statements (run, fact)",
+        "CREATE INDEX ix_answers_batch ON answers (run, batch)",
+    ):
+        connection.execute(sql.text(command))
+
+
+def _number_facts(connection: sql.Connection, run: str) -> None:
+    rows = connection.execute(
+        sql.text(
+            "SELECT p.position, s.fact_id FROM run_statements p JOIN statements s ON s.statement_id = p.statement_id "
+            "WHERE p.run = :run ORDER BY p.position"
+        ),
+        {"run": run},
+    )
+    numbers: dict[str, int] = {}
+    placed = [{"run": run, "position": position, "fact": numbers.setdefault(fact, len(numbers))} for position, fact in rows]
+    if placed:
+        numbered = "UPDATE run_statements SET fact = :fact WHERE run = :run AND position = :position"
+        connection.execute(sql.text(numbered), placed)
+    connection.execute(sql.text("UPDATE runs SET facts = :facts WHERE run = :run"), {"run": run, "facts": len(numbers)})
+
+
+STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services, _watched)
 """The step at index i leads from schema i + 1 to i + 2."""
 
 SCHEMA_VERSION = len(STEPS) + 1

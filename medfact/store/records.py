@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.answers import Demonstration
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 
-RUNNING, COMPLETE, STOPPED, FAILED_RUN = "running", "complete", "stopped", "failed"
-"""States of a run. A run that is `running` with no process behind it was interrupted; it can be resumed."""
+WAITING, RUNNING, COMPLETE, STOPPED, FAILED_RUN = "waiting", "running", "complete", "stopped", "failed"
+"""States of a run. Stopped: by hand, or because its budget was spent. Failed: its model could not go on."""
+
+PAUSED = "paused"
+"""The database could not be written (its disk is full, it is locked); resume goes on once that is mended."""
+
+INTERRUPTED = "interrupted"
+"""Waiting or running, but the process that did it is gone. It is told so when it is read; no row says it."""
+
+RESUMABLE = frozenset({STOPPED, FAILED_RUN, PAUSED, INTERRUPTED})
+"""States from which a run may go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +53,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement of a run: its place, the group of demonstrations that goes before it, its answer if there is one, and which
-    draw of demonstrations this is.
+    """A statement of a run: its place, the group of demonstrations that goes before it, its answer if there is one, which draw
+    of demonstrations this is, and the number of its fact in the run.
     """
 
     position: int
@@ -53,11 +62,16 @@ class Asked:
     statement: Statement
     answer: Answer | None
     draw: int = 0
+    fact: int = 0
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it is recorded. `state` is running, complete, stopped or failed; times are ISO 8601, UTC."""
+    """A run as it is recorded. `state` is one of those above; times are ISO 8601, UTC.
+
+    facts: how many, true and false ones. pool_text: relation → variant → sentence, as they were. name, note: its owner's.
+    changed: grows with every write about its answers or its state. worker: who asks now, as `store/workers.py` names it.
+    """
 
     run: str
     owner: str
@@ -77,6 +91,23 @@ class Run:
     versions: dict[str, str]
     notes: list[str]
     statements: int
+    facts: int
+    pool_text: dict[str, dict[str, str]]
+    name: str | None
+    note: str | None
+    changed: int
+    worker: str | None
+    beat_at: str | None
+    deleted_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that happened to a run: when, what (a state, `imported`), and what there is to say of it."""
+
+    at: str
+    what: str
+    said: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +121,10 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run is going to ask, in order, and the demonstrations of each group."""
+    """What a run is going to ask, in order, and the demonstrations of each group.
+
+    pool_text: relation → variant → sentence, of the relations that are asked.
+    """
 
     dataset: str
     dataset_fingerprint: str
@@ -99,3 +133,4 @@ class Plan:
     statements: tuple[Planned, ...]
     demonstrations: dict[str, tuple[Demonstration, ...]]
     notes: tuple[str, ...] = ()
+    pool_text: dict[str, dict[str, str]] = field(default_factory=dict)

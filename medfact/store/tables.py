@@ -30,7 +30,37 @@ runs = sql.Table(
     sql.Column("versions", sql.Text, nullable=False),
     sql.Column("notes", sql.Text, nullable=False),
     sql.Column("statements", sql.Integer, nullable=False),
+    sql.Column("facts", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("pool_text", sql.Text),
+    sql.Column("name", sql.Text),
+    sql.Column("note", sql.Text),
+    sql.Column("changed", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("worker", sql.String(200)),
+    sql.Column("beat_at", sql.String(32)),
+    sql.Column("deleted_at", sql.String(32)),
 )
+"""`changed` grows with every write about a run's answers or state; `worker` is the process that asks now, or is going to."""
+
+events = sql.Table(
+    "events",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("run", sql.String(32), nullable=False, index=True),
+    sql.Column("at", sql.String(32), nullable=False),
+    sql.Column("what", sql.String(32), nullable=False),
+    sql.Column("said", sql.Text),
+)
+"""What happened to a run: its states with their reasons, and where a copy of it came from."""
+
+sheets = sql.Table(
+    "sheets",
+    metadata,
+    sql.Column("run", sql.String(32), primary_key=True),
+    sql.Column("columns", sql.LargeBinary, nullable=False),
+    sql.Column("figures", sql.Text),
+    sql.Column("figures_of", sql.Integer),
+)
+"""What is made from a run's other rows so that pages open at once; it can be made anew. figures_of: the `changed` it is of."""
 
 FACT_TEXTS = (
     "fact_id",
@@ -69,7 +99,11 @@ run_statements = sql.Table(
     sql.Column("statement_id", sql.String(32), nullable=False),
     sql.Column("shots_of", sql.String(300), nullable=False),
     sql.Column("draw", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("fact", sql.Integer, nullable=False, server_default="0"),
+    sql.Index("ix_run_statements_statement", "run", "statement_id", "draw"),
+    sql.Index("ix_run_statements_fact", "run", "fact"),
 )
+"""`fact` counts the facts of a run from 0, in the order in which they are asked first."""
 
 demonstrations = sql.Table(
     "demonstrations",
@@ -112,4 +146,8 @@ answers = sql.Table(
     sql.Column("completion_tokens", sql.Integer),
     sql.Column("seconds", sql.Float(53)),
     sql.Column("attempts", sql.Integer),
+    sql.Column("position", sql.Integer),
+    sql.Column("batch", sql.Integer, nullable=False, server_default="0"),
+    sql.Index("ix_answers_batch", "run", "batch"),
 )
+"""`batch` is the `changed` of the run with which an answer was saved, `position` that of its statement."""

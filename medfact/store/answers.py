@@ -1,0 +1,214 @@
+"""Statements and answers of runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sql
+from numpy.typing import NDArray
+
+from medfact.answers import Demonstration
+from medfact.facts import Fact
+from medfact.store import tables
+from medfact.store.connection import Database, now
+from medfact.store.records import Answer, Asked, Planned
+from medfact.store.runs import statement_of
+from medfact.store.sheets import Sheet, sheet_of
+
+
+@dataclass(frozen=True)
+class News:
+    """Answers as arrays, one entry each. changed: the run's own by then; position: of the statement, from 0.
+
+    answer: 1 True, 0 False, -1 unreadable, -2 a failed call. p_true, p_mass: from 0 to 1, or NaN.
+    """
+
+    changed: int
+    position: NDArray[np.int64]
+    answer: NDArray[np.int8]
+    p_true: NDArray[np.float64]
+    p_mass: NDArray[np.float64]
+
+
+class Answers(Database):
+    """What runs ask, and what was answered."""
+
+    owner: str
+
+    def save(self, run: str, answers: Sequence[Answer]) -> None:
+        """Commits answers. A statement's earlier failure is replaced; an answer, once given, stays."""
+        if not answers:
+            return
+        places, given, runs = tables.run_statements, tables.answers, tables.runs
+        with self._writing() as connection:
+            connection.execute(runs.update().where(runs.c.run == run).values(changed=runs.c.changed + 1, beat_at=now()))
+            batch = connection.execute(sql.select(runs.c.changed).where(runs.c.run == run)).scalar_one()
+            self._forget_failures(connection, run, answers)
+            position = sql.select(places.c.position).where(
+                places.c.run == run,
+                places.c.statement_id == sql.bindparam("of_statement"),
+                places.c.draw == sql.bindparam("of_draw"),
+            )
+            rows = [{"run": run, "asked_at": now(), "batch": batch, **_row(answer)} for answer in answers]
+            for row in rows:
+                row |= {"of_statement": row["statement_id"], "of_draw": row["draw"]}
+            insert = self._insert_new(given).values(position=position.scalar_subquery())
+            connection.execute(insert, rows)
+
+    def _forget_failures(self, connection: sql.Connection, run: str, answers: Sequence[Answer]) -> None:
+        given = tables.answers.c
+        for draw in {answer.draw for answer in answers}:
+            ids = [answer.statement_id for answer in answers if answer.draw == draw]
+            for start in range(0, len(ids), 500):
+                connection.execute(
+                    tables.answers.delete().where(
+                        given.run == run,
+                        given.draw == draw,
+                        given.statement_id.in_(ids[start : start + 500]),
+                        given.failure.is_not(None),
+                    )
+                )
+
+    def asked(self, run: str, facts: Sequence[int] | None = None) -> list[Asked]:
+        """Statements of a run in the order in which they are asked, with the answers there are.
+
+        facts: numbers of the facts whose statements are wanted, all of them where None.
+        """
+        places, statements, given = tables.run_statements, tables.statements, tables.answers
+        answered = (
+            (given.c.run == places.c.run) & (given.c.statement_id == places.c.statement_id) & (given.c.draw == places.c.draw)
+        )
+        join = places.join(statements, places.c.statement_id == statements.c.statement_id).outerjoin(given, answered)
+        answer_columns = [given.c[f.name].label(f"a_{f.name}") for f in fields(Answer)]
+        query = (
+            sql.select(places.c.position, places.c.shots_of, places.c.draw, places.c.fact, statements, *answer_columns)
+            .select_from(join)
+            .where(places.c.run == run)
+            .order_by(places.c.position)
+        )
+        if facts is not None:
+            query = query.where(places.c.fact.in_(list(facts)))
+        known: dict[str, Fact] = {}
+        with self._reading() as connection:
+            return [_asked(row._mapping, known) for row in connection.execute(query)]
+
+    def sheet(self, run: str) -> Sheet:
+        """A run's statements as arrays."""
+        sheets = tables.sheets
+        with self._reading() as connection:
+            written = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
+        if written is not None:
+            return Sheet.from_bytes(written)
+        made = sheet_of([Planned(item.statement, item.shots_of, item.draw) for item in self.asked(run)])
+        with self._writing() as connection:
+            connection.execute(self._insert_new(sheets).values(run=run, columns=made.to_bytes()))
+        return made
+
+    def news(self, run: str, since: int = -1) -> News:
+        """Answers that were saved when the run's `changed` was greater than `since`."""
+        given, runs = tables.answers.c, tables.runs
+        query = sql.select(
+            given.batch,
+            given.position,
+            sql.case((given.failure.is_not(None), -2), (given.answer.is_(None), -1), else_=sql.cast(given.answer, sql.Integer)),
+            given.p_true,
+            given.p_mass,
+        ).where(given.run == run, given.batch > since)
+        with self._reading() as connection:
+            changed = connection.execute(sql.select(runs.c.changed).where(runs.c.run == run)).scalar_one()
+            rows = connection.execute(query).all()
+        _, position, answer, p_true, p_mass = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+        return News(
+            changed,
+            np.array(position, dtype=np.int64),
+            np.array(answer, dtype=np.int8),
+            np.array(p_true, dtype=np.float64),
+            np.array(p_mass, dtype=np.float64),
+        )
+
+    def figures(self, run: str) -> dict[str, Any] | None:
+        """The figures that were kept for a run, if they are of its answers as they are now."""
+        sheets, runs = tables.sheets, tables.runs
+        join = sheets.join(runs, (sheets.c.run == runs.c.run) & (sheets.c.figures_of == runs.c.changed))
+        with self._reading() as connection:
+            written = connection.execute(sql.select(sheets.c.figures).select_from(join).where(sheets.c.run == run)).scalar()
+        return None if written is None else dict(json.loads(written))
+
+    def keep_figures(self, run: str, figures: dict[str, Any], changed: int) -> None:
+        """Keeps figures of a run as it was at this `changed`."""
+        sheets = tables.sheets
+        with self._writing() as connection:
+            update = sheets.update().where(sheets.c.run == run)
+            connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
+
+    def answers_of(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """Readable or unreadable answers of any run of this owner, by their keys; the oldest for each. Failures are none."""
+        given = tables.answers
+        found: dict[str, Answer] = {}
+        join = given.join(tables.runs, given.c.run == tables.runs.c.run)
+        columns = [given.c[f.name] for f in fields(Answer)]
+        with self._reading() as connection:
+            for start in range(0, len(keys), 500):
+                query = (
+                    sql.select(*columns)
+                    .select_from(join)
+                    .where(given.c.key.in_(keys[start : start + 500]), given.c.failure.is_(None))
+                    .where(tables.runs.c.owner == self.owner)
+                    .order_by(given.c.asked_at.desc())
+                )
+                found |= {row.key: Answer(**row._mapping) for row in connection.execute(query)}
+        return found
+
+    def served(self, run: str) -> list[Any]:
+        """What a service said of each call of a run: rows with served_model, fingerprint, prompt_tokens, completion_tokens,
+        seconds, attempts, p_low, p_high.
+        """
+        given = tables.answers.c
+        of_service = (
+            given.served_model,
+            given.fingerprint,
+            given.prompt_tokens,
+            given.completion_tokens,
+            given.seconds,
+            given.attempts,
+            given.p_low,
+            given.p_high,
+        )
+        with self._reading() as connection:
+            return list(connection.execute(sql.select(*of_service).where(given.run == run)))
+
+    def spent(self, run: str) -> tuple[int, int]:
+        """Tokens of the prompts and of the replies of a run, as its service counted them."""
+        given = tables.answers
+        sums = (sql.func.coalesce(sql.func.sum(column), 0) for column in (given.c.prompt_tokens, given.c.completion_tokens))
+        with self._reading() as connection:
+            prompt, completion = connection.execute(sql.select(*sums).where(given.c.run == run)).one()
+        return int(prompt), int(completion)
+
+    def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
+        """The demonstrations of a run by their group."""
+        query = (
+            sql.select(tables.demonstrations)
+            .where(tables.demonstrations.c.run == run)
+            .order_by(tables.demonstrations.c.position)
+        )
+        groups: dict[str, tuple[Demonstration, ...]] = {}
+        with self._reading() as connection:
+            for row in connection.execute(query):
+                groups[row.shots_of] = (*groups.get(row.shots_of, ()), Demonstration(row.text, row.label))
+        return groups
+
+
+def _row(answer: Answer) -> dict[str, Any]:
+    return {f.name: getattr(answer, f.name) for f in fields(answer)}
+
+
+def _asked(row: Any, facts: dict[str, Fact]) -> Asked:
+    answer = None
+    if row["a_statement_id"] is not None:
+        answer = Answer(**{f.name: row[f"a_{f.name}"] for f in fields(Answer)})
+    return Asked(row["position"], row["shots_of"], statement_of(row, facts), answer, row["draw"], row["fact"])

@@ -1,0 +1,244 @@
+"""Runs: their records, who works on them, what happened to them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sql
+
+from medfact.errors import Mistake, UnknownName
+from medfact.facts import Fact
+from medfact.spec import RunSpec
+from medfact.statements import Statement
+from medfact.store import tables
+from medfact.store.connection import Database, now
+from medfact.store.records import INTERRUPTED, RUNNING, WAITING, Happened, Plan, Run
+from medfact.store.sheets import fact_numbers, sheet_of
+from medfact.store.workers import is_alive, myself
+
+KEPT_DELETED = timedelta(days=7)
+"""So long a deleted run can be brought back."""
+
+_OF_RUN = (tables.answers, tables.run_statements, tables.demonstrations, tables.events, tables.sheets, tables.runs)
+
+
+class Runs(Database):
+    """What is known of runs, but for their answers. Runs that were deleted are not found, until they are brought back."""
+
+    owner: str
+
+    def start_run(self, spec: RunSpec, plan: Plan, versions: dict[str, str]) -> str:
+        """Records a run and all that it will ask, before its model loads; returns its random 128-bit id."""
+        run = secrets.token_hex(16)
+        numbers = fact_numbers(planned.statement for planned in plan.statements)
+        with self._writing() as connection:
+            connection.execute(
+                tables.runs.insert().values(
+                    run=run,
+                    owner=self.owner,
+                    state=WAITING,
+                    worker=myself(),
+                    beat_at=now(),
+                    started_at=now(),
+                    model=spec.model,
+                    dataset=plan.dataset,
+                    dataset_fingerprint=plan.dataset_fingerprint,
+                    pool=plan.pool,
+                    pool_text=json.dumps(plan.pool_text),
+                    shots=plan.shots,
+                    spec=json.dumps(spec.to_record()),
+                    versions=json.dumps(versions),
+                    notes=json.dumps(plan.notes),
+                    statements=len(plan.statements),
+                    facts=max(numbers, default=-1) + 1,
+                )
+            )
+            self._add_plan(connection, run, plan, numbers)
+            self._tell(connection, run, WAITING, None)
+        return run
+
+    def _add_plan(self, connection: sql.Connection, run: str, plan: Plan, numbers: Sequence[int]) -> None:
+        if plan.statements:
+            rows = {p.statement.statement_id: statement_row(p.statement) for p in plan.statements}
+            connection.execute(self._insert_new(tables.statements), list(rows.values()))
+            places = [
+                {
+                    "run": run,
+                    "position": position,
+                    "statement_id": planned.statement.statement_id,
+                    "shots_of": planned.shots_of,
+                    "draw": planned.draw,
+                    "fact": number,
+                }
+                for position, (planned, number) in enumerate(zip(plan.statements, numbers, strict=True))
+            ]
+            connection.execute(tables.run_statements.insert(), places)
+        shots = [
+            {"run": run, "shots_of": group, "position": i, "text": shot.text, "label": shot.label}
+            for group, demonstrations in plan.demonstrations.items()
+            for i, shot in enumerate(demonstrations)
+        ]
+        if shots:
+            connection.execute(tables.demonstrations.insert(), shots)
+        connection.execute(tables.sheets.insert().values(run=run, columns=sheet_of(plan.statements).to_bytes()))
+
+    # ------------------------------------------------------------------------------------- who works on it
+
+    def take_up(self, run: str) -> None:
+        """Makes this process the one that asks a run. Raises Mistake where another that lives asks it already."""
+        record = self.run(run)
+        if record.state == RUNNING and record.worker not in (None, myself()):
+            raise Mistake(
+                f"Run {run} is being asked by another process ({record.worker}).", "Watch it there, or stop it and resume."
+            )
+        row = tables.runs.c
+        update = tables.runs.update().where(row.run == run, row.changed == record.changed)
+        with self._writing() as connection:
+            taken = connection.execute(
+                update.values(
+                    state=RUNNING,
+                    reason=None,
+                    finished_at=None,
+                    worker=myself(),
+                    beat_at=now(),
+                    changed=row.changed + 1,
+                )
+            )
+            if taken.rowcount != 1:
+                raise Mistake(f"Run {run} was taken up by another process just now.", "Watch it there.")
+            self._tell(connection, run, RUNNING, None)
+
+    def beat(self, run: str) -> None:
+        """Says that this process still lives."""
+        self._update(run, beat_at=now())
+
+    def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any], notes: Sequence[str] = ()) -> None:
+        """Records what was loaded for a run, and what is to be noted of it."""
+        noted = json.dumps(list(dict.fromkeys((*self.run(run).notes, *notes))))
+        changed = tables.runs.c.changed + 1
+        self._update(run, model_revision=revision, chat=chat, decoding=json.dumps(decoding), notes=noted, changed=changed)
+
+    def set_state(self, run: str, state: str, reason: str | None = None, *, unless_changed: int | None = None) -> None:
+        """Moves a run to another state; every state but waiting and running has an end time.
+
+        unless_changed: nothing happens where the run's `changed` is another by now.
+        """
+        going = state in {WAITING, RUNNING}
+        update = tables.runs.update().where(tables.runs.c.run == run)
+        if unless_changed is not None:
+            update = update.where(tables.runs.c.changed == unless_changed)
+        with self._writing() as connection:
+            done = connection.execute(
+                update.values(
+                    state=state,
+                    reason=reason,
+                    finished_at=None if going else now(),
+                    worker=myself() if going else None,
+                    changed=tables.runs.c.changed + 1,
+                )
+            )
+            if done.rowcount:
+                self._tell(connection, run, state, reason)
+
+    def _tell(self, connection: sql.Connection, run: str, what: str, said: str | None) -> None:
+        connection.execute(tables.events.insert().values(run=run, at=now(), what=what, said=said))
+
+    def _update(self, run: str, **values: Any) -> None:
+        with self._writing() as connection:
+            connection.execute(tables.runs.update().where(tables.runs.c.run == run).values(**values))
+
+    # ---------------------------------------------------------------------------------------- finding them
+
+    def runs(self, *owners: str) -> list[Run]:
+        """All runs (of these owners, where given), oldest first."""
+        query = sql.select(tables.runs).where(tables.runs.c.deleted_at.is_(None)).order_by(tables.runs.c.number)
+        if owners:
+            query = query.where(tables.runs.c.owner.in_(owners))
+        with self._reading() as connection:
+            return [_run(row) for row in connection.execute(query)]
+
+    def run(self, run: str) -> Run:
+        """A run by its id, or by the beginning of its id where only one run has it.
+
+        Raises UnknownName when there is none, Mistake when there are several.
+        """
+        row = tables.runs.c
+        query = sql.select(tables.runs).where(row.run.startswith(run, autoescape=True), row.deleted_at.is_(None)).limit(2)
+        with self._reading() as connection:
+            found = [_run(row) for row in connection.execute(query)] if run else []
+        if len(found) > 1:
+            raise Mistake(f"Several runs begin with {run!r}.", "Give more of the id.")
+        if not found:
+            raise UnknownName("run", run, (r.run for r in self.runs()[-3:]))
+        return found[0]
+
+    def happened(self, run: str) -> list[Happened]:
+        """What happened to a run, oldest first."""
+        row = tables.events.c
+        query = sql.select(row.at, row.what, row.said).where(row.run == run).order_by(row.number)
+        with self._reading() as connection:
+            return [Happened(*found) for found in connection.execute(query)]
+
+    # ------------------------------------------------------------------------------- what its owner does to it
+
+    def describe(self, run: str, *, name: str | None, note: str | None) -> None:
+        """Gives a run a name and a note; empty ones take them away."""
+        self._update(run, name=name or None, note=note or None)
+
+    def delete(self, run: str) -> None:
+        """Puts a run away; `restore` brings it back within KEPT_DELETED."""
+        self._update(run, deleted_at=now())
+
+    def restore(self, run: str) -> None:
+        self._update(run, deleted_at=None)
+
+    def purge(self) -> int:
+        """Erases runs that were deleted longer than KEPT_DELETED ago, and statements that no run asks; how many runs."""
+        before = (datetime.now(UTC) - KEPT_DELETED).isoformat(timespec="milliseconds")
+        with self._writing() as connection:
+            gone = connection.execute(sql.select(tables.runs.c.run).where(tables.runs.c.deleted_at < before)).scalars().all()
+            for table in _OF_RUN if gone else ():
+                connection.execute(table.delete().where(table.c.run.in_(gone)))
+            if gone:
+                asked = sql.select(tables.run_statements.c.statement_id)
+                connection.execute(tables.statements.delete().where(tables.statements.c.statement_id.not_in(asked)))
+        return len(gone)
+
+
+def statement_row(statement: Statement) -> dict[str, Any]:
+    """A row of the table `statements`."""
+    fact = statement.fact
+    return {
+        **{name: getattr(fact, name) for name in tables.FACT_TEXTS},
+        "positive": fact.positive,
+        "k": fact.k,
+        "statement_id": statement.statement_id,
+        "pool": statement.pool,
+        "variant": statement.variant,
+        "text": statement.text,
+        "origin": statement.origin,
+    }
+
+
+def statement_of(row: Any, facts: dict[str, Fact]) -> Statement:
+    """The statement of such a row; `facts` keeps one fact for all its statements."""
+    fact = facts.get(row["fact_id"])
+    if fact is None:
+        fact = Fact(**{name: row[name] for name in tables.FACT_TEXTS}, positive=row["positive"], k=row["k"])
+        facts[fact.fact_id] = fact
+    return Statement(fact, row["pool"], row["variant"], row["text"], row["origin"], row["statement_id"])
+
+
+def _run(row: Any) -> Run:
+    values = {f.name: getattr(row, f.name) for f in fields(Run)}
+    values["spec"] = RunSpec.from_record(json.loads(row.spec))
+    for name, nothing in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}")):
+        values[name] = json.loads(getattr(row, name) or nothing)
+    if row.state in {WAITING, RUNNING} and not is_alive(row.worker, row.beat_at):
+        values["state"] = INTERRUPTED
+    return Run(**values)

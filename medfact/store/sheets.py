@@ -1,0 +1,102 @@
+"""A run's statements as arrays: what every figure is made from, without their texts."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.facts import digest
+from medfact.statements import VARIANTS, Statement
+from medfact.store.records import Planned
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One row per statement of a run, by position; one entry per fact, by its number in the run.
+
+    fact: the number of each statement's fact. draw: which draw of demonstrations. variant: a place in `variants`.
+    Of each fact: `identity` (a number that is the same for the same fact in every run), `pair` (joins a positive fact and
+    its negatives), `head` and `tail` (codes), `relation` and `tail_type` (places in `relations` and `tail_types`), `positive`.
+    """
+
+    fact: Ints
+    draw: Ints
+    variant: Ints
+    variants: NDArray[np.str_]
+    identity: Ints
+    pair: Ints
+    head: Ints
+    tail: Ints
+    relation: Ints
+    relations: NDArray[np.str_]
+    tail_type: Ints
+    tail_types: NDArray[np.str_]
+    positive: NDArray[np.bool_]
+
+    def to_bytes(self) -> bytes:
+        """The arrays, compressed."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **{f.name: getattr(self, f.name) for f in fields(self)})
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, written: bytes) -> Sheet:
+        with np.load(io.BytesIO(written), allow_pickle=False) as arrays:
+            return cls(**{f.name: arrays[f.name] for f in fields(cls)})
+
+
+def fact_numbers(statements: Iterable[Statement]) -> list[int]:
+    """For each statement the number of its fact: facts are counted from 0 as they come."""
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(statement.fact.fact_id, len(numbers)) for statement in statements]
+
+
+def sheet_of(planned: Sequence[Planned]) -> Sheet:
+    """The sheet of statements in the order in which they are asked."""
+    numbers = fact_numbers(p.statement for p in planned)
+    first: dict[int, Any] = {}
+    for number, p in zip(numbers, planned, strict=True):
+        first.setdefault(number, p.statement.fact)
+    facts = [first[number] for number in range(len(first))]
+    variant, variants = _codes([p.statement.variant for p in planned])
+    relation, relations = _codes([fact.relation for fact in facts])
+    tail_type, tail_types = _codes([fact.tail_type or "" for fact in facts])
+    return Sheet(
+        fact=np.array(numbers, dtype=np.int64),
+        draw=np.array([p.draw for p in planned], dtype=np.int64),
+        variant=variant,
+        variants=variants,
+        identity=np.array([_identity(fact.fact_id, fact.tail) for fact in facts], dtype=np.int64),
+        pair=_codes([fact.negative_of or fact.fact_id for fact in facts])[0],
+        head=_codes([fact.head for fact in facts])[0],
+        tail=_codes([fact.tail or "" for fact in facts])[0],
+        relation=relation,
+        relations=relations,
+        tail_type=tail_type,
+        tail_types=tail_types,
+        positive=np.array([fact.positive for fact in facts], dtype=bool),
+    )
+
+
+def _identity(fact_id: str, tail: str | None) -> int:
+    """A negative's id names its positive fact and its number alone: the tail that was drawn is part of what it says."""
+    return int(digest(fact_id, tail)[:15], 16)
+
+
+def _codes(values: Sequence[str]) -> tuple[Ints, NDArray[np.str_]]:
+    names = sorted(set(values))
+    place = {name: number for number, name in enumerate(names)}
+    return np.array([place[value] for value in values], dtype=np.int64), np.array(names, dtype=np.str_)
+
+
+def negated(sheet: Sheet) -> NDArray[np.bool_]:
+    """Which statements are negated ones."""
+    of_variant = np.array([VARIANTS[str(key)].negated for key in sheet.variants], dtype=bool)
+    return of_variant[sheet.variant] if len(of_variant) else np.zeros(0, dtype=bool)
