@@ -16,7 +16,7 @@ from medfact.models.prices import PRICES, Price, estimate, price_of, tokens_in
 from medfact.models.service import host_of
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import Asked, Run, Store
+from medfact.store import Run, Store
 
 REPLY = 4
 """Tokens of a reply, in estimates: an answer word, its full stop, and the end. Models that think use many more."""
@@ -58,32 +58,27 @@ def _said(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Pric
     )
 
 
-def bill_of(record: Run, asked: Sequence[Asked]) -> dict[str, Any] | None:
+def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     """What a run at a service took: tokens as it counted them, USD (None where the price is not known), seconds of its calls,
     answers that were taken from identical prompts, and what the service calls itself. None for a model on this machine.
     """
     if not is_service(record.model):
         return None
-    answers = [item.answer for item in asked if item.answer is not None]
-    entering = sum(answer.prompt_tokens or 0 for answer in answers)
-    leaving = sum(answer.completion_tokens or 0 for answer in answers)
+    calls = store.served(record.run)
+    entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     price = price_of(record.model)
-    called = [answer.seconds for answer in answers if answer.attempts and answer.seconds is not None]
-    wide = [answer.p_high - answer.p_low for answer in answers if answer.p_low is not None and answer.p_high is not None]
     return {
         "host": host_of(record.spec.service),
-        "models": sorted({answer.served_model for answer in answers if answer.served_model}),
-        "fingerprints": sorted({answer.fingerprint for answer in answers if answer.fingerprint}),
+        "models": sorted({call.served_model for call in calls if call.served_model}),
+        "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
         "prompt_tokens": entering,
         "completion_tokens": leaving,
         "usd": estimate(1, entering, leaving, price) if price else None,
         "price_of": price.as_of if price else None,
-        "calls": sum(answer.attempts or 0 for answer in answers),
-        "reused": sum(answer.attempts == 0 for answer in answers),
-        "seconds": dict(zip(("median", "p95", "p99"), np.percentile(called, (50, 95, 99)).tolist(), strict=True))
-        if called
-        else None,
-        "bounded": {"n": len(wide), "mean_width": sum(wide) / len(wide), "widest": max(wide)} if wide else None,
+        "calls": sum(call.attempts or 0 for call in calls),
+        "reused": sum(call.attempts == 0 for call in calls),
+        "seconds": _percentiles([call.seconds for call in calls if call.attempts and call.seconds is not None]),
+        "bounded": _bounded([call.p_high - call.p_low for call in calls if None not in (call.p_low, call.p_high)]),
     }
 
 
@@ -91,6 +86,10 @@ def _percentiles(seconds: Sequence[float]) -> dict[str, float] | None:
     if not seconds:
         return None
     return dict(zip(("median", "p95", "p99"), np.percentile(seconds, (50, 95, 99)).tolist(), strict=True))
+
+
+def _bounded(widths: Sequence[float]) -> dict[str, float] | None:
+    return {"n": len(widths), "mean_width": sum(widths) / len(widths), "widest": max(widths)} if widths else None
 
 
 def bill_in_words(bill: dict[str, Any]) -> list[str]:

@@ -1,91 +1,85 @@
-"""A run's records as arrays, and its report as one record."""
+"""A run's statements and answers as arrays, and its report as one record."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from medfact import __version__
 from medfact.costs import bill_in_words, bill_of
-from medfact.jobs import Jobs, Snapshot
-from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, codes, measure
+from medfact.errors import StoreError
+from medfact.metrics import PENDING, Names, Records, measure
 from medfact.planning import question_of
 from medfact.spec import method_label
 from medfact.statements import VARIANTS
-from medfact.store import Answer, Asked, Run, Store
-from medfact.uncertainty import Floats
+from medfact.store import RUNNING, WAITING, News, Run, Sheet, Store
 
 FIRST_TOKEN = "first token"
 """Where P(True) of a model on this machine comes from: all that it could say next, or there where it says its answer."""
 
 
-def records_of(asked: Sequence[Asked]) -> Records:
-    """A run's statements and answers as arrays, one row per statement."""
-    facts = [item.statement.fact for item in asked]
-    return Records(
-        fact=codes([f"{item.statement.fact.fact_id} {item.draw}" for item in asked]),
-        pair=codes([f"{item.statement.fact.negative_of or item.statement.fact.fact_id} {item.draw}" for item in asked]),
-        head=codes([fact.head for fact in facts]),
-        tail=codes([fact.tail or "" for fact in facts]),
-        draw=np.array([item.draw for item in asked], dtype=np.int64),
-        variant=np.array([item.statement.variant for item in asked], dtype=str),
-        relation=np.array([fact.relation for fact in facts], dtype=str),
-        tail_type=np.array([fact.tail_type or "" for fact in facts], dtype=str),
-        positive=np.array([fact.positive for fact in facts], dtype=bool),
-        label=np.array([item.statement.label for item in asked], dtype=bool),
-        answer=np.array([answer_code(item.answer) for item in asked], dtype=np.int8),
-        p_true=_numbers([None if item.answer is None else item.answer.p_true for item in asked]),
-        p_mass=_numbers([None if item.answer is None else item.answer.p_mass for item in asked]),
-    )
-
-
 class Board:
-    """A run's records that move as answers come: one row per statement, in the order in which they are asked."""
+    """A run's records, which move as answers come: one row per statement, by position."""
 
-    def __init__(self, asked: Sequence[Asked]) -> None:
-        self.asked = list(asked)
-        self._records = records_of(asked)
-        self._place = {(item.statement.statement_id, item.draw): i for i, item in enumerate(asked)}
-        self._taken = 0
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self.changed = -1
+        count = len(sheet.fact)
+        self.answer = np.full(count, PENDING, dtype=np.int8)
+        self.p_true, self.p_mass = np.full(count, np.nan), np.full(count, np.nan)
+        self._names = _names_of(sheet)
 
-    def take(self, answers: Sequence[Answer]) -> None:
-        """Brings the rows up to date with all answers that came so far; those taken before are skipped."""
-        for answer in answers[self._taken :]:
-            place = self._place[answer.statement_id, answer.draw]
-            self.asked[place] = replace(self.asked[place], answer=answer)
-            self._records.answer[place] = answer_code(answer)
-            self._records.p_true[place] = _number(answer.p_true)
-            self._records.p_mass[place] = _number(answer.p_mass)
-        self._taken = len(answers)
+    def take(self, news: News) -> None:
+        """Brings the rows up to date with what was answered since `changed`."""
+        self.answer[news.position] = news.answer
+        self.p_true[news.position] = news.p_true
+        self.p_mass[news.position] = news.p_mass
+        self.changed = news.changed
 
     def records(self) -> Records:
-        """The records as they stand."""
-        return replace(self._records)
+        """The records as they stand; later answers do not move them."""
+        sheet, fact = self.sheet, self.sheet.fact
+        draws = int(sheet.draw.max(initial=0)) + 1
+        positive = sheet.positive[fact]
+        return Records(
+            fact=fact * draws + sheet.draw,
+            pair=sheet.pair[fact] * draws + sheet.draw,
+            head=sheet.head[fact],
+            tail=sheet.tail[fact],
+            draw=sheet.draw,
+            positive=positive,
+            label=positive != self._names["negated"],
+            answer=self.answer.copy(),
+            p_true=self.p_true.copy(),
+            p_mass=self.p_mass.copy(),
+            variants=self._names["variants"],
+            relations=self._names["relations"],
+            tail_types=self._names["tail_types"],
+        )
 
 
-def answer_code(answer: Answer | None) -> int:
-    """1 for True, 0 for False, else UNREADABLE, FAILED or PENDING."""
-    if answer is None:
-        return PENDING
-    if answer.failure is not None:
-        return FAILED
-    return UNREADABLE if answer.answer is None else int(answer.answer)
+def _names_of(sheet: Sheet) -> dict[str, Any]:
+    keys = [str(key) for key in sheet.variants]
+    negated = np.array([VARIANTS[key].negated for key in keys], dtype=bool)
+    return {
+        "variants": Names(keys, sheet.variant),
+        "negated": negated[sheet.variant] if keys else np.zeros(0, dtype=bool),
+        "relations": Names([str(name) for name in sheet.relations], sheet.relation[sheet.fact]),
+        "tail_types": Names([str(name) for name in sheet.tail_types], sheet.tail_type[sheet.fact]),
+    }
 
 
-def _numbers(values: Sequence[float | None]) -> Floats:
-    return np.array([_number(value) for value in values], dtype=np.float64)
+def board_of(store: Store, run_id: str) -> Board:
+    """A run's records as they are on disk now."""
+    board = Board(store.sheet(run_id))
+    board.take(store.news(run_id))
+    return board
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
-
-
-def report(run: Run, asked: Sequence[Asked], records: Records | None = None) -> dict[str, Any]:
-    """Everything that a report says of a run, ready for JSON. What has no value is None."""
+def report(run: Run, records: Records, bill: dict[str, Any] | None) -> dict[str, Any]:
+    """Everything that a report says of a run, ready for JSON. What has no value is None. bill: what a service took."""
     return {
         "run": run.run,
         "model": run.model,
@@ -102,9 +96,9 @@ def report(run: Run, asked: Sequence[Asked], records: Records | None = None) -> 
         "shot_seed": run.spec.shot_seed,
         "shot_draws": run.spec.shot_draws,
         "state": run.state,
-        **measure(records or records_of(asked)),
+        **measure(records),
         "p_true_source": run.decoding.get("p_true", FIRST_TOKEN),
-        "service": bill_of(run, asked),
+        "service": bill,
         "notes": run.notes,
     }
 
@@ -112,7 +106,29 @@ def report(run: Run, asked: Sequence[Asked], records: Records | None = None) -> 
 def report_of(store: Store, run_id: str) -> dict[str, Any]:
     """The report of a run by its id."""
     run = store.run(run_id)
-    return report(run, store.asked(run.run))
+    return report(run, board_of(store, run.run).records(), bill_of(run, store))
+
+
+def figures_of(store: Store, run: Run) -> dict[str, Any]:
+    """The report of a run; one that was kept, where its answers have not changed since. That of a run that ended is kept."""
+    made = kept_report(store, run)
+    if made is None:
+        made = report(run, board_of(store, run.run).records(), bill_of(run, store))
+        keep(store, run, made)
+    return made
+
+
+def kept_report(store: Store, run: Run) -> dict[str, Any] | None:
+    """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact."""
+    kept = store.figures(run.run)
+    return kept["report"] if kept and kept["medfact"] == __version__ else None
+
+
+def keep(store: Store, run: Run, made: dict[str, Any]) -> None:
+    """Keeps the report of a run that has ended, so that it opens at once the next time."""
+    if run.state not in {WAITING, RUNNING}:
+        with suppress(StoreError):  # a report is shown even where nothing can be written
+            store.keep_figures(run.run, {"medfact": __version__, "report": made}, run.changed)
 
 
 def as_text(made: dict[str, Any]) -> str:
@@ -150,59 +166,3 @@ def in_words(estimate: dict[str, Any]) -> str:
     if estimate["low"] is None:
         return f"{value} (no interval)"
     return f"{value} ({100 * estimate['low']:.1f} to {100 * estimate['high']:.1f})"
-
-
-# ------------------------------------------------------------------------------------------------ live
-
-
-@dataclass(frozen=True)
-class Live:
-    """A run at one moment, for pages: its record, its job (None once nothing is going on), its report and its rows."""
-
-    version: int
-    run: Run
-    job: Snapshot | None
-    figures: dict[str, Any]
-    asked: Sequence[Asked]
-
-
-class Reports:
-    """Reports of runs that may still be going on, computed once per version and kept for the runs last looked at."""
-
-    KEPT = 32
-
-    def __init__(self, store: Store, jobs: Jobs) -> None:
-        self._store = store
-        self._jobs = jobs
-        self._boards: OrderedDict[str, Board] = OrderedDict()
-        self._made: dict[str, Live] = {}
-        self._lock = threading.RLock()
-
-    def version(self, run: str) -> int:
-        """Grows whenever there is something new to show of a run; 0 where no job of it is known."""
-        job = self._jobs.snapshot(run)
-        return job.version if job else 0
-
-    def live(self, run: str) -> Live:
-        """A run as it stands. Raises UnknownName when there is none."""
-        with self._lock:
-            job = self._jobs.snapshot(run)
-            made = self._made.get(run)
-            version = job.version if job else 0
-            if made is None or made.version != version:
-                board = self._board(run)
-                if job is not None:
-                    board.take(job.answers)
-                record = self._store.run(run)
-                made = Live(version, record, job, report(record, board.asked, board.records()), board.asked)
-                self._made[run] = made
-            return made
-
-    def _board(self, run: str) -> Board:
-        if run not in self._boards:
-            self._boards[run] = Board(self._store.asked(run))
-            while len(self._boards) > self.KEPT:
-                old, _ = self._boards.popitem(last=False)
-                self._made.pop(old, None)
-        self._boards.move_to_end(run)
-        return self._boards[run]

@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 from small_models import small_llama
 
-from medfact.jobs import WAITING, Jobs, Snapshot, _Kept
+from medfact.jobs import Jobs, Snapshot
+from medfact.jobs.worker import Kept
+from medfact.live import Reports
 from medfact.models import Placement
-from medfact.report import Reports
 from medfact.runner import answer, start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Store
+from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
 
 pytestmark = pytest.mark.model
 
@@ -51,8 +52,7 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
     jobs.submit(run)
     snapshot = wait_for(jobs, run, ended)
     assert (snapshot.state, snapshot.done, snapshot.total) == (COMPLETE, 160, 160)
-    on_disk = {item.answer for item in jobs.store.asked(run)}
-    assert on_disk == set(snapshot.answers)
+    assert all(item.answer is not None for item in jobs.store.asked(run))
     live = Reports(jobs.store, jobs).live(run)
     assert live.figures["joint_accuracy"]["value"] == 0.5
 
@@ -70,8 +70,10 @@ def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_
     kept = sum(item.answer is not None for item in jobs.store.asked(run))
     assert 0 < kept < stopped.total
     jobs.submit(run)
-    done = wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
-    assert len(done.answers) == done.total - kept, "only what was pending is asked again"
+    before = {item.statement.statement_id: item.answer for item in jobs.store.asked(run) if item.answer is not None}
+    wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
+    after = {item.statement.statement_id: item.answer for item in jobs.store.asked(run)}
+    assert before.items() <= after.items(), "only what was pending is asked again"
 
 
 def test_a_second_run_finds_the_model_loaded_also_after_a_stop(jobs: Jobs, tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(jobs: Jobs, tmp_p
 
 
 def test_a_model_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
-    kept = _Kept()
+    kept = Kept()
     spec = f"hf:{small_llama(tmp_path / 'model')}"
     model = weakref.ref(kept.load(spec).model)
     kept.release_if(False)
@@ -132,10 +134,10 @@ def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jo
     run = start(RunSpec(model=model, limit=40, shots=0), jobs.store)
     jobs.submit(run)
     wait_for(jobs, run, lambda snapshot: snapshot.done > 0)
-    os.kill(jobs._local._process.pid, signal.SIGKILL)
+    os.kill(jobs._local.pid, signal.SIGKILL)
     failed = wait_for(jobs, run, ended)
     assert failed.state == jobs.store.run(run).state == FAILED_RUN
-    assert "process ended" in (failed.reason or "")
+    assert "was killed" in (failed.reason or "")
     assert any(item.answer is not None for item in jobs.store.asked(run))
     list(answer(run, jobs.store))
     assert all(item.answer is not None for item in jobs.store.asked(run))

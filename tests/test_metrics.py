@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medfact.metrics import FAILED, PENDING, UNREADABLE, Records, calibration, codes, headline, measure
+from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, calibration, codes, headline, measure
 from medfact.statements import IMPLICATIONS
 from medfact.uncertainty import mean_interval, wilson
 
@@ -35,9 +35,9 @@ def records_of(*facts: tuple[str, str, str, str], p_true: Sequence[float] = (), 
         head=codes([row[1] for row in rows]),
         tail=codes([row[2] for row in rows]),
         draw=np.zeros(len(rows), dtype=np.int64),
-        variant=np.array([row[3] for row in rows], dtype=str),
-        relation=np.array([row[1].split(":")[0] if ":" in row[1] else "symptoms" for row in rows], dtype=str),
-        tail_type=np.array([row[2][:1] for row in rows], dtype=str),
+        variants=Names.of([row[3] for row in rows]),
+        relations=Names.of([row[1].split(":")[0] if ":" in row[1] else "symptoms" for row in rows]),
+        tail_types=Names.of([row[2][:1] for row in rows]),
         positive=positive,
         label=positive != negated,
         answer=np.array([SIGNS[row[4]] for row in rows], dtype=np.int8),

@@ -147,6 +147,21 @@
       ),
     );
 
+  views.link = (value) => {
+    if (!value.runs.length) return [];
+    const address = new URL(window.location.href);
+    address.searchParams.set("run", value.runs.join(","));
+    address.search = address.search.replaceAll("%2C", ",");
+    window.history.replaceState(null, "", address);
+    const button = make("button", { type: "button", class: "mf-copy" }, "Copy the link");
+    button.addEventListener("click", async () => {
+      await copyText(address.href);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy the link"), 1500);
+    });
+    return make("p", { class: "mf-note" }, "Whoever has the link of this page can watch and stop this run, and read its answers. ", button);
+  };
+
   const interval = (figure) =>
     make(
       "td",

@@ -100,14 +100,15 @@ def answer_row(item: Asked, record: Run) -> dict[str, Any]:
 
 def run_row(record: Run, store: Store) -> dict[str, Any]:
     """A row of `runs`."""
-    from medfact.metrics import headline
-    from medfact.report import records_of
+    from medfact.report import figures_of
 
-    asked = store.asked(record.run)
-    figures = headline(records_of(asked))
+    made = figures_of(store, record)
+    service = made["service"]
     return {
         "run": record.run,
         "owner": record.owner,
+        "name": record.name,
+        "note": record.note,
         "state": record.state,
         "reason": record.reason,
         "started_at": record.started_at,
@@ -118,7 +119,10 @@ def run_row(record: Run, store: Store) -> dict[str, Any]:
         "pool": record.pool,
         "shots": record.shots,
         "seed": record.spec.seed,
+        "facts": record.facts,
         "statements": record.statements,
-        "answered": sum(item.answer is not None and item.answer.failure is None for item in asked),
-        **{name: figure["value"] for name, figure in figures.items()},
+        "answered": made["answered"],
+        "failed": made["failed"],
+        **{name: made[name]["value"] for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")},
+        "usd": service and service["usd"],
     }

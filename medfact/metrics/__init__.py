@@ -14,11 +14,11 @@ import numpy as np
 from medfact.metrics import averages
 from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
 from medfact.metrics.probability import calibration, coherence
-from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Records, codes
+from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.statements import FORM_NAMES, VARIANTS
 from medfact.uncertainty import Estimate
 
-__all__ = ["FAILED", "PENDING", "UNREADABLE", "Records", "calibration", "codes", "headline", "measure"]
+__all__ = ["FAILED", "PENDING", "UNREADABLE", "Names", "Records", "calibration", "codes", "headline", "measure"]
 
 
 def measure(records: Records) -> dict[str, Any]:

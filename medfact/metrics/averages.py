@@ -34,7 +34,7 @@ def by_polarity(records: Records) -> dict[str, Any]:
 
 def by_tail_type(records: Records) -> dict[str, Any]:
     """Accuracy by semantic type of the tail; a tail of several types ("A; B") counts for each."""
-    types = Names.of(records.tail_type)
+    types = records.tail_types
     holders: defaultdict[str, list[str]] = defaultdict(list)
     for text in types.names:
         for name in text.split("; "):

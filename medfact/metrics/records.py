@@ -25,7 +25,7 @@ class Records:
 
     fact, pair, head, tail, draw: codes from 0; `pair` joins a positive fact and its negatives; a fact that is asked after
     several draws of demonstrations has a code for each.
-    variant, relation, tail_type: text. positive: does the fact hold? label: is the statement true?
+    variants, relations, tail_types: names. positive: does the fact hold? label: is the statement true?
     answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
     """
 
@@ -34,9 +34,9 @@ class Records:
     head: Codes
     tail: Codes
     draw: Codes
-    variant: NDArray[np.str_]
-    relation: NDArray[np.str_]
-    tail_type: NDArray[np.str_]
+    variants: Names
+    relations: Names
+    tail_types: Names
     positive: Bools
     label: Bools
     answer: NDArray[np.int8]
@@ -64,14 +64,6 @@ class Records:
     def forms(self) -> Names:
         """The form of each statement, affirmed and denied ones alike."""
         return self.variants.renamed(lambda key: VARIANTS[key].form)
-
-    @cached_property
-    def variants(self) -> Names:
-        return Names.of(self.variant)
-
-    @cached_property
-    def relations(self) -> Names:
-        return Names.of(self.relation)
 
     @cached_property
     def _head_and_tail(self) -> Codes:
@@ -109,16 +101,19 @@ class Names:
         self.names, self.code = names, code
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> Names:
-        """The names of an array of text, one per row."""
-        listed = values.tolist()
-        names = sorted(set(listed))
+    def of(cls, values: Sequence[str]) -> Names:
+        """The names of texts, one per row."""
+        names = sorted(set(values))
         place = {name: number for number, name in enumerate(names)}
-        return cls(names, np.fromiter(map(place.__getitem__, listed), dtype=np.int64, count=len(listed)))
+        return cls(names, np.fromiter(map(place.__getitem__, values), dtype=np.int64, count=len(values)))
+
+    def __getitem__(self, rows: Any) -> Names:
+        """The names of some rows, or of all in another order."""
+        return Names(self.names, self.code[rows])
 
     def renamed(self, new: Callable[[str], str]) -> Names:
         """The same rows under other names, where several may become one."""
-        made = Names.of(np.array([new(name) for name in self.names], dtype=object))
+        made = Names.of([new(name) for name in self.names])
         return Names(made.names, made.code[self.code] if self.names else self.code)
 
     def among(self, names: Sequence[str]) -> Bools:
@@ -132,4 +127,4 @@ class Names:
 
 def codes(values: Sequence[str]) -> Codes:
     """Codes from 0, one for each different value."""
-    return Names.of(np.array(values, dtype=object)).code
+    return Names.of(values).code

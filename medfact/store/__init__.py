@@ -6,6 +6,8 @@ Statements are kept once for all runs, under their ids; a run holds the order in
 
 from __future__ import annotations
 
+import copy
+
 import sqlalchemy as sql
 
 from medfact.spec import LOCAL_OWNER
@@ -67,6 +69,12 @@ class Store(Runs, Answers):
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:
         super().__init__(url)
         self.owner = owner
+
+    def of(self, owner: str) -> Store:
+        """The same database, as another owner uses it."""
+        other = copy.copy(self)
+        other.owner = owner
+        return other
 
     def reject(self, fact_id: str, tail: str) -> None:
         """Records that a tail is not to be drawn as a false partner of this fact."""

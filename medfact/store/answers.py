@@ -73,10 +73,9 @@ class Answers(Database):
                     )
                 )
 
-    def asked(self, run: str, facts: Sequence[int] | None = None) -> list[Asked]:
-        """Statements of a run in the order in which they are asked, with the answers there are.
-
-        facts: numbers of the facts whose statements are wanted, all of them where None.
+    def asked(self, run: str, facts: Sequence[int] | None = None, positions: Sequence[int] | None = None) -> list[Asked]:
+        """Statements of a run in the order in which they are asked, with the answers there are: all of them, or those of some
+        facts, by their numbers, or at some positions.
         """
         places, statements, given = tables.run_statements, tables.statements, tables.answers
         answered = (
@@ -92,6 +91,8 @@ class Answers(Database):
         )
         if facts is not None:
             query = query.where(places.c.fact.in_(list(facts)))
+        if positions is not None:
+            query = query.where(places.c.position.in_(list(positions)))
         known: dict[str, Fact] = {}
         with self._reading() as connection:
             return [_asked(row._mapping, known) for row in connection.execute(query)]

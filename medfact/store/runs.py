@@ -177,6 +177,16 @@ class Runs(Database):
             raise UnknownName("run", run, (r.run for r in self.runs()[-3:]))
         return found[0]
 
+    def pulse(self, run: str) -> tuple[int, str]:
+        """A run's `changed` and its state: by these a page sees whether anything is new. Raises UnknownName."""
+        row = tables.runs.c
+        query = sql.select(row.changed, row.state, row.worker, row.beat_at).where(row.run == run, row.deleted_at.is_(None))
+        with self._reading() as connection:
+            found = connection.execute(query).one_or_none()
+        if found is None:
+            raise UnknownName("run", run, ())
+        return found.changed, _state(found)
+
     def happened(self, run: str) -> list[Happened]:
         """What happened to a run, oldest first."""
         row = tables.events.c
@@ -239,6 +249,11 @@ def _run(row: Any) -> Run:
     values["spec"] = RunSpec.from_record(json.loads(row.spec))
     for name, nothing in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}")):
         values[name] = json.loads(getattr(row, name) or nothing)
-    if row.state in {WAITING, RUNNING} and not is_alive(row.worker, row.beat_at):
-        values["state"] = INTERRUPTED
+    values["state"] = _state(row)
     return Run(**values)
+
+
+def _state(row: Any) -> str:
+    """The state of a run as its row says, but for one whose process is gone."""
+    going = row.state in {WAITING, RUNNING}
+    return INTERRUPTED if going and not is_alive(row.worker, row.beat_at) else str(row.state)

@@ -19,6 +19,7 @@ from fastapi.responses import FileResponse
 from medfact.ui import evaluate_step, facts_step, results_step, statements_step
 from medfact.ui.services import Services, demonstration_run, open_services
 from medfact.ui.view import PLOTLY, SCRIPT
+from medfact.ui.visitors import welcome
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
 LARGEST_UPLOAD = "50mb"
@@ -105,6 +106,7 @@ def create_app(url: str | None = None) -> FastAPI:
             if name in response.headers:  # the page library lets every origin read; no other page may
                 del response.headers[name]
         response.headers.update(HEADERS)
+        welcome(request, response)
         return response
 
     @app.get(SCRIPT, include_in_schema=False)

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import gradio as gr
+import numpy as np
 
 from medfact import figures
 from medfact.errors import MedfactError
-from medfact.report import Live
+from medfact.live import Live, Version
+from medfact.models import is_service
 from medfact.spec import PROTOCOLS, RunSpec
+from medfact.store import INTERRUPTED, PAUSED, RESUMABLE
 from medfact.ui import live_views
 from medfact.ui.facts_step import FactsStep
-from medfact.ui.run_controls import FEWEST_SHOTS, Controls, controls, recorded, wire_price
+from medfact.ui.run_controls import FEWEST_SHOTS, MOST_MODELS, Controls, controls, recorded, wire_price
 from medfact.ui.services import Services, Source
 from medfact.ui.statements_step import StatementsStep
 from medfact.ui.view import AT_ONCE, message, view
+from medfact.ui.visitors import owner_of, owners_seen_by
 
 HEAT_PAGE = 24
 """Facts on one page of the heat map."""
 
-Shown = tuple[int, ...]
+Shown = tuple[Version, ...]
 """Versions of the runs that a page shows already."""
+
+ASKED_FOR = "(kept, asked) => [kept, new URLSearchParams(window.location.search).get('run') ?? '']"
+"""Puts the runs of the page's address in place of the second input."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class _Results:
     """What a run moves."""
 
     banner: gr.HTML
+    link: gr.HTML
     progress: gr.HTML
     scores: gr.HTML
     bars: gr.HTML
@@ -97,6 +105,7 @@ def build(
 def _results() -> _Results:
     banner = view("message", message(""), elem_id="banner")
     progress = view("progress", {"runs": []}, elem_id="progress")
+    link = view("link", {"runs": []}, elem_id="link")
     scores = view("scores", None, elem_id="scores")
     gr.Markdown("### Right answers by the way of saying")
     bars = view("figure", {}, elem_id="bars")
@@ -111,7 +120,9 @@ def _results() -> _Results:
         where = gr.Markdown("", elem_id="heat-where")
         forward = gr.Button("Next facts →", size="sm", elem_id="heat-next", min_width=90)
     detail = view("detail", {}, elem_id="detail")
-    return _Results(banner, progress, scores, bars, calibration_said, calibration, which, heat, back, where, forward, detail)
+    return _Results(
+        banner, link, progress, scores, bars, calibration_said, calibration, which, heat, back, where, forward, detail
+    )
 
 
 Handler = tuple[Any, list[Any], list[Any]]
@@ -132,7 +143,7 @@ def _wire_live(
     text: Handler = (
         partial(_text, services),
         [page.runs, page.seen_text],
-        [results.progress, results.scores, page.seen_text, controls.go, controls.stop, page.fast],
+        [results.progress, results.scores, page.seen_text, controls.go, controls.stop, controls.resume, page.fast],
     )
     moved = [results.bars, results.calibration, results.calibration_said, results.heat, results.where, results.banner]
     drawn: Handler = (
@@ -144,9 +155,14 @@ def _wire_live(
     page.fast.tick(*text, api_name="text", **clock)
     ticked = page.slow.tick(*drawn, api_name="figures", **clock)
     _wire_buttons(services, facts, statements, controls, page, results, text)
-    attached = [page.runs, results.which, page.fast, page.slow]
+    asked = gr.Textbox(visible=False)
+
+    def reattach(request: gr.Request, kept: Sequence[str] | None, asked_for: str) -> list[Any]:
+        return _reattach(services, demonstration, owners_seen_by(request), kept, asked_for)
+
+    attached = [page.runs, results.which, results.link, controls.said, page.fast, page.slow]
     loaded = (
-        blocks.load(partial(_reattach, services, demonstration), page.kept, attached, api_name="reattach", **AT_ONCE)
+        blocks.load(reattach, [page.kept, asked], attached, js=ASKED_FOR, api_name="reattach", **AT_ONCE)
         .then(*text, api_name="text_on_load", **AT_ONCE)
         .then(*drawn, api_name="figures_on_load", **AT_ONCE)
     )
@@ -164,16 +180,27 @@ def _wire_buttons(
 ) -> None:
     """Evaluate, Stop, and the number of demonstrations that a method proposes."""
     seen = [page.chosen, page.page, page.seen_text, page.seen_figures]
+
+    def begin(request: gr.Request, *given: Any) -> list[Any]:
+        return _begin(services, owner_of(request), *given)
+
     controls.go.click(
-        partial(_begin, services),
+        begin,
         [facts.source, statements.protocol, statements.pool, controls.key, *controls.chosen],
-        [controls.said, page.runs, page.kept, *seen, page.fast, page.slow, results.which, results.detail],
+        [controls.said, page.runs, page.kept, *seen, page.fast, page.slow, results.which, results.detail, results.link],
         api_name="evaluate",
         api_visibility="private",
         show_progress="hidden",
         concurrency_limit=None,
     ).then(*text, api_name="text_at_once", **AT_ONCE)
     controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
+    controls.resume.click(
+        partial(_resume, services),
+        [page.runs, controls.key, controls.budget],
+        [controls.said, controls.resume, page.fast, page.slow],
+        api_name="resume",
+        **AT_ONCE,
+    )
     statements.protocol.change(
         lambda name: FEWEST_SHOTS if name == RunSpec.protocol else PROTOCOLS[name].shots,
         statements.protocol,
@@ -187,16 +214,16 @@ def _wire_heat_map(services: Services, page: _Page, results: _Results) -> None:
     """Turning pages, choosing a model, and opening a cell."""
 
     def previous(runs: list[str], chosen: int, number: int) -> tuple[Any, str, int]:
-        return _heat(services.reports.live(runs[chosen]), number - 1)
+        return _heat(services, runs[chosen], number - 1)
 
     def following(runs: list[str], chosen: int, number: int) -> tuple[Any, str, int]:
-        return _heat(services.reports.live(runs[chosen]), number + 1)
+        return _heat(services, runs[chosen], number + 1)
 
     def choose_model(runs: list[str], chosen: int) -> list[Any]:
-        return [chosen, {}, *_heat(services.reports.live(runs[chosen]), 0)]
+        return [chosen, {}, *_heat(services, runs[chosen], 0)]
 
     def open_answer(runs: list[str], chosen: int, event: gr.EventData) -> dict[str, Any]:
-        return _answer(services, runs[chosen], str(event._data.get("key", "")))
+        return opened(services, runs[chosen], str(event._data.get("key", "")))
 
     shown, inputs = [results.heat, results.where, page.page], [page.runs, page.chosen, page.page]
     results.back.click(previous, inputs, shown, api_name="previous_facts", **AT_ONCE)
@@ -214,14 +241,14 @@ def _wire_heat_map(services: Services, page: _Page, results: _Results) -> None:
 # --------------------------------------------------------------------------------------------------- runs
 
 
-def _begin(services: Services, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[Any]:
+def _begin(services: Services, owner: str, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[Any]:
     """Records one run per model and queues them. What is wrong is said, and nothing else changes."""
     try:
-        runs = recorded(services, source, protocol, pool, key, *chosen)
+        runs = recorded(services, owner, source, protocol, pool, key, *chosen)
     except MedfactError as error:
-        return [message(str(error), "warn"), *[gr.skip()] * 10]
+        return [message(str(error), "warn"), *[gr.skip()] * 11]
     on = gr.Timer(active=True)
-    return [message(""), runs, runs, 0, 0, (), (), on, on, _which(services, runs), {}]
+    return [message(""), runs, runs, 0, 0, (), (), on, on, _which(services, runs), {}, {"runs": runs}]
 
 
 def _stop(services: Services, runs: Sequence[str]) -> Any:
@@ -230,21 +257,49 @@ def _stop(services: Services, runs: Sequence[str]) -> Any:
     return gr.Button(interactive=False)
 
 
-def _reattach(services: Services, demonstration: str, kept: Sequence[str] | None) -> list[Any]:
-    runs = [run for run in kept or [] if isinstance(run, str) and _exists(services, run)] or [demonstration]
-    return [runs, _which(services, runs), gr.Timer(active=True), gr.Timer(active=True)]
-
-
-def _exists(services: Services, run: str) -> bool:
+def _resume(services: Services, runs: Sequence[str], key: str, budget: float | None) -> list[Any]:
+    """Goes on with those of the runs that did not end, and asks failed calls again."""
     try:
-        return services.store.run(run).run == run
-    except MedfactError:
-        return False
+        for run in runs:
+            if _may_go_on(services.reports.live(run)):
+                service = is_service(services.store.run(run).model)
+                services.jobs.submit(run, (key or None) if service else None, (budget or None) if service else None)
+    except MedfactError as error:
+        return [message(str(error), "warn"), *[gr.skip()] * 3]
+    return [message(""), gr.Button(visible=False), gr.Timer(active=True), gr.Timer(active=True)]
+
+
+def _may_go_on(live: Live) -> bool:
+    """Whether anything is left to ask of a run that nobody asks now."""
+    return live.state in RESUMABLE or (not live.going and live.figures["failed"] > 0)
+
+
+def _reattach(
+    services: Services, demonstration: str, owners: Sequence[str], kept: Sequence[str] | None, asked_for: str
+) -> list[Any]:
+    """The runs of the page's address, else those that this browser showed last, else the demonstration."""
+    wanted = [run for run in (asked_for or "").split(",") if run][:MOST_MODELS]
+    named = [run for run in wanted if services.has(run)]
+    lost = len(wanted) - len(named)
+    runs = named or [run for run in kept or [] if isinstance(run, str) and services.has(run)] or [demonstration]
+    said = message("There is no run of that link; it may have been deleted.", "warn") if lost else _unfinished(services, owners)
+    on = gr.Timer(active=True)
+    return [runs, _which(services, runs), {"runs": [run for run in runs if run != demonstration]}, said, on, on]
+
+
+def _unfinished(services: Services, owners: Sequence[str]) -> dict[str, str]:
+    """Says that runs of this visitor wait to be taken up again."""
+    count = sum(run.state in {INTERRUPTED, PAUSED} for run in services.store.runs(*owners))
+    if not count:
+        return message("")
+    runs = "One run of yours was" if count == 1 else f"{count} runs of yours were"
+    return message(f"{runs} interrupted. What was answered is kept: open “Runs” above, and resume.", "warn")
 
 
 def _which(services: Services, runs: Sequence[str]) -> Any:
-    names = [(services.reports.live(run).run.model, number) for number, run in enumerate(runs)]
-    return gr.Radio(names, value=0, visible=len(names) > 1)
+    """The choice of a model for the heat map; there is nothing to choose of one."""
+    names = live_views.labels([services.reports.live(run) for run in runs])
+    return gr.Radio([(name, place) for place, name in enumerate(names)], value=0, visible=len(runs) > 1)
 
 
 # --------------------------------------------------------------------------------------------------- live
@@ -254,36 +309,36 @@ def _lives(services: Services, runs: Sequence[str]) -> list[Live]:
     return [services.reports.live(run) for run in runs]
 
 
-def _versions(services: Services, runs: Sequence[str]) -> Shown:
-    """What there is to show of the runs; a running job's clock counts too, so that its rate stays true."""
-    return tuple(itertools.chain.from_iterable((services.reports.version(run), 1) for run in runs))
+def _shown(lives: Sequence[Live]) -> Shown:
+    """What is shown of the runs; a running job's clock counts too, so that its rate stays true."""
+    return tuple(live.version for live in lives)
 
 
 def _text(services: Services, runs: Sequence[str], seen: Shown) -> list[Any]:
     """Progress and scores, if anything is new."""
-    versions = _versions(services, runs)
-    if versions == tuple(seen):
-        return [gr.skip()] * 6
     lives = _lives(services, runs)
-    going = any(live_views.is_going(live) for live in lives)
+    moving = any(live.going or live.behind for live in lives)
+    if _shown(lives) == tuple(seen) and not any(live.behind for live in lives):
+        return [gr.skip()] * 7
+    going = any(live.going for live in lives)
     return [
         live_views.progress(lives),
         live_views.scores(lives),
-        versions,
+        _shown(lives),
         gr.Button(interactive=not going),
         gr.Button(interactive=going),
-        gr.Timer(active=going),
+        gr.Button(visible=any(_may_go_on(live) for live in lives)),
+        gr.Timer(active=moving),
     ]
 
 
 def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: Shown, chosen: int, page: int) -> list[Any]:
     """Bars, calibration and the heat map, if anything is new."""
-    versions = _versions(services, runs)
-    if versions == tuple(seen):
-        return [gr.skip()] * 8
     lives = _lives(services, runs)
-    reports = {f"{live.run.model}": live.figures for live in lives}
-    heat, where, _ = _heat(lives[chosen], page)
+    if _shown(lives) == tuple(seen):
+        return [gr.skip()] * 8
+    reports = dict(zip(live_views.labels(lives), (live.figures for live in lives), strict=True))
+    heat, where, _ = _heat(services, runs[chosen], page)
     return [
         figures.accuracy_by_variant(reports),
         figures.calibration(reports),
@@ -291,18 +346,27 @@ def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: 
         heat,
         where,
         message(live_views.DEMONSTRATION_BANNER if list(runs) == [demonstration] else ""),
-        versions,
-        gr.Timer(active=any(live_views.is_going(live) for live in lives)),
+        _shown(lives),
+        gr.Timer(active=any(live.going or live.behind for live in lives)),
     ]
 
 
-def _heat(live: Live, page: int) -> tuple[dict[str, Any], str, int]:
-    return live_views.heatmap(live, page, HEAT_PAGE)
+def _heat(services: Services, run: str, page: int) -> tuple[dict[str, Any], str, int]:
+    """One page of the facts of a run, kept within the pages there are."""
+    record = services.store.run(run)
+    page = max(0, min(page, (record.facts - 1) // HEAT_PAGE))
+    items = services.store.asked(run, facts=range(page * HEAT_PAGE, (page + 1) * HEAT_PAGE))
+    return *live_views.heatmap(record, items, page, HEAT_PAGE), page
 
 
-def _answer(services: Services, run: str, key: str) -> dict[str, Any]:
-    """The statement and answer of the cell that was chosen; nothing for a key that no cell has."""
-    live = services.reports.live(run)
-    if not key.isdecimal() or int(key) >= len(live.asked):
+def opened(services: Services, run: str, key: str) -> dict[str, Any]:
+    """The statement and answer at a position of a run; nothing for a key that is none."""
+    found = services.store.asked(run, positions=[int(key)]) if re.fullmatch(r"\d{1,9}", key) else []
+    if not found:
         return {}
-    return live_views.detail(live, live.asked[int(key)], services.store.demonstrations(run))
+    sheet = services.reports.sheet(run)
+    fact = found[0].fact
+    pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
+    true = services.store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+    demonstrations = services.store.demonstrations(run)
+    return live_views.detail(services.store.run(run), found[0], true[0].statement.fact if true else None, demonstrations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -10,13 +11,13 @@ from medfact import figures
 from medfact.answers import Demonstration, make_prompt
 from medfact.costs import bill_in_words
 from medfact.errors import MedfactError
-from medfact.jobs import WAITING
+from medfact.facts import Fact
+from medfact.live import Live
 from medfact.planning import question_of
 from medfact.prototypes import load_pool
-from medfact.report import Live
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
-from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Answer, Asked
+from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, WAITING, Answer, Asked, Run
 from medfact.ui.view import message
 
 DEMONSTRATION_BANNER = (
@@ -50,36 +51,70 @@ SCORES = {
 
 SIGNED = frozenset({"yes_bias", "accuracy_gap"})
 
-_STATES = {WAITING: "waiting for its turn", COMPLETE: "complete", STOPPED: "stopped", FAILED_RUN: "ended early"}
+STATES = {
+    WAITING: "waiting for its turn",
+    RUNNING: "running",
+    COMPLETE: "complete",
+    STOPPED: "stopped by hand",
+    FAILED_RUN: "ended early",
+    PAUSED: "paused",
+    INTERRUPTED: "interrupted: the program that asked it has ended",
+}
+"""State of a run → what a person reads."""
 
 
-def is_going(live: Live) -> bool:
-    """Whether a job works on the run now, or will."""
-    return live.job is not None and live.job.state in {WAITING, RUNNING}
+def labels(lives: Sequence[Live]) -> list[str]:
+    """What to call runs beside each other: by their models, and by their own names or ids where a model stands twice."""
+    models = Counter(live.run.model for live in lives)
+    return [
+        live.run.model if models[live.run.model] == 1 else f"{live.run.model} ({live.run.name or live.run.run[:8]})"
+        for live in lives
+    ]
 
 
 def progress(lives: Sequence[Live]) -> dict[str, Any]:
     """One bar per run: how far, how fast, how long still."""
-    return {"runs": [_progress(live) for live in lives]}
+    return {"runs": [_progress(live, label) for live, label in zip(lives, labels(lives), strict=True)]}
 
 
-def _progress(live: Live) -> dict[str, Any]:
+def _progress(live: Live, label: str) -> dict[str, Any]:
     total = live.figures["statements"]
     done = live.figures["answered"] + live.figures["failed"]
-    state = live.job.state if live.job else live.run.state
-    parts = [f"{done:,} of {total:,} statements"]
-    if state == RUNNING and live.job is not None:
-        waiting = live.job.loading or ("" if done else "the model is being loaded")
-        parts.append(f"{live.job.rate:,.0f} a second" if live.job.rate else waiting)
-        parts.append(f"{_duration(live.job.seconds_left)} left" if live.job.seconds_left is not None else "")
-    else:
-        parts.append(_STATES.get(state, "interrupted; it can be resumed on the command line"))
-    reason = live.job.reason if live.job else live.run.reason
-    text = " · ".join(part for part in parts if part)
-    return {"model": live.run.model, "done": done, "total": total, "text": text, "reason": reason}
+    if live.job is not None and live.going:
+        done = max(done, live.job.done)  # the figures may be a moment older
+    parts = [f"{done:,} of {total:,} statements", *_how_it_goes(live, done)]
+    reason = live.job.reason if live.job and live.job.reason else live.run.reason
+    return {
+        "model": label,
+        "done": done,
+        "total": total,
+        "text": " · ".join(part for part in parts if part),
+        "reason": reason,
+    }
 
 
-def _duration(seconds: float) -> str:
+def _how_it_goes(live: Live, done: int) -> list[str]:
+    if live.state == WAITING:
+        return [_turn(live)]
+    if live.state != RUNNING:
+        return [STATES[live.state]]
+    if live.job is None:
+        return ["another program on this machine asks it"]
+    waiting = live.job.loading or ("" if done else "the model is being loaded")
+    rate = f"{live.job.rate:,.0f} a second" if live.job.rate else waiting
+    return [rate, f"{duration(live.job.seconds_left)} left" if live.job.seconds_left is not None else ""]
+
+
+def _turn(live: Live) -> str:
+    if live.job is None or not live.job.ahead:
+        return STATES[WAITING]
+    runs = "one run comes" if live.job.ahead == 1 else f"{live.job.ahead} runs come"
+    about = f", in about {duration(live.job.seconds_ahead)}" if live.job.seconds_ahead is not None else ""
+    return f"{STATES[WAITING]}: {runs} before it{about}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
@@ -90,7 +125,7 @@ def scores(lives: Sequence[Live]) -> dict[str, Any]:
     ways = max((len(live.figures["by_variant"]) for live in lives), default=0)
     return {
         "headings": ["model", *({"text": _heading(name, ways), "title": SCORES[name][1]} for name in first)],
-        "rows": [_score_row(live, first) for live in lives],
+        "rows": [_score_row(live, label, first) for live, label in zip(lives, labels(lives), strict=True)],
         "coin": [_coin(lives[0].figures["chance"], name) for name in first],
         "notes": [
             *dict.fromkeys(note for live in lives for note in live.run.notes),
@@ -114,14 +149,14 @@ def _coin(chance: Mapping[str, float | None], name: str) -> str:
     return f"{100 * value:.2g} %" if value in (0.0, 0.5) else f"{100 * value:.1g} % (1 in {round(1 / value):,})"
 
 
-def _score_row(live: Live, first: Sequence[str]) -> dict[str, Any]:
+def _score_row(live: Live, label: str, first: Sequence[str]) -> dict[str, Any]:
     made = live.figures
     draws = f" in {made['shot_draws']} draws" if made["shot_draws"] > 1 else ""
     asked = f"{live.run.shots or 'no'} demonstrations{draws}"
     described = f"{made['method']}; {live.run.dataset}; {load_title(live.run.pool)}; {asked}"
     fates = f"{made['unreadable']:,} unreadable (counted as wrong), {made['failed']:,} failed (not counted)"
     return {
-        "model": live.run.model,
+        "model": label,
         "figures": [(_signed if name in SIGNED else _figure)(name, made[name], SCORES[name][2]) for name in first],
         "rest": f"{described}. {fates}.",
     }
@@ -176,34 +211,35 @@ def calibration_said(lives: Sequence[Live]) -> dict[str, str]:
     return message(" ".join(lines) or "Nothing has been asked yet.")
 
 
-def heatmap(live: Live, page: int, size: int) -> tuple[dict[str, Any], str, int]:
-    """One row per fact of one page, one cell per variant; a line that says where the page is; and the page, kept in range."""
-    first_draw = [(place, item) for place, item in enumerate(live.asked) if item.draw == 0]
-    facts = [list(rows) for _, rows in groupby(first_draw, key=lambda row: row[1].statement.fact.fact_id)]
-    page = max(0, min(page, (len(facts) - 1) // size))
-    rows = facts[page * size : (page + 1) * size]
-    keys = [key for key in VARIANTS if any(item.statement.variant == key for _, item in facts[0])] if facts else []
+def heatmap(run: Run, items: Sequence[Asked], page: int, size: int) -> tuple[dict[str, Any], str]:
+    """One row per fact of one page, one cell per variant, and a line that says where the page is.
+
+    items: the statements of these facts, with their answers.
+    """
+    first_draw = [item for item in items if item.draw == 0]
+    rows = [list(of_fact) for _, of_fact in groupby(first_draw, key=lambda item: item.fact)]
+    keys = [key for key in VARIANTS if any(item.statement.variant == key for row in rows for item in row)]
     value = {
         "legend": LEGEND,
         "columns": [{"key": key, "plain": VARIANTS[key].plain} for key in keys],
         "rows": [_heat_row(row, keys) for row in rows],
     }
-    where = f"facts {page * size + 1:,} to {page * size + len(rows):,} of {len(facts):,}" if facts else ""
-    return value, where, page
+    where = f"facts {page * size + 1:,} to {page * size + len(rows):,} of {run.facts:,}" if rows else ""
+    return value, where
 
 
-def _heat_row(row: Sequence[tuple[int, Asked]], keys: Sequence[str]) -> dict[str, Any]:
-    fact = row[0][1].statement.fact
+def _heat_row(row: Sequence[Asked], keys: Sequence[str]) -> dict[str, Any]:
+    fact = row[0].statement.fact
     cells = {
         item.statement.variant: {
-            "place": place,
+            "place": item.position,
             "fate": fate(item),
             "plain": VARIANTS[item.statement.variant].plain,
         }
-        for place, item in row
+        for item in row
     }
     return {
-        "text": f"{fact.head} — {fact.relation} → {fact.tail}",
+        "text": in_a_line(fact),
         "positive": fact.positive,
         "cells": [cells.get(key) for key in keys],
     }
@@ -220,18 +256,25 @@ def fate(item: Asked) -> str:
     return "right" if item.answer.answer == item.statement.label else "wrong"
 
 
-def detail(live: Live, item: Asked, demonstrations: Mapping[str, Sequence[Demonstration]]) -> dict[str, Any]:
+def in_a_line(fact: Fact) -> str:
+    """head — relation → tail"""
+    return f"{fact.head} — {fact.relation} → {fact.tail or '(not known)'}"
+
+
+def detail(
+    run: Run, item: Asked, true_fact: Fact | None, demonstrations: Mapping[str, Sequence[Demonstration]]
+) -> dict[str, Any]:
     """Everything about one answer: statement, label, true fact, verdict, P(True), the exact prompt and the raw reply."""
     statement, answer = item.statement, item.answer
     prompt = make_prompt(
-        statement, demonstrations.get(item.shots_of, ()), chat=bool(live.run.chat), question=question_of(live.run.spec)
+        statement, demonstrations.get(item.shots_of, ()), chat=bool(run.chat), question=question_of(run.spec)
     ).content
     if not isinstance(prompt, str):
         prompt = "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in prompt)
     return {
         "statement": statement.text,
         "label": statement.label,
-        "true_fact": _true_fact(live, item),
+        "true_fact": in_a_line(true_fact) if true_fact else "",
         "key": statement.variant,
         "plain": VARIANTS[statement.variant].plain,
         "fate": fate(item),
@@ -254,15 +297,6 @@ def _probability(answer: Answer | None) -> str:
 
 
 CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
-
-
-def _true_fact(live: Live, item: Asked) -> str:
-    fact = item.statement.fact
-    if fact.negative_of is None:
-        return f"{fact.head} — {fact.relation} → {fact.tail}" if fact.positive else ""
-    partners = (a.statement.fact for a in live.asked if a.statement.fact.fact_id == fact.negative_of)
-    partner = next(partners, None)
-    return f"{partner.head} — {partner.relation} → {partner.tail}" if partner else ""
 
 
 def _verdict(item: Asked) -> str:

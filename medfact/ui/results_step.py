@@ -9,9 +9,11 @@ from typing import Any
 import gradio as gr
 
 from medfact import figures
+from medfact.live import Live
 from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, Table, fits, tables
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
+from medfact.ui import live_views
 from medfact.ui.services import Services
 from medfact.ui.view import AT_ONCE, message, view
 
@@ -46,16 +48,21 @@ def build(services: Services, runs: gr.State, news: Sequence[Any]) -> None:
 
 def _moved(services: Services, runs: Sequence[str], paper: str, seen: Sequence[Any]) -> list[Any]:
     """The results, if anything is new."""
-    return [gr.skip()] * (2 * FIGURES + 2) if _state(services, runs, paper) == tuple(seen) else _results(services, runs, paper)
+    lives = [services.reports.live(run) for run in runs]
+    return [gr.skip()] * (2 * FIGURES + 2) if _state(lives, paper) == seen else _drawn(lives, paper)
 
 
-def _state(services: Services, runs: Sequence[str], paper: str) -> tuple[Any, ...]:
-    return (paper, *((run, services.reports.version(run)) for run in runs))
+def _state(lives: Sequence[Live], paper: str) -> tuple[Any, ...]:
+    return (paper, *((live.run.run, live.version) for live in lives))
 
 
 def _results(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
-    state = _state(services, runs, paper)
-    reports = {live.run.model: live.figures for live in map(services.reports.live, runs)}
+    return _drawn([services.reports.live(run) for run in runs], paper)
+
+
+def _drawn(lives: Sequence[Live], paper: str) -> list[Any]:
+    state = _state(lives, paper)
+    reports = dict(zip(live_views.labels(lives), (live.figures for live in lives), strict=True))
     made = {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}
     return [*_curves(reports, paper), made, state]
 

@@ -46,6 +46,7 @@ class Controls:
     priced: gr.HTML
     go: gr.Button
     stop: gr.Button
+    resume: gr.Button
     said: gr.HTML
 
     @property
@@ -80,9 +81,10 @@ def controls() -> Controls:
     with gr.Row():
         go = gr.Button("Evaluate", variant="primary", elem_id="evaluate")
         stop = gr.Button("Stop", variant="stop", elem_id="stop", interactive=False)
+        resume = gr.Button("Resume", elem_id="resume", visible=False)
     said = view("message", message(""), elem_id="evaluate-message")
     count.input(_precision, count, precision, api_name="precision", **AT_ONCE)
-    return Controls(models, other, service, address, key, leave, budget, count, shots, price, priced, go, stop, said)
+    return Controls(models, other, service, address, key, leave, budget, count, shots, price, priced, go, stop, resume, said)
 
 
 def _service() -> tuple[Any, ...]:
@@ -133,14 +135,14 @@ def _priced(services: Services, source: Source, protocol: str, pool: str, *chose
         return message(str(error), "warn")
 
 
-def recorded(services: Services, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[str]:
-    """Records one run per model and queues them; returns their ids. Raises MedfactError where something is wrong."""
+def recorded(services: Services, owner: str, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[str]:
+    """Records one run per model for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
     specs = _specs(source, protocol, pool, *chosen)
     for spec in specs:
         if is_service(spec.model):
             key_of(ApiSettings(base_url=spec.service.base_url, key=key or None))
     collection = collection_of(source)
-    runs = [start(spec, services.store, collection) for spec in specs]
+    runs = [start(spec, services.store.of(owner), collection) for spec in specs]
     for run, spec in zip(runs, specs, strict=True):
         services.jobs.submit(run, (key or None) if is_service(spec.model) else None)
     return runs

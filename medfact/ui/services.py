@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from medfact.datasets import Collection, load
+from medfact.errors import UnknownName
 from medfact.jobs import Jobs
+from medfact.live import Reports
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.planning import plan
-from medfact.report import Reports
 from medfact.runner import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
@@ -27,6 +28,13 @@ class Services:
     store: Store
     jobs: Jobs
     reports: Reports
+
+    def has(self, run: str) -> bool:
+        """Whether there is a run of this whole id."""
+        try:
+            return bool(self.store.pulse(run))
+        except UnknownName:
+            return False
 
     def close(self) -> None:
         self.jobs.close()

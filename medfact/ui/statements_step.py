@@ -19,8 +19,10 @@ from medfact.planning import pool_of
 from medfact.prototypes import Pool, check_relations, load_pool, pool_names
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
+from medfact.store import Store
 from medfact.ui.services import Services, Source, collection_of, spec_of
 from medfact.ui.view import message, view
+from medfact.ui.visitors import owner_of
 
 PAGE = 2
 """Facts on one page."""
@@ -74,7 +76,7 @@ def build(services: Services, source: gr.State) -> StatementsStep:
                 _specialties({}), value=EVERY_SPECIALTY, label="Specialty", elem_id="specialty", min_width=160
             ),
         )
-    first = _turned(services, {}, RunSpec.protocol, OWN, "", ALL, EVERY_SPECIALTY, 0)
+    first = _turned(services.store, {}, RunSpec.protocol, OWN, "", ALL, EVERY_SPECIALTY, 0)
     cards = view("statements", first[0], elem_id="cards")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous", size="sm", elem_id="previous", min_width=90)
@@ -132,15 +134,19 @@ def _take_pool(path: str, source: Source) -> list[Any]:
 def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _Filters, cards: _Cards) -> None:
     """Turning pages, filtering, another method, and rejecting a false partner."""
 
-    def turned(by: int) -> Callable[..., tuple[Any, str, int]]:
-        return lambda given, *chosen: _turned(services, given, *chosen[:-1], chosen[-1] + by)
+    def previous(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+        return _turned(_store_of(services, request), given, *chosen[:-1], chosen[-1] - 1)
 
-    def first_page(given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        return _turned(services, given, *chosen, 0)
+    def following(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+        return _turned(_store_of(services, request), given, *chosen[:-1], chosen[-1] + 1)
 
-    def rejected(event: gr.EventData, given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        _reject(services, given, str(chosen[0]), str(event._data.get("key", "")))
-        return _turned(services, given, *chosen)
+    def first_page(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+        return _turned(_store_of(services, request), given, *chosen, 0)
+
+    def rejected(request: gr.Request, event: gr.EventData, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+        store = _store_of(services, request)
+        _reject(store, given, str(chosen[0]), str(event._data.get("key", "")))
+        return _turned(store, given, *chosen)
 
     inputs = [source, step.protocol, step.pool, filters.search, filters.relation, filters.specialty]
     outputs = [cards.cards, cards.where, cards.page]
@@ -162,9 +168,14 @@ def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _
         api_name="filters_of_source",
         **PRIVATE,
     ).then(first_page, inputs, outputs, api_name="statements_of_source", **PRIVATE)
-    cards.back.click(turned(-1), [*inputs, cards.page], outputs, api_name="previous_page", **PRIVATE)
-    cards.forward.click(turned(1), [*inputs, cards.page], outputs, api_name="next_page", **PRIVATE)
+    cards.back.click(previous, [*inputs, cards.page], outputs, api_name="previous_page", **PRIVATE)
+    cards.forward.click(following, [*inputs, cards.page], outputs, api_name="next_page", **PRIVATE)
     cards.cards.click(rejected, [*inputs, cards.page], outputs, api_name="reject", **PRIVATE)
+
+
+def _store_of(services: Services, request: gr.Request) -> Store:
+    """The database, as the visitor uses it: what one rejects is rejected for that one alone."""
+    return services.store.of(owner_of(request))
 
 
 def _relations(source: Source) -> list[str]:
@@ -178,23 +189,23 @@ def _specialties(source: Source) -> list[str]:
 # --------------------------------------------------------------------------------------------------- cards
 
 
-def _reject(services: Services, source: Source, protocol: str, key: str) -> None:
+def _reject(store: Store, source: Source, protocol: str, key: str) -> None:
     """Bars the tails of a card's false partners (key: "reject:" and the fact's id, or a partner's tail after it)."""
     fact_id, _, tail = key.removeprefix("reject:").partition(":")
     fact = next((f for f in collection_of(source).known.facts if f.fact_id == fact_id), None)
     if fact is not None:
-        _, *partners = _group(services, source, protocol)(fact)
+        _, *partners = _group(store, source, protocol)(fact)
         if any(partner.tail == tail for partner in partners):
-            services.store.reject(fact_id, tail)
+            store.reject(fact_id, tail)
 
 
-def _group(services: Services, source: Source, protocol: str) -> Callable[[Fact], tuple[Fact, ...]]:
+def _group(store: Store, source: Source, protocol: str) -> Callable[[Fact], tuple[Fact, ...]]:
     negatives = PROTOCOLS[protocol].negatives
-    return grouping(collection_of(source), negatives, spec_of(source).seed, services.store.rejections())
+    return grouping(collection_of(source), negatives, spec_of(source).seed, store.rejections())
 
 
 def _turned(
-    services: Services, source: Source, protocol: str, pool_name: str, search: str, relation: str, specialty: str, page: int
+    store: Store, source: Source, protocol: str, pool_name: str, search: str, relation: str, specialty: str, page: int
 ) -> tuple[dict[str, Any], str, int]:
     """The facts of one page with their statements, where that page is, and its number, kept within the pages there are."""
     spec = spec_of(source, protocol=protocol, pool=pool_name or None)
@@ -204,9 +215,9 @@ def _turned(
         return {"cards": [], "none": str(error)}, "no facts", 0
     found = _matching(source, pool, search, relation, specialty)
     page = max(0, min(page, (len(found) - 1) // PAGE))
-    group, shown = _group(services, source, protocol), found[page * PAGE : (page + 1) * PAGE]
+    group, shown = _group(store, source, protocol), found[page * PAGE : (page + 1) * PAGE]
     where = f"facts {page * PAGE + 1:,} to {page * PAGE + len(shown):,} of {len(found):,}" if found else "no facts"
-    rejections = services.store.rejections()
+    rejections = store.rejections()
     cards = [_card(pool, collection_of(source).known, rejections, *group(fact)) for fact in shown]
     return {"cards": cards, "none": "No fact matches. Clear the search, or choose another relation."}, where, page
 
