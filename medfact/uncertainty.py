@@ -1,13 +1,18 @@
-"""Intervals for shares, from arrays alone.
+"""Intervals for shares, and the paired comparison of two runs, from arrays alone.
 
 The eight statements of a fact, a fact and its negatives, and facts of one head stand or fall together; tails repeat over
 heads too. Standard errors are therefore clustered by head and by tail (two-way, Cameron, Gelbach and Miller 2011). Where each
 statement was asked after several draws of demonstrations, the spread between the draws is added.
+
+Two runs on the same facts are compared by their differences, whole heads at a time: a bootstrap that draws heads (Field and
+Welsh 2007) for the interval, and flipped signs of heads for p. McNemar's test, which takes every fact for a trial of its own,
+raises false alarms where a head has several.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -144,3 +149,128 @@ def expected_half_width(facts: int, statements_per_fact: int = 8) -> float:
     """Half the width, at worst, of the interval of an average accuracy over so many positive facts, and as many negative."""
     independent = 0.5 / math.sqrt(2 * facts * statements_per_fact)
     return float(stats.norm.ppf(0.5 + LEVEL / 2)) * DESIGN_EFFECT * independent
+
+
+class Difference(NamedTuple):
+    """A mean of paired differences with its interval, from −1 to 1, its p, and how many it is a mean of.
+
+    p: the chance, above 0, of a difference as large or larger, either way, if both were alike. None where there is no value.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n: int
+
+
+RESAMPLES = 5_000
+"""Draws of heads behind an interval; half of them are of a − b and half of b − a, so that one mirrors the other."""
+
+FLIPS = 10_000
+"""Random flips behind a p, where there are too many heads to try all."""
+
+EXACT_HEADS = 13
+"""Up to so many heads that differ, all flips are tried: 2¹³ of them, fewer than the random ones."""
+
+AT_ONCE = 2_000_000
+"""Numbers drawn at a time: 16 MB an array, however many heads there are."""
+
+ROUNDING = 1e-9
+"""Sums that differ by less than this share of their terms are equal."""
+
+
+def paired_difference(differences: Floats, heads: Codes, seed: int = 0) -> Difference:
+    """The mean of differences a − b, each from −1 to 1, one for each statement, fact or pair, clustered by head.
+
+    heads: codes from 0, one for each difference. The interval comes from a bootstrap that draws heads, each with all it has; p
+    from a test that flips the signs of heads. One head alone has neither. The order of the rows and the numbering of the heads
+    do not matter; b − a gives the mirror image. Heads with equal sums are drawn together, so time grows with the number of
+    different sums: quick for right less right, whose sums are whole, and slow for thousands of heads with fractions.
+    """
+    if len(differences) == 0:
+        return Difference(None, None, None, None, 0)
+    value, n = float(differences.mean()), len(differences)
+    sizes = np.bincount(heads)
+    present = sizes > 0
+    sums, sizes = np.bincount(heads, weights=differences)[present].astype(np.float64), sizes[present]
+    if len(sums) < 2:
+        return Difference(value, None, None, None, n)
+    low, high = _opened(value, *_bootstrapped(sums, sizes, seed), sums / sizes)
+    return Difference(value, max(-1.0, low), min(1.0, high), _flipped(sums, seed), n)
+
+
+def _bootstrapped(sums: Floats, sizes: Codes, seed: int) -> tuple[float, float]:
+    """The percentile interval of Σ sums / Σ sizes over drawn heads, as much wider as t is for so few (Hesterberg 2015)."""
+    heads = len(sums)
+    tail = float(stats.norm.cdf(-math.sqrt(heads / (heads - 1)) * stats.t.ppf(0.5 + LEVEL / 2, heads - 1)))
+    drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _resampled(sums: Floats, sizes: Codes, seed: int) -> Floats:
+    """Σ sums / Σ sizes over as many heads as there are, drawn with replacement, RESAMPLES / 2 times.
+
+    Heads with equal sums and sizes are interchangeable, so what is drawn is how many there are of each kind.
+    """
+    kinds, times = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
+    randomness = np.random.default_rng(seed)
+    drawn = (randomness.multinomial(len(sums), times / len(sums), rows) for rows in _parts(RESAMPLES // 2, len(times)))
+    return np.concatenate([(counts @ kinds[0]) / (counts @ kinds[1]) for counts in drawn])
+
+
+def _parts(rows: int, columns: int) -> Iterator[int]:
+    """So many rows, in parts of at most AT_ONCE numbers."""
+    most = max(1, AT_ONCE // columns)
+    yield from (min(most, rows - start) for start in range(0, rows, most))
+
+
+def _opened(value: float, low: float, high: float, means: Floats) -> tuple[float, float]:
+    """Opens an interval on a side that no head speaks for, by Wilson's upper bound for 0 of as many heads.
+
+    A bootstrap draws nothing that it has not seen. Where all heads have the same mean it collapses: then on both sides. Where
+    all heads that differ do so in one direction, some may differ in the other, by as much as those seen; without that, the
+    interval held the truth in 84 % of simulations of 60 heads of which 2 % differ in one direction and 1 % in the other, and
+    left out 0 where p was far from small. The two doubts are independent: squares add (as in Newcombe 1998, method 10).
+    """
+    unseen = wilson(0.0, len(means))[1]
+    if high - low < ROUNDING:
+        return value - unseen, value + unseen
+    unseen *= float(np.abs(means).max())
+    below, above = unseen * float(means.min() >= 0), unseen * float(means.max() <= 0)
+    return value - math.hypot(value - low, below), value + math.hypot(high - value, above)
+
+
+def _flipped(sums: Floats, seed: int) -> float:
+    """Share of the flips of heads' signs that give a sum as far from 0 or further: the two-sided sign-flip test."""
+    sizes = np.abs(sums[sums != 0])
+    least = abs(float(sums.sum())) - ROUNDING * float(sizes.sum())
+    if len(sizes) > EXACT_HEADS:
+        # the signs as they are count as one flip more, so that p is never 0
+        return (1 + int((np.abs(_randomly_flipped(sizes, seed)) >= least).sum())) / (1 + FLIPS)
+    signs = 1 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
+    return float((np.abs(signs @ sizes) >= least).mean())
+
+
+def _randomly_flipped(sizes: Floats, seed: int) -> Floats:
+    """Sums of the sizes with random signs, FLIPS of them; of equal sizes it is drawn how many are positive."""
+    kinds, times = np.unique(sizes, return_counts=True)
+    randomness = np.random.default_rng(seed)
+    positive = (randomness.binomial(times, 0.5, (rows, len(kinds))) for rows in _parts(FLIPS, len(kinds)))
+    return np.concatenate([(2 * counts - times) @ kinds for counts in positive])
+
+
+def holm(ps: Sequence[float | None]) -> list[float | None]:
+    """The p of several comparisons, adjusted for their number (Holm 1979); each in the place where it stood.
+
+    The smallest of m is multiplied by m, the next by m − 1, and so on; none is smaller than one before it, or above 1.
+    None, a comparison that could not be made, stays None and does not count.
+    """
+    order = sorted((p, place) for place, p in enumerate(ps) if p is not None)
+    adjusted: list[float | None] = [None] * len(ps)
+    largest = 0.0
+    for rank, (p, place) in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p))
+        adjusted[place] = largest
+    return adjusted

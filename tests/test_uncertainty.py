@@ -1,18 +1,29 @@
-"""Intervals: against definitions written out term by term, and by a seeded simulation of how often they hold the truth."""
+"""Intervals and paired differences: against definitions written out term by term, and by seeded simulations of how often
+intervals hold the truth and tests raise a false alarm.
+"""
 
 import math
+import time
+from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
+from medfact import uncertainty
 from medfact.uncertainty import (
     NOTHING,
+    Difference,
     Estimate,
     clustered_variance,
     expected_half_width,
+    holm,
     linear_interval,
     mean_interval,
+    paired_difference,
     share_interval,
     two_way_variance,
     wilson,
@@ -151,3 +162,209 @@ def test_joint_shares_hold_the_truth_as_often_as_they_say() -> None:
         estimate = share_interval((randomness.random(150) < ease).astype(float), np.repeat(np.arange(50), 3), np.arange(150))
         hits += estimate.low <= 0.2 <= estimate.high
     assert 0.91 < hits / 400 < 0.99
+
+
+# ------------------------------------------------------------------------- paired differences
+
+HEADS_OF_DIFFERENCES = st.lists(st.lists(st.sampled_from([-1, 0, 0, 1]), min_size=1, max_size=5), min_size=2, max_size=8)
+"""Of each head, the differences of its facts."""
+
+
+def by_head(groups: Sequence[Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Differences and their heads."""
+    return array(*(d for group in groups for d in group)), codes(*(head for head, group in enumerate(groups) for _ in group))
+
+
+def p_by_all_flips(groups: Sequence[Sequence[int]]) -> float:
+    """Every head's differences with their signs as they are or turned, 2^heads ways: how many give as large a sum?"""
+    sums = [sum(group) for group in groups]
+    flipped = [abs(sum(sign * s for sign, s in zip(signs, sums, strict=True))) for signs in product((1, -1), repeat=len(sums))]
+    return sum(f >= abs(sum(sums)) for f in flipped) / len(flipped)
+
+
+def mirrored(difference: Difference) -> Difference:
+    """The same of b − a."""
+    value, low, high, p, n = difference
+    return Difference(-value, -high, -low, p, n)
+
+
+def test_a_paired_difference_by_hand() -> None:
+    # sums 2, 1, −1 of 2 + 2 + 1 units: 2 / 5. Flips: ±2 ± 1 ± 1 = 4, 2, 2, 0, 0, −2, −2, −4: six of eight are 2 or further
+    made = paired_difference(*by_head([[1, 1], [1, 0], [-1]]))
+    assert (made.value, made.p, made.n) == (pytest.approx(2 / 5), 6 / 8, 5)
+    # draws of three heads: the first thrice gives 6 / 6, the last thrice −3 / 3
+    assert (made.low, made.high) == pytest.approx((-1, 1))
+
+
+@given(HEADS_OF_DIFFERENCES)
+@settings(max_examples=60, deadline=None)
+def test_p_is_that_of_all_flips(groups: list[list[int]]) -> None:
+    assert paired_difference(*by_head(groups)).p == p_by_all_flips(groups)
+
+
+@pytest.mark.parametrize(
+    "groups", [[[0.1, 0.2], [-0.3], [0.3]], [[0.1] * 3, [0.3], [-0.6]], [[0.7, 0.1], [0.8], [-0.8], [-0.8]]]
+)
+def test_sums_that_only_rounding_tells_apart_are_ties(groups: list[list[float]]) -> None:
+    # 0.1 + 0.2 is more than 0.3, to a computer; by hand all flips reach 0.3 in the first case, and 0 in the others
+    assert paired_difference(*by_head(groups)).p == 1
+
+
+def test_with_one_fact_a_head_p_is_exact_mcnemars() -> None:
+    for only_a, only_b in ((0, 1), (3, 3), (5, 1), (9, 2), (12, 1)):
+        differences = array(*([1] * only_a + [-1] * only_b + [0] * 20))
+        made = paired_difference(differences, np.arange(len(differences)))
+        assert made.p == pytest.approx(stats.binomtest(only_a, only_a + only_b).pvalue)
+
+
+def test_with_many_heads_random_flips_come_near_all() -> None:
+    for only_a, only_b in ((30, 20), (60, 40), (30, 30)):
+        expected = stats.binomtest(only_a, only_a + only_b).pvalue
+        made = paired_difference(array(*([1] * only_a + [-1] * only_b)), np.arange(only_a + only_b))
+        assert made.p == pytest.approx(expected, abs=4 * 0.5 / math.sqrt(uncertainty.FLIPS))
+    # sums of several sizes: 14 heads, all 2^14 flips counted out
+    groups = [[1] * size for size in (1, 1, 1, 2, 2, 2, 2, 3, 3)] + [[-1] * size for size in (1, 1, 2, 2, 3)]
+    assert paired_difference(*by_head(groups)).p == pytest.approx(p_by_all_flips(groups), abs=0.02)
+
+
+def test_p_is_never_0() -> None:
+    assert paired_difference(np.ones(500), np.arange(500)).p == 1 / (1 + uncertainty.FLIPS)
+
+
+@pytest.mark.parametrize(
+    ("count", "t", "share"),
+    # t with count − 1 degrees of freedom, times √(count / (count − 1)), and the share of a normal distribution beyond it
+    [(8, 2.364624, 0.0057), (30, 2.045230, 0.0188)],
+)
+def test_the_interval_is_a_bootstrap_that_draws_heads(count: int, t: float, share: float) -> None:
+    randomness = np.random.default_rng(5)
+    sizes = randomness.integers(5, 20, count)
+    groups = [randomness.choice([-1, 0, 1], size, p=[0.25, 0.5, 0.25]) for size in sizes]
+    drawn = []
+    for _ in range(8000):
+        chosen = randomness.integers(count, size=count)
+        drawn.append(sum(groups[head].sum() for head in chosen) / sum(sizes[head] for head in chosen))
+    tail = stats.norm.cdf(-t * math.sqrt(count / (count - 1)))
+    made = paired_difference(*by_head(groups))
+    assert tail == pytest.approx(share, abs=5e-5)
+    assert (made.low, made.high) == pytest.approx(tuple(np.quantile(drawn, [tail, 1 - tail])), abs=0.012)
+    assert made.high - made.low > 0.1
+
+
+def test_no_difference_anywhere_is_no_certainty() -> None:
+    made = paired_difference(np.zeros(80), np.repeat(np.arange(10), 8))
+    # ten heads are the trials: 3.841 / (10 + 3.841) = 0.2775
+    assert made == pytest.approx((0, -0.2775, 0.2775, 1, 80), abs=1e-4)
+
+
+def test_where_all_heads_move_alike_the_interval_is_open_and_within_1() -> None:
+    heads = np.repeat(np.arange(10), 8)
+    assert paired_difference(np.ones(80), heads) == pytest.approx((1, 1 - 0.2775, 1, 2 / 2**10, 80), abs=1e-4)
+    half = np.tile([1.0, 0.0], 40)
+    assert paired_difference(half, heads) == pytest.approx((0.5, 0.2225, 0.7775, 2 / 2**10, 80), abs=1e-4)
+
+
+def test_where_all_heads_that_differ_speak_for_one_run_the_other_may_still_be_the_better() -> None:
+    # One head of 20 differs, in 2 of its 4 facts, and is not drawn at the low end: 2/80 down to 0. Unseen are up to
+    # 3.841 / 23.841 of the heads, with half of their facts each: 0.0806. Together √(0.025² + 0.0806²) = 0.0843.
+    made = paired_difference(*by_head([[1, 1, 0, 0], *[[0] * 4] * 19]))
+    assert (made.value, made.p) == (2 / 80, 1)
+    assert made.low == pytest.approx(0.025 - 0.0843, abs=1e-4)
+    assert 2 / 80 < made.high < 5 * 2 / 80
+    both_ways = paired_difference(*by_head([[1, 1, 0, 0], [-1, 0, 0, 0], *[[0] * 4] * 18]))
+    assert both_ways.low > -4 / 80  # nothing to open
+
+
+def test_the_interval_leaves_out_0_where_enough_heads_speak_for_one_run() -> None:
+    for heads, is_shown in ((3, False), (5, False), (6, True), (8, True)):  # p = 2 / 2^heads: 0.25, 0.0625, 0.031, 0.008
+        made = paired_difference(*by_head([*[[1, 0, 0, 0]] * heads, *[[0] * 4] * 30]))
+        assert (made.p <= 0.05, made.low > 0) == (is_shown, is_shown)
+
+
+def test_nothing_has_no_difference_and_one_head_no_interval() -> None:
+    assert paired_difference(array(), codes()) == Difference(None, None, None, None, 0)
+    assert paired_difference(array(1, 0, 1, -1), codes(3, 3, 3, 3)) == (0.25, None, None, None, 4)
+
+
+@given(HEADS_OF_DIFFERENCES, st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_neither_order_nor_numbering_matters_and_the_other_way_round_is_the_mirror_image(groups: list, chance: object) -> None:
+    differences, heads = by_head(groups)
+    made = paired_difference(differences, heads)
+    assert -1 <= made.low <= made.value <= made.high <= 1
+    assert made.low < made.high
+    assert 0 < made.p <= 1
+    turn = chance.sample(range(len(heads)), len(heads))
+    renumbered = np.array(chance.sample(range(20), len(groups)), dtype=np.int64)[heads]
+    assert paired_difference(differences[turn], renumbered[turn]) == pytest.approx(made)
+    assert mirrored(paired_difference(-differences, renumbered)) == pytest.approx(made)
+
+
+def test_drawing_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    randomness = np.random.default_rng(6)
+    differences, heads = randomness.choice([-1.0, 0, 1], 300), randomness.integers(0, 40, 300)
+    made = paired_difference(differences, heads)
+    assert paired_difference(differences, heads) == made
+    assert paired_difference(differences, heads, seed=1) != made
+    monkeypatch.setattr(uncertainty, "AT_ONCE", 1000)
+    assert paired_difference(differences, heads) == made
+
+
+def test_many_statements_take_no_time() -> None:
+    randomness = np.random.default_rng(7)
+    differences, heads = randomness.choice([-1.0, 0, 1], 272_000), randomness.integers(0, 17_000, 272_000)
+    started = time.perf_counter()
+    made = paired_difference(differences, heads)
+    assert time.perf_counter() - started < 1.5
+    # alone, a statement's variance is 2/3
+    assert made.high - made.low == pytest.approx(2 * 1.96 * math.sqrt(2 / 3 / 272_000), rel=0.06)
+
+
+def simulated_pairs(randomness: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Two equally good runs on 60 heads of 8 facts: a head lies more to the one or to the other, in all its facts."""
+    lean = randomness.normal(0, 1, 60)[:, None]
+    a, b = (randomness.random((60, 8)) < 1 / (1 + np.exp(-side * lean)) for side in (1, -1))
+    return (a.astype(float) - b).ravel(), np.repeat(np.arange(60), 8)
+
+
+def test_false_alarms_are_as_rare_as_they_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uncertainty, "FLIPS", 1000)
+    monkeypatch.setattr(uncertainty, "RESAMPLES", 1000)
+    randomness = np.random.default_rng(9)
+    runs, alarms, of_mcnemar, hits = 500, 0, 0, 0
+    for _ in range(runs):
+        differences, heads = simulated_pairs(randomness)
+        made = paired_difference(differences, heads)
+        alarms += made.p <= 0.05
+        hits += made.low <= 0 <= made.high
+        only_a, only_b = int((differences > 0).sum()), int((differences < 0).sum())
+        of_mcnemar += stats.binomtest(only_a, only_a + only_b).pvalue <= 0.05
+    assert 0.025 < alarms / runs < 0.075
+    assert 0.92 < hits / runs < 0.98
+    assert of_mcnemar / runs > 0.15  # every fact as a trial of its own
+
+
+# ------------------------------------------------------------------------- several comparisons
+
+
+def test_holm_by_hand() -> None:
+    # in order 0.005 · 4 = 0.02, 0.01 · 3 = 0.03, 0.03 · 2 = 0.06, 0.04 · 1 = 0.04, but not below the one before it
+    assert holm([0.01, 0.04, 0.03, None, 0.005]) == pytest.approx([0.03, 0.06, 0.06, None, 0.02])
+    assert holm([0.6, 0.7]) == [1, 1]
+    assert holm([0.2]) == [0.2]
+    assert holm([None, None]) == [None, None]
+    assert holm([]) == []
+
+
+@given(st.lists(st.none() | st.integers(1, 40).map(lambda p: p / 40), max_size=8))
+def test_holm_rejects_what_his_procedure_rejects(ps: list[float | None]) -> None:
+    """From the smallest on, reject while the k-th of m is at most level / (m − k + 1); at the first that is not, stop."""
+    adjusted = holm(ps)
+    known = sorted(p for p in ps if p is not None)
+    for level in (0.013, 0.052, 0.11, 0.31, 0.77):
+        rejected = 0
+        while rejected < len(known) and known[rejected] <= level / (len(known) - rejected):
+            rejected += 1
+        assert sum(p is not None and p <= level for p in adjusted) == rejected
+    assert [p is None for p in adjusted] == [p is None for p in ps]
+    assert all(p is None or p <= q <= 1 for p, q in zip(ps, adjusted, strict=True))

@@ -73,15 +73,21 @@ def facts_of(records: Records) -> Facts:
     )
 
 
+def pairs_of(facts: Facts) -> tuple[Bools, Bools]:
+    """Per pair: whether it has a negative and every statement of it was answered; and whether all its answers are right."""
+    pairs = int(facts.pair.max(initial=-1)) + 1
+    members = np.bincount(facts.pair, minlength=pairs)
+    complete = np.bincount(facts.pair, weights=facts.complete, minlength=pairs) == members
+    right = np.bincount(facts.pair, weights=facts.complete & facts.mastered, minlength=pairs) == members
+    return (members >= 2) & complete, right
+
+
 def pair_joint(records: Records, facts: Facts) -> Estimate:
     """Over positive facts with at least one negative and every statement of the pair answered: share with all right."""
     if not facts.count:
         return NOTHING
-    pairs = int(facts.pair.max()) + 1
-    members = np.bincount(facts.pair, minlength=pairs)
-    complete = np.bincount(facts.pair, weights=facts.complete, minlength=pairs) == members
-    right = np.bincount(facts.pair, weights=facts.complete & facts.mastered, minlength=pairs) == members
-    rows = facts.positive & (members >= 2)[facts.pair] & complete[facts.pair]
+    answered, right = pairs_of(facts)
+    rows = facts.positive & answered[facts.pair]
     return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows], facts.draw[rows])
 
 

@@ -1,0 +1,131 @@
+"""Two runs on the same facts, compared statement by statement, fact by fact and pair by pair.
+
+Only what both runs have answered is compared, so that neither gains from what the other failed to answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from medfact.metrics.joint import Facts, facts_of, pairs_of
+from medfact.metrics.records import Bools, Names, Records
+from medfact.uncertainty import Codes, crossed, paired_difference
+
+
+class Side(NamedTuple):
+    """One of two runs; `fact` and `statement` number each row's fact in its draw, and its statement, alike in both runs."""
+
+    records: Records
+    identity: Codes
+    fact: Codes
+    statement: Codes
+
+
+def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict[str, dict[str, Any]]:
+    """What run a has right more often than run b, as a − b: {difference, low, high, p, only_a, only_b, n} by accuracy.
+
+    identity: per row a number that names the fact (head, relation, tail, ids) in both runs. only_a, only_b: how many that
+    run alone has right, of n compared; difference = (only_a − only_b) / n, from −1 to 1. With n = 0 nothing has a value.
+
+    average_accuracy: over statements of the same fact, variant and draw that both have scored.
+    joint_accuracy: over facts, in each draw, all of whose statements are answered in both, whatever those statements are: two
+    pools can be compared.
+    pair_joint_accuracy: over positive facts, in each draw, with the same negatives in both, at least one, all answered.
+    """
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    return {
+        "average_accuracy": _of_statements(ours, theirs),
+        "joint_accuracy": _of_facts(ours, theirs),
+        "pair_joint_accuracy": _of_pairs(ours, theirs),
+    }
+
+
+def shared(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict[str, int]:
+    """How many different facts a has, b has and both have, and how many statements (fact, variant and draw) both have."""
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    return {
+        "facts_a": len(np.unique(ours.identity)),
+        "facts_b": len(np.unique(theirs.identity)),
+        "facts": len(np.intersect1d(ours.identity, theirs.identity)),
+        "statements": len(np.intersect1d(ours.statement, theirs.statement)),
+    }
+
+
+def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:
+    identity = np.unique(np.concatenate([a_identity, b_identity]), return_inverse=True)[1].astype(np.int64)
+    fact = crossed(identity, np.concatenate([a.draw, b.draw]))
+    statement = crossed(fact, Names.of(np.concatenate([a.variant, b.variant])).code)
+    cut = len(a.fact)
+    return (
+        Side(a, identity[:cut], fact[:cut], statement[:cut]),
+        Side(b, identity[cut:], fact[cut:], statement[cut:]),
+    )
+
+
+def _matched(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
+    """Where numbers that both have stand in each; of equal ones the first."""
+    return np.intersect1d(ours, theirs, return_indices=True)[1:]
+
+
+def _compared(ours: Bools, theirs: Bools, heads: Codes) -> dict[str, Any]:
+    """The comparison of what is right in the one run and in the other, in the same places."""
+    found = paired_difference(ours.astype(float) - theirs.astype(float), heads)
+    return {
+        "difference": found.value,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "only_a": int((ours & ~theirs).sum()),
+        "only_b": int((theirs & ~ours).sum()),
+        "n": found.n,
+    }
+
+
+def _of_statements(a: Side, b: Side) -> dict[str, Any]:
+    rows, others = _matched(a.statement, b.statement)
+    both = a.records.scored[rows] & b.records.scored[others]
+    rows, others = rows[both], others[both]
+    return _compared(a.records.right[rows], b.records.right[others], a.records.head[rows])
+
+
+def _of_facts(a: Side, b: Side) -> dict[str, Any]:
+    ours, theirs = facts_of(a.records), facts_of(b.records)
+    rows, others = _matched(_by_fact(a), _by_fact(b))
+    both = ours.complete[rows] & theirs.complete[others]
+    rows, others = rows[both], others[both]
+    return _compared(ours.mastered[rows], theirs.mastered[others], ours.head[rows])
+
+
+def _by_fact(side: Side) -> Codes:
+    """The number, alike in both runs, of each fact in its draw."""
+    return side.fact[np.unique(side.records.fact, return_index=True)[1]]
+
+
+def _of_pairs(a: Side, b: Side) -> dict[str, Any]:
+    ours, theirs = facts_of(a.records), facts_of(b.records)
+    (answered, right), (answered_there, right_there) = pairs_of(ours), pairs_of(theirs)
+    rows, others = _matched(_by_fact(a), _by_fact(b))
+    both = ours.positive[rows] & theirs.positive[others] & answered[ours.pair[rows]] & answered_there[theirs.pair[others]]
+    rows, others = rows[both], others[both]
+    same = _same(_negatives(a, ours, rows), _negatives(b, theirs, others), len(rows))
+    rows, others = rows[same], others[same]
+    return _compared(right[ours.pair[rows]], right_there[theirs.pair[others]], ours.head[rows])
+
+
+def _negatives(side: Side, facts: Facts, positives: Codes) -> tuple[Codes, Codes]:
+    """The negatives of these positive facts: the place among them of the one it goes with, and its own number in both runs."""
+    place = np.full(int(facts.pair.max(initial=-1)) + 1, -1)
+    place[facts.pair[positives]] = np.arange(len(positives))
+    rows = np.flatnonzero(~facts.positive & (place[facts.pair] >= 0))
+    return place[facts.pair[rows]], _by_fact(side)[rows]
+
+
+def _same(ours: tuple[Codes, Codes], theirs: tuple[Codes, Codes], count: int) -> Bools:
+    """For each of `count` positive facts, whether both runs have the same set of negatives with it."""
+    numbers = max(int(ours[1].max(initial=0)), int(theirs[1].max(initial=0))) + 1
+    in_a, in_b = (np.unique(place * numbers + number) for place, number in (ours, theirs))
+    in_both = np.intersect1d(in_a, in_b)
+    a, b, both = (np.bincount(keys // numbers, minlength=count) for keys in (in_a, in_b, in_both))
+    return np.asarray((a == both) & (b == both), dtype=bool)
