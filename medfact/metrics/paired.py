@@ -56,12 +56,19 @@ def shared(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict
 def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:
     identity = np.unique(np.concatenate([a_identity, b_identity]), return_inverse=True)[1].astype(np.int64)
     fact = crossed(identity, np.concatenate([a.draw, b.draw]))
-    statement = crossed(fact, Names.of(np.concatenate([a.variant, b.variant])).code)
+    statement = crossed(fact, np.concatenate(_alike(a.variants, b.variants)))
     cut = len(a.fact)
     return (
         Side(a, identity[:cut], fact[:cut], statement[:cut]),
         Side(b, identity[cut:], fact[cut:], statement[cut:]),
     )
+
+
+def _alike(a: Names, b: Names) -> tuple[Codes, Codes]:
+    """Codes of names, the same for the same name in both."""
+    place = {name: number for number, name in enumerate(sorted({*a.names, *b.names}))}
+    ours, theirs = (names.map(lambda name: place[name]).astype(np.int64) for names in (a, b))
+    return ours, theirs
 
 
 def _matched(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
