@@ -376,6 +376,8 @@
   };
 
   window.medfact = {
+    views,
+    parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
     mount: (name, element, props, trigger, watch) =>
       name === "figure" ? mountFigure(element, props, watch) : mountView(name, element, props, trigger, watch),
   };

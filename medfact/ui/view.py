@@ -10,8 +10,11 @@ from typing import Any
 
 import gradio as gr
 
-SCRIPT = "/page/medfact.js"
-PLOTLY = "/page/plotly.min.js"
+SCRIPTS = "/page/{name}.js"
+
+FILES = {"figure": ("plotly.min", "medfact"), "runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
+FILES |= dict.fromkeys(("facts-of-runs", "fact-of-runs"), FILES["pairs"])
+"""Name of a view → the scripts that draw it, in order; the others are in the first one."""
 
 AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 """Options of handlers that answer without waiting for a place in the queue."""
@@ -19,9 +22,8 @@ AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private
 
 def view(name: str, value: Any, **options: Any) -> gr.HTML:
     """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
-    scripts = f'<script src="{SCRIPT}"></script>'
-    if name == "figure":
-        scripts = f'<script src="{PLOTLY}"></script>{scripts}'
+    files = FILES.get(name, ("medfact",))
+    scripts = "".join(f'<script src="{SCRIPTS.format(name=file)}"></script>' for file in files)
     return gr.HTML(
         value=value,
         html_template="<div></div>",
