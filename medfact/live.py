@@ -9,11 +9,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from medfact.costs import bill_of
 from medfact.errors import MedfactError
+from medfact.facts import Fact
 from medfact.jobs import Jobs, Snapshot
 from medfact.report import Board, keep, kept_report, report
-from medfact.store import PAUSED, RUNNING, WAITING, Run, Sheet, Store
+from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
 
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
@@ -82,10 +85,6 @@ class Reports:
             self._make_beside(run)
         return replace(made, job=self._jobs.snapshot(run), behind=True)
 
-    def sheet(self, run: str) -> Sheet:
-        """A run's statements as arrays."""
-        return self.board(run).sheet
-
     def board(self, run: str) -> Board:
         """A run's records, up to date."""
         with self._lock:
@@ -97,6 +96,13 @@ class Reports:
             if board.changed != self._store.pulse(run)[0]:
                 board.take(self._store.news(run, board.changed))
             return board
+
+    def true_fact(self, run: str, fact: int) -> Fact | None:
+        """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""
+        sheet = self.board(run).sheet
+        pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
+        found = self._store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+        return found[0].statement.fact if found else None
 
     def _make_beside(self, run: str) -> None:
         with self._lock:

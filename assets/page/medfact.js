@@ -159,7 +159,8 @@
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = "Copy the link"), 1500);
     });
-    return make("p", { class: "mf-note" }, "Whoever has the link of this page can watch and stop this run, and read its answers. ", button);
+    const beside = value.runs.length > 1 ? [" ", make("a", { href: `/compare?runs=${value.runs.join(",")}` }, "Compare these runs")] : null;
+    return make("p", { class: "mf-note" }, "Whoever has the link of this page can watch and stop this run, and read its answers. ", button, beside);
   };
 
   const interval = (figure) =>
@@ -370,7 +371,7 @@
     });
     watch("value", () => {
       draw();
-      if (name === "detail" && props.value?.statement) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
     });
     draw();
   };

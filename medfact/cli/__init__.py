@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", *resumed)
     command("runs", runs.runs, "list the runs, oldest first", database_option, output_option)
     command("report", runs.report, "show the figures of a run", _run, _json, database_option)
+    command("compare", runs.compare, "compare two to eight runs on what they share", _compared, _json, database_option)
     command("tables", runs.tables, "show the papers' tables for one or more runs", _runs, database_option, output_option)
     command("answers", runs.answers, "list the answers of a run", _run, database_option, output_option)
     return parser
@@ -114,5 +115,9 @@ def _runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paper", metavar="NAME", help="the tables of one paper: pretexttrans, tpeval or mkj; all by default")
 
 
+def _compared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", nargs="+", help="runs' ids or the beginnings of them")
+
+
 def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")

@@ -166,3 +166,17 @@ def tables(options: argparse.Namespace) -> int:
     store = Store(options.db)
     reports = [report_of(store, run_id) for run_id in options.run]
     return emit((row for table in make(reports, options.paper) for row in table.as_rows()), options.output)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Compares two to eight runs."""
+    from medfact.compare import as_text, comparison, sides_of
+    from medfact.datasets.tables import json_line
+    from medfact.report import figures_of
+    from medfact.store import Store
+
+    store = Store(options.db)
+    sides = sides_of(store, options.run)
+    made = comparison(sides)
+    print(json_line(made) if options.json else as_text(made, [figures_of(store, side.run) for side in sides]))
+    return OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -124,6 +125,8 @@ def create_app(url: str | None = None) -> FastAPI:
             return Response(status_code=404)
         return FileResponse(OUR_SCRIPTS[name], media_type="text/javascript")
 
+    # It says that pages are not rendered on the server, which they never were.
+    warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
     return gr.mount_gradio_app(
         app,
         build_page(services, demonstration_run(services)),

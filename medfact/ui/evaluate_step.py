@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
 from medfact import figures
 from medfact.errors import MedfactError
@@ -364,9 +363,6 @@ def opened(services: Services, run: str, key: str) -> dict[str, Any]:
     found = services.store.asked(run, positions=[int(key)]) if re.fullmatch(r"\d{1,9}", key) else []
     if not found:
         return {}
-    sheet = services.reports.sheet(run)
-    fact = found[0].fact
-    pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
-    true = services.store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+    true = services.reports.true_fact(run, found[0].fact)
     demonstrations = services.store.demonstrations(run)
-    return live_views.detail(services.store.run(run), found[0], true[0].statement.fact if true else None, demonstrations)
+    return live_views.detail(services.store.run(run), found[0], true, demonstrations)

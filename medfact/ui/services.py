@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medfact.compare import Comparisons
 from medfact.datasets import Collection, load
 from medfact.errors import UnknownName
 from medfact.jobs import Jobs
@@ -28,6 +29,7 @@ class Services:
     store: Store
     jobs: Jobs
     reports: Reports
+    comparisons: Comparisons
 
     def has(self, run: str) -> bool:
         """Whether there is a run of this whole id."""
@@ -45,7 +47,8 @@ def open_services(url: str | None = None) -> Services:
     store = Store(url)
     jobs = Jobs(store)
     jobs.warm_up(BUNDLED_MODEL)
-    return Services(store, jobs, Reports(store, jobs))
+    reports = Reports(store, jobs)
+    return Services(store, jobs, reports, Comparisons(store, reports))
 
 
 def demonstration_run(services: Services) -> str:
