@@ -27,6 +27,12 @@ SOON = 0.05
 SHARE = 4
 """Figures are not made again until so many times the time passed that they took."""
 
+NEARLY = 0.8
+"""A look that comes so much before its time still finds new figures."""
+
+PACE, SLOWEST = 0.25, 2.0
+"""Seconds between two looks of a page at a run that goes on: with one or two of them, and with many."""
+
 
 @dataclass(frozen=True)
 class Live:
@@ -79,11 +85,17 @@ class Reports:
             seconds, ended = self._took.get(run, (0.0, 0.0))
         if made is not None and made.version == version:
             return made
-        if made is None or seconds < SOON:
+        if made is None:
             return self._make(run)
-        if time.monotonic() - ended > SHARE * seconds:
+        if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
+            if seconds < SOON:
+                return self._make(run)
             self._make_beside(run)
         return replace(made, job=self._jobs.snapshot(run), behind=True)
+
+    def pace(self) -> float:
+        """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages."""
+        return min(SLOWEST, PACE * max(1, self._jobs.going() / 2))
 
     def board(self, run: str) -> Board:
         """A run's records, up to date."""

@@ -12,7 +12,7 @@ import gradio as gr
 
 from medfact import figures
 from medfact.errors import MedfactError
-from medfact.live import Live, Version
+from medfact.live import PACE, Live, Version
 from medfact.models import is_service
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED, RESUMABLE
@@ -91,8 +91,8 @@ def build(
         page=gr.State(0),
         seen_text=gr.State(()),
         seen_figures=gr.State(()),
-        fast=gr.Timer(0.25, active=False),
-        slow=gr.Timer(0.6, active=False),
+        fast=gr.Timer(PACE, active=False),
+        slow=gr.Timer(2 * PACE, active=False),
     )
     results = _results()
     news = _wire_live(services, demonstration, blocks, facts, statements, chosen, page, results)
@@ -317,8 +317,9 @@ def _text(services: Services, runs: Sequence[str], seen: Shown) -> list[Any]:
     """Progress and scores, if anything is new."""
     lives = _lives(services, runs)
     moving = any(live.going or live.behind for live in lives)
-    if _shown(lives) == tuple(seen) and not any(live.behind for live in lives):
-        return [gr.skip()] * 7
+    if _shown(lives) == tuple(seen):
+        how_far = live_views.progress(lives) if moving else gr.skip()
+        return [how_far, *[gr.skip()] * 6]
     going = any(live.going for live in lives)
     return [
         live_views.progress(lives),
@@ -327,7 +328,7 @@ def _text(services: Services, runs: Sequence[str], seen: Shown) -> list[Any]:
         gr.Button(interactive=not going),
         gr.Button(interactive=going),
         gr.Button(visible=any(_may_go_on(live) for live in lives)),
-        gr.Timer(active=moving),
+        gr.Timer(services.reports.pace(), active=moving),
     ]
 
 
@@ -346,7 +347,7 @@ def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: 
         where,
         message(live_views.DEMONSTRATION_BANNER if list(runs) == [demonstration] else ""),
         _shown(lives),
-        gr.Timer(active=any(live.going or live.behind for live in lives)),
+        gr.Timer(2 * services.reports.pace(), active=any(live.going or live.behind for live in lives)),
     ]
 
 
