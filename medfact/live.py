@@ -30,7 +30,7 @@ SHARE = 4
 NEARLY = 0.8
 """A look that comes so much before its time still finds new figures."""
 
-PACE, SLOWEST = 0.25, 2.0
+PACE, SLOWEST = 0.5, 3.0
 """Seconds between two looks of a page at a run that goes on: with one or two of them, and with many."""
 
 

@@ -376,10 +376,26 @@
     draw();
   };
 
+  /* A value comes as a text; it is read once for each. */
+  const readable = (props) => {
+    let text, value;
+    return {
+      get value() {
+        if (props.value !== text) {
+          text = props.value;
+          value = typeof text === "string" && text ? JSON.parse(text) : text;
+        }
+        return value;
+      },
+    };
+  };
+
   window.medfact = {
     views,
     parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
-    mount: (name, element, props, trigger, watch) =>
-      name === "figure" ? mountFigure(element, props, watch) : mountView(name, element, props, trigger, watch),
+    mount: (name, element, props, trigger, watch) => {
+      const data = readable(props);
+      return name === "figure" ? mountFigure(element, data, watch) : mountView(name, element, data, trigger, watch);
+    },
   };
 })();

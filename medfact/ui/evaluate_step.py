@@ -190,7 +190,7 @@ def _wire_buttons(
         api_name="evaluate",
         api_visibility="private",
         show_progress="hidden",
-        concurrency_limit=None,
+        concurrency_limit=2,  # planning takes the processor; other visitors' clicks come between
     ).then(*text, api_name="text_at_once", **AT_ONCE)
     controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
     controls.resume.click(
@@ -297,7 +297,7 @@ def _unfinished(services: Services, owners: Sequence[str]) -> dict[str, str]:
 
 def _which(services: Services, runs: Sequence[str]) -> Any:
     """The choice of a model for the heat map; there is nothing to choose of one."""
-    names = live_views.labels([services.reports.live(run) for run in runs])
+    names = live_views.labels([services.store.run(run) for run in runs])
     return gr.Radio([(name, place) for place, name in enumerate(names)], value=0, visible=len(runs) > 1)
 
 
@@ -337,7 +337,7 @@ def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: 
     lives = _lives(services, runs)
     if _shown(lives) == tuple(seen):
         return [gr.skip()] * 8
-    reports = dict(zip(live_views.labels(lives), (live.figures for live in lives), strict=True))
+    reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
     heat, where, _ = _heat(services, runs[chosen], page)
     return [
         figures.accuracy_by_variant(reports),

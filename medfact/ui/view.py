@@ -6,6 +6,7 @@ script reads the value and builds the elements.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gradio as gr
@@ -20,11 +21,20 @@ AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private
 """Options of handlers that answer without waiting for a place in the queue."""
 
 
-def view(name: str, value: Any, **options: Any) -> gr.HTML:
+class View(gr.HTML):
+    """A component whose value is data. It travels as a text: the page library would walk through records at every change."""
+
+    is_template = True
+
+    def postprocess(self, value: Any) -> str:
+        return json.dumps(value)
+
+
+def view(name: str, value: Any, **options: Any) -> View:
     """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
     files = FILES.get(name, ("medfact",))
     scripts = "".join(f'<script src="{SCRIPTS.format(name=file)}"></script>' for file in files)
-    return gr.HTML(
+    return View(
         value=value,
         html_template="<div></div>",
         css_template="",

@@ -1,0 +1,56 @@
+"""The bridge to `assets/page/medfact.js`: a view is a component whose value is data, drawn in the browser as text nodes.
+
+The page library's own templates are not given data: they evaluate `${…}` inside values. Here the template is empty, and the
+script reads the value and builds the elements.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gradio as gr
+
+SCRIPTS = "/page/{name}.js"
+
+FILES = {"figure": ("plotly.min", "medfact"), "runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
+FILES |= dict.fromkeys(("facts-of-runs", "fact-of-runs"), FILES["pairs"])
+"""Name of a view → the scripts that draw it, in order; the others are in the first one."""
+
+AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+"""Options of handlers that answer without waiting for a place in the queue."""
+
+from gradio.events import Dependency
+
+class View(gr.HTML):
+    """A component whose value is data. It travels as a text: the page library would walk through records at every change."""
+
+    is_template = True
+
+    def postprocess(self, value: Any) -> str:
+        return json.dumps(value)
+    from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
+    from gradio.blocks import Block
+    if TYPE_CHECKING:
+        from gradio.components import Timer
+        from gradio.components.base import Component
+
+
+def view(name: str, value: Any, **options: Any) -> View:
+    """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
+    files = FILES.get(name, ("medfact",))
+    scripts = "".join(f'<script src="{SCRIPTS.format(name=file)}"></script>' for file in files)
+    return View(
+        value=value,
+        html_template="<div></div>",
+        css_template="",
+        js_on_load=f"window.medfact.mount('{name}', element.firstElementChild || element, props, trigger, watch);",
+        head=scripts,
+        apply_default_css=False,
+        **options,
+    )
+
+
+def message(text: str, kind: str = "") -> dict[str, str]:
+    """The value of a `message` view; `kind` is "", "good" or "warn"."""
+    return {"text": text, "kind": f"mf-{kind}" if kind else ""}
