@@ -375,10 +375,12 @@
     draw();
   };
 
+  const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch) };
+
   window.medfact = {
     views,
+    mounts,
     parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
-    mount: (name, element, props, trigger, watch) =>
-      name === "figure" ? mountFigure(element, props, watch) : mountView(name, element, props, trigger, watch),
+    mount: (name, ...given) => (mounts[name] ? mounts[name](...given) : mountView(name, ...given)),
   };
 })();

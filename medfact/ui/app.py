@@ -124,6 +124,10 @@ def create_app(url: str | None = None) -> FastAPI:
             return Response(status_code=404)
         return FileResponse(OUR_SCRIPTS[name], media_type="text/javascript")
 
+    @app.get("/export/{run}", include_in_schema=False)
+    def export(run: str) -> Response:
+        return runs_page.exported(services, run)
+
     return gr.mount_gradio_app(
         app,
         build_page(services, demonstration_run(services)),
