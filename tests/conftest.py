@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import address, app_home, browser, page
 from small_facts import rows_of_facts, write_csv
 
 from medfact import cli
 from medfact.store import Store
+
+__all__ = ["address", "app_home", "browser", "page"]
 
 
 @pytest.fixture(autouse=True)

@@ -389,13 +389,15 @@
       },
     };
   };
+  const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch) };
 
   window.medfact = {
     views,
+    mounts,
     parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
     mount: (name, element, props, trigger, watch) => {
       const data = readable(props);
-      return name === "figure" ? mountFigure(element, data, watch) : mountView(name, element, data, trigger, watch);
+      return mounts[name] ? mounts[name](element, data, trigger, watch) : mountView(name, element, data, trigger, watch);
     },
   };
 })();

@@ -125,6 +125,10 @@ def create_app(url: str | None = None) -> FastAPI:
             return Response(status_code=404)
         return FileResponse(OUR_SCRIPTS[name], media_type="text/javascript")
 
+    @app.get("/export/{run}", include_in_schema=False)
+    def export(run: str) -> Response:
+        return runs_page.exported(services, run)
+
     # It says that pages are not rendered on the server, which they never were.
     warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
     return gr.mount_gradio_app(

@@ -15,6 +15,7 @@ SCRIPTS = "/page/{name}.js"
 
 FILES = {"figure": ("plotly.min", "medfact"), "runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
 FILES |= dict.fromkeys(("facts-of-runs", "fact-of-runs"), FILES["pairs"])
+FILES |= dict.fromkeys(("runs-notice", "runs-told", "runs-said"), FILES["runs"])
 """Name of a view → the scripts that draw it, in order; the others are in the first one."""
 
 AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}

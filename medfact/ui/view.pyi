@@ -31,10 +31,10 @@ class View(gr.HTML):
         return json.dumps(value)
     from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
     from gradio.blocks import Block
+
     if TYPE_CHECKING:
         from gradio.components import Timer
         from gradio.components.base import Component
-
 
 def view(name: str, value: Any, **options: Any) -> View:
     """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
@@ -49,7 +49,6 @@ def view(name: str, value: Any, **options: Any) -> View:
         apply_default_css=False,
         **options,
     )
-
 
 def message(text: str, kind: str = "") -> dict[str, str]:
     """The value of a `message` view; `kind` is "", "good" or "warn"."""
