@@ -22,21 +22,15 @@ AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private
 """Options of handlers that answer without waiting for a place in the queue."""
 
 
-class View(gr.HTML):
-    """A component whose value is data. It travels as a text: the page library would walk through records at every change."""
+def view(name: str, value: Any, **options: Any) -> gr.HTML:
+    """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value.
 
-    is_template = True
-
-    def postprocess(self, value: Any) -> str:
-        return json.dumps(value)
-
-
-def view(name: str, value: Any, **options: Any) -> View:
-    """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
+    The value travels as a text: the page library would walk through records at every change.
+    """
     files = FILES.get(name, ("medfact",))
     scripts = "".join(f'<script src="{SCRIPTS.format(name=file)}"></script>' for file in files)
-    return View(
-        value=value,
+    made = gr.HTML(
+        value=json.dumps(value),
         html_template="<div></div>",
         css_template="",
         js_on_load=f"window.medfact.mount('{name}', element.firstElementChild || element, props, trigger, watch);",
@@ -44,6 +38,8 @@ def view(name: str, value: Any, **options: Any) -> View:
         apply_default_css=False,
         **options,
     )
+    made.postprocess = json.dumps  # of an instance: a class of our own would get files written beside it
+    return made
 
 
 def message(text: str, kind: str = "") -> dict[str, str]:
