@@ -65,7 +65,8 @@ class Runs(Database):
     def _add_plan(self, connection: sql.Connection, run: str, plan: Plan, numbers: Sequence[int]) -> None:
         if plan.statements:
             rows = {p.statement.statement_id: statement_row(p.statement) for p in plan.statements}
-            connection.execute(self._insert_new(tables.statements), list(rows.values()))
+            # in the order of their ids: of two processes that add the same ones, none waits for one that waits for it
+            connection.execute(self._insert_new(tables.statements), [rows[name] for name in sorted(rows)])
             places = [
                 {
                     "run": run,
@@ -168,7 +169,8 @@ class Runs(Database):
         Raises UnknownName when there is none, Mistake when there are several.
         """
         row = tables.runs.c
-        query = sql.select(tables.runs).where(row.run.startswith(run, autoescape=True), row.deleted_at.is_(None)).limit(2)
+        named = row.run.startswith(run.lower(), autoescape=True)
+        query = sql.select(tables.runs).where(named, row.deleted_at.is_(None)).limit(2)
         with self._reading() as connection:
             found = [_run(row) for row in connection.execute(query)] if run else []
         if len(found) > 1:
@@ -205,9 +207,17 @@ class Runs(Database):
             for table in _OF_RUN if gone else ():
                 connection.execute(table.delete().where(table.c.run.in_(gone)))
             if gone:
-                asked = sql.select(tables.run_statements.c.statement_id)
-                connection.execute(tables.statements.delete().where(tables.statements.c.statement_id.not_in(asked)))
+                self._forget_unasked(connection)
         return len(gone)
+
+    def _forget_unasked(self, connection: sql.Connection) -> None:
+        """Erases statements that no run asks."""
+        statements, places = tables.statements, tables.run_statements
+        if connection.dialect.name == "postgresql":  # a run that is being recorded may count on one of them
+            connection.execute(sql.text("LOCK TABLE statements IN SHARE ROW EXCLUSIVE MODE"))
+        asked = statements.outerjoin(places, places.c.statement_id == statements.c.statement_id)
+        unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None))
+        connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
