@@ -65,6 +65,16 @@ class Database:
             yield connection
 
     @contextmanager
+    def _snapshot(self) -> Iterator[sql.Connection]:
+        """Reads that all see the database as it is at the first of them, whatever is written meanwhile."""
+        with self._told(), self._engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")  # which its driver leaves out before a read
+            else:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    @contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield

@@ -27,6 +27,10 @@ class Words(sql.TypeDecorator[str]):
         super().__init__()
         self.length = length
 
+    @property
+    def python_type(self) -> type[str]:
+        return str
+
     def load_dialect_impl(self, dialect: sql.Dialect) -> Any:
         if dialect.name == "postgresql":
             return postgresql.TEXT()
