@@ -118,5 +118,18 @@ def test_help_names_every_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "medfact", "--help"], capture_output=True, text=True, cwd=ROOT.parent, check=True
     )
-    for command in ("datasets", "pools", "facts", "statements", "prompts", "run", "resume", "runs", "report", "answers"):
+    for command in (
+        "datasets",
+        "pools",
+        "facts",
+        "statements",
+        "prompts",
+        "run",
+        "resume",
+        "runs",
+        "report",
+        "answers",
+        "export",
+        "import",
+    ):
         assert re.search(rf"^    {command}\s", done.stdout, re.MULTILINE), command
