@@ -25,10 +25,10 @@ from medfact.costs import Purse, purse_of
 from medfact.datasets import Collection
 from medfact.errors import MedfactError, Mistake, StoreError
 from medfact.models import Completion, Model, Prompt, Served, is_service, load_model
-from medfact.models.service import Watch
+from medfact.models.service import DEFAULTS, Watch, host_of, is_loopback
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import BEAT, COMPLETE, FAILED_RUN, PAUSED, STOPPED, Answer, Asked, Run, Store
+from medfact.store import BEAT, COMPLETE, FAILED_RUN, IMPORTED, PAUSED, STOPPED, Answer, Asked, Run, Store
 
 BATCH = 32
 """Answers saved and told together at first, at most; later a thirty-second part of those that came before."""
@@ -113,7 +113,8 @@ def answer(
 ) -> Iterator[Event]:
     """Asks what is pending in a run: all of it at first, what is left or failed after an interruption.
 
-    key: of a service; it goes nowhere but there. budget: USD that the run may cost in all, in place of its spec's.
+    key: of a service; it goes nowhere but there. Without it, no service is asked that only an imported file names. budget: USD
+    that the run may cost in all, in place of its spec's.
     """
     record = store.run(run_id)
     asked = store.asked(record.run)
@@ -129,8 +130,10 @@ def answer(
     purse = purse_of(record, store, budget)
     tally = _Tally()
     try:
+        if key is None:
+            _check_address(record, store)
         store.take_up(record.run)
-    except (Mistake, StoreError) as error:  # another process asks it, or nothing can be written
+    except (Mistake, StoreError) as error:  # nothing is to be asked, another process asks it, or nothing can be written
         yield Failed(record.run, error)
         return
     yield started
@@ -154,6 +157,18 @@ def answer(
         with contextlib.suppress(StoreError):
             store.set_state(record.run, STOPPED)
         raise
+
+
+def _check_address(record: Run, store: Store) -> None:
+    """Raises Mistake where a run came out of a file and asks a service that only that file names: a key would go there."""
+    if not is_service(record.model) or all(happened.what != IMPORTED for happened in store.happened(record.run)):
+        return
+    host = host_of(record.spec.service)
+    if host != host_of(DEFAULTS) and not is_loopback(host):
+        raise Mistake(
+            f"Run {record.run} came out of a file, which names the service at {host}.",
+            "Ask it only if you know it: give the key for it, or --yes.",
+        )
 
 
 @dataclass

@@ -130,5 +130,7 @@ def test_help_names_every_command() -> None:
         "report",
         "answers",
         "compare",
+        "export",
+        "import",
     ):
         assert re.search(rf"^    {command}\s", done.stdout, re.MULTILINE), command

@@ -99,7 +99,8 @@ def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store)
 # ------------------------------------------------------------------------- breaks, failures
 
 
-def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, store: Store) -> None:
+def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: str) -> None:
+    store = Store(either_url)
     run_id = start(spec, store)
     model = Answerer()
     events = answer(run_id, store, load=model.load)

@@ -1,11 +1,13 @@
-"""Commands about runs: start one, go on with one, list them, and show what they found."""
+"""Commands about runs: start one, go on with one, list them, show what they found, and take them elsewhere."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medfact.cli.data import collection_of
@@ -58,13 +60,50 @@ def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
 
 def resume(options: argparse.Namespace) -> int:
     """Goes on with a run."""
+    from medfact.models.service import NO_KEY
     from medfact.store import Store
 
     store = Store(options.db)
     record = store.run(options.run)
-    code = _answer(record.run, store, budget_of(options))
+    key = (os.environ.get("OPENAI_API_KEY") or NO_KEY) if options.yes else None
+    code = _answer(record.run, store, budget_of(options), key)
     emit([run_row(store.run(record.run), store)], None)
     return code
+
+
+def export(options: argparse.Namespace) -> int:
+    """Writes a run into a file; says where."""
+    from medfact.store import Store, export_run
+
+    store = Store(options.db)
+    run_id = store.run(options.run).run
+    path = Path(options.output or f"medfact-run-{run_id[:8]}.jsonl.gz")
+    part = path.with_name(f"{path.name}.part")
+    try:
+        try:
+            with part.open("wb") as file:
+                export_run(store, run_id, file)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+    say(f"run {run_id} written to {path}")
+    return OK
+
+
+def import_(options: argparse.Namespace) -> int:
+    """Takes a run out of a file; prints its row."""
+    from medfact.store import Store, import_run
+
+    path = Path(options.file)
+    try:
+        with path.open("rb") as file:
+            store = Store(options.db)
+            run_id = import_run(store, file, path.name)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
+    return emit([run_row(store.run(run_id), store)], None)
 
 
 def _answer_all(runs: Sequence[str], store: Store) -> int:
@@ -78,11 +117,11 @@ def _answer_all(runs: Sequence[str], store: Store) -> int:
         return max([*codes, *(one.result() for one in waiting)])
 
 
-def _answer(run_id: str, store: Store, budget: float | None = None) -> int:
+def _answer(run_id: str, store: Store, budget: float | None = None, key: str | None = None) -> int:
     from medfact.runner import answer
 
     code = OK
-    for event in _shown(answer(run_id, store, budget=budget), store.run(run_id).model):
+    for event in _shown(answer(run_id, store, budget=budget, key=key), store.run(run_id).model):
         code = max(code, _code(event))
     return code
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,7 +15,7 @@ from medfact.answers import Demonstration
 from medfact.facts import Fact
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import Answer, Asked, Planned
+from medfact.store.records import IMPORTED, Answer, Asked, Planned
 from medfact.store.runs import statement_of
 from medfact.store.sheets import Sheet, sheet_of
 
@@ -104,7 +104,8 @@ class Answers(Database):
             written = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
         if written is not None:
             return Sheet.from_bytes(written)
-        made = sheet_of([Planned(item.statement, item.shots_of, item.draw) for item in self.asked(run)])
+        with self._reading() as connection:
+            made = sheet_of(_planned(connection, run))
         with self._writing() as connection:
             connection.execute(self._insert_new(sheets).values(run=run, columns=made.to_bytes()))
         return made
@@ -147,18 +148,22 @@ class Answers(Database):
             connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
 
     def answers_of(self, keys: Sequence[str]) -> dict[str, Answer]:
-        """Readable or unreadable answers of any run of this owner, by their keys; the oldest for each. Failures are none."""
-        given = tables.answers
+        """Readable or unreadable answers of any run of this owner, by their keys; the oldest for each. Failures are none.
+
+        Those of runs that came out of a file are not among them: anybody may have written it.
+        """
+        given, happened = tables.answers, tables.events
         found: dict[str, Answer] = {}
         join = given.join(tables.runs, given.c.run == tables.runs.c.run)
         columns = [given.c[f.name] for f in fields(Answer)]
+        imported = sql.select(happened.c.run).where(happened.c.what == IMPORTED)
         with self._reading() as connection:
             for start in range(0, len(keys), 500):
                 query = (
                     sql.select(*columns)
                     .select_from(join)
                     .where(given.c.key.in_(keys[start : start + 500]), given.c.failure.is_(None))
-                    .where(tables.runs.c.owner == self.owner)
+                    .where(tables.runs.c.owner == self.owner, given.c.run.not_in(imported))
                     .order_by(given.c.asked_at.desc())
                 )
                 found |= {row.key: Answer(**row._mapping) for row in connection.execute(query)}
@@ -202,6 +207,16 @@ class Answers(Database):
             for row in connection.execute(query):
                 groups[row.shots_of] = (*groups.get(row.shots_of, ()), Demonstration(row.text, row.label))
         return groups
+
+
+def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
+    """What a run asks, in its order, as it is read."""
+    places, statements = tables.run_statements, tables.statements
+    join = places.join(statements, places.c.statement_id == statements.c.statement_id)
+    query = sql.select(places.c.shots_of, places.c.draw, statements).select_from(join).where(places.c.run == run)
+    known: dict[str, Fact] = {}
+    for row in connection.execution_options(yield_per=1_000).execute(query.order_by(places.c.position)):
+        yield Planned(statement_of(row._mapping, known), row.shots_of, row.draw)
 
 
 def _row(answer: Answer) -> dict[str, Any]:

@@ -12,6 +12,12 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from medfact.errors import Mistake, StoreError
 
+DRIVER = "postgresql+psycopg"
+"""How PostgreSQL is spoken to where an address does not say it."""
+
+PATIENCE = 10
+"""Seconds that a server has to answer."""
+
 
 def home() -> Path:
     """The folder in which everything is kept: `MEDFACT_HOME`, else the platform's folder for user data."""
@@ -36,24 +42,40 @@ def exists(url: str | None = None) -> bool:
 def _file_of(url: str) -> Path | None:
     """The file of an SQLite database, None for any other."""
     with suppress(ArgumentError):
-        parsed = sql.make_url(url)
+        parsed = _parsed(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
             return Path(parsed.database).expanduser()
     return None
 
 
-def open_engine(url: str) -> sql.Engine:
+def _parsed(url: str) -> sql.URL:
+    """The parts of an address. Raises ArgumentError where it is none."""
     try:
         parsed = sql.make_url(url)
+    except ValueError:  # its port is no number
+        raise ArgumentError(url) from None
+    if "@" in (parsed.host or ""):  # of a password, which must not be told as a host
+        raise ArgumentError(url)
+    if parsed.drivername in {"postgres", "postgresql"}:
+        parsed = parsed.set(drivername=DRIVER)
+    if parsed.get_backend_name() == "postgresql" and "connect_timeout" not in parsed.query:
+        parsed = parsed.update_query_dict({"connect_timeout": str(PATIENCE)})
+    return parsed
+
+
+def open_engine(url: str) -> sql.Engine:
+    try:
+        parsed = _parsed(url)
         if (file := _file_of(url)) is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-        engine = sql.create_engine(parsed)
+        # A server may have been started again since a connection was made.
+        engine = sql.create_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
         if engine.dialect.name not in {"sqlite", "postgresql"}:
             raise ArgumentError(engine.dialect.name)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
         raise Mistake(
             f"{without_password(url)!r} is not a database address.",
-            "Write sqlite:///file.db or postgresql+psycopg://user@host/name.",
+            "Write sqlite:///file.db or postgresql+psycopg://user@host/name (an @ in a password as %40).",
         ) from None
     except OSError as error:
         raise StoreError(f"{url} cannot be used: {error.strerror}.", "Choose another place with --db.") from None
@@ -69,7 +91,12 @@ def _sqlite_settings(connection: Any, _: object) -> None:
 
 
 def without_password(url: str) -> str:
+    """An address as it may be told."""
     try:
-        return sql.make_url(url).render_as_string(hide_password=True)
+        _parsed(url)
     except ArgumentError:
-        return url.split("@")[-1]
+        scheme, separator, _ = url.partition("://")
+        return f"{scheme}://…" if separator else url
+    parsed = sql.make_url(url)
+    shown = {name: value for name, value in parsed.query.items() if "pass" not in name}
+    return parsed.set(query=shown).render_as_string(hide_password=True)

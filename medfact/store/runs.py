@@ -17,13 +17,14 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import INTERRUPTED, RUNNING, WAITING, Happened, Plan, Run
+from medfact.store.records import IMPORTED, INTERRUPTED, RUNNING, WAITING, Happened, Plan, Run
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.workers import is_alive, myself
 
 KEPT_DELETED = timedelta(days=7)
 """So long a deleted run can be brought back."""
 
+_ID = tables.statements.c.statement_id
 _OF_RUN = (tables.answers, tables.run_statements, tables.demonstrations, tables.events, tables.sheets, tables.runs)
 
 
@@ -64,8 +65,7 @@ class Runs(Database):
 
     def _add_plan(self, connection: sql.Connection, run: str, plan: Plan, numbers: Sequence[int]) -> None:
         if plan.statements:
-            rows = {p.statement.statement_id: statement_row(p.statement) for p in plan.statements}
-            connection.execute(self._insert_new(tables.statements), list(rows.values()))
+            self._add_statements(connection, {p.statement.statement_id: statement_row(p.statement) for p in plan.statements})
             places = [
                 {
                     "run": run,
@@ -86,6 +86,21 @@ class Runs(Database):
         if shots:
             connection.execute(tables.demonstrations.insert(), shots)
         connection.execute(tables.sheets.insert().values(run=run, columns=sheet_of(plan.statements).to_bytes()))
+
+    def _add_statements(self, connection: sql.Connection, rows: dict[str, dict[str, Any]]) -> None:
+        """Adds statements, by their ids. What is here of one already stays, unless it only came out of files."""
+        ids = sorted(rows)  # of two processes that add the same ones, none waits for one that waits for it
+        connection.execute(self._insert_new(tables.statements), [rows[name] for name in ids])
+        imported = sql.select(tables.events.c.run).where(tables.events.c.what == IMPORTED)
+        if connection.execute(imported.limit(1)).first() is None:
+            return
+        for start in range(0, len(ids), 500):
+            query = _told_by(imported).where(tables.statements.c.statement_id.in_(ids[start : start + 500]))
+            found = [dict(row._mapping) for row in connection.execute(query)]
+            told = [rows[row["statement_id"]] for row in found if row != rows[row["statement_id"]]]
+            if told:
+                own = [{**row, "of_statement": row["statement_id"]} for row in told]
+                connection.execute(tables.statements.update().where(sql.bindparam("of_statement") == _ID), own)
 
     # ------------------------------------------------------------------------------------- who works on it
 
@@ -168,7 +183,8 @@ class Runs(Database):
         Raises UnknownName when there is none, Mistake when there are several.
         """
         row = tables.runs.c
-        query = sql.select(tables.runs).where(row.run.startswith(run, autoescape=True), row.deleted_at.is_(None)).limit(2)
+        named = row.run.startswith(run.lower(), autoescape=True)
+        query = sql.select(tables.runs).where(named, row.deleted_at.is_(None)).limit(2)
         with self._reading() as connection:
             found = [_run(row) for row in connection.execute(query)] if run else []
         if len(found) > 1:
@@ -215,9 +231,26 @@ class Runs(Database):
             for table in _OF_RUN if gone else ():
                 connection.execute(table.delete().where(table.c.run.in_(gone)))
             if gone:
-                asked = sql.select(tables.run_statements.c.statement_id)
-                connection.execute(tables.statements.delete().where(tables.statements.c.statement_id.not_in(asked)))
+                self._forget_unasked(connection)
         return len(gone)
+
+    def _forget_unasked(self, connection: sql.Connection) -> None:
+        """Erases statements that no run asks."""
+        statements, places = tables.statements, tables.run_statements
+        if connection.dialect.name == "postgresql":  # a run that is being recorded may count on one of them
+            connection.execute(sql.text("LOCK TABLE statements IN SHARE ROW EXCLUSIVE MODE"))
+        asked = statements.outerjoin(places, places.c.statement_id == statements.c.statement_id)
+        unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None))
+        connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
+
+
+def _told_by(runs: sql.Select[Any]) -> sql.Select[Any]:
+    """Statements that some of these runs ask, and no other."""
+    of_these, of_others = tables.run_statements.alias(), tables.run_statements.alias()
+    others = tables.runs.join(of_others, of_others.c.run == tables.runs.c.run)
+    asked = sql.exists().where(of_these.c.run.in_(runs), of_these.c.statement_id == _ID)
+    elsewhere = sql.exists().select_from(others).where(tables.runs.c.run.not_in(runs), of_others.c.statement_id == _ID)
+    return sql.select(tables.statements).where(asked, ~elsewhere)
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
