@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +13,7 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 
 from medfact.answers import Demonstration
+from medfact.errors import StoreError
 from medfact.facts import Fact
 from medfact.store import tables
 from medfact.store.connection import Database, now
@@ -105,7 +107,7 @@ class Answers(Database):
         if written is not None:
             return Sheet.from_bytes(written)
         made = sheet_of([Planned(item.statement, item.shots_of, item.draw) for item in self.asked(run)])
-        with self._writing() as connection:
+        with suppress(StoreError), self._writing(waits=False) as connection:  # it can be made again
             connection.execute(self._insert_new(sheets).values(run=run, columns=made.to_bytes()))
         return made
 
@@ -142,7 +144,7 @@ class Answers(Database):
     def keep_figures(self, run: str, figures: dict[str, Any], changed: int) -> None:
         """Keeps figures of a run as it was at this `changed`."""
         sheets = tables.sheets
-        with self._writing() as connection:
+        with self._writing(waits=False) as connection:
             update = sheets.update().where(sheets.c.run == run)
             connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
 

@@ -50,7 +50,7 @@ events = sql.Table(
     sql.Column("what", sql.String(32), nullable=False),
     sql.Column("said", sql.Text),
 )
-"""What happened to a run: its states with their reasons, and where a copy of it came from."""
+"""What happened to a run: its states with their reasons, what was noted of its model, and where a copy of it came from."""
 
 sheets = sql.Table(
     "sheets",
