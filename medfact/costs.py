@@ -16,18 +16,19 @@ from medfact.models.prices import PRICES, Price, estimate, price_of, tokens_in
 from medfact.models.service import host_of
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import Run, Store
+from medfact.store import Plan, Run, Store
 
 REPLY = 4
 """Tokens of a reply, in estimates: an answer word, its full stop, and the end. Models that think use many more."""
 
 
-def costs(spec: RunSpec, collection: Collection | None = None) -> dict[str, Any]:
+def costs(spec: RunSpec, collection: Collection | None = None, made: Plan | None = None) -> dict[str, Any]:
     """What a run would ask and cost, before anything is asked: statements, estimated tokens, USD.
 
-    `usd` is None where the price is not known or nothing is paid; `said` is the whole in a sentence.
+    `usd` is None where the price is not known or nothing is paid; `said` is the whole in a sentence. made: what it would ask,
+    where that is known already.
     """
-    made = plan(spec, collection)
+    made = made or plan(spec, collection)
     how = {"question": question_of(spec), "reading": protocol_of(spec).reading}
     chat = is_service(spec.model) and takes_messages(spec.model, service=spec.service)
     prompts = (make_prompt(p.statement, made.demonstrations.get(p.shots_of, ()), chat=chat, **how) for p in made.statements)

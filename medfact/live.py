@@ -50,7 +50,7 @@ class Live:
     @property
     def state(self) -> str:
         """The run's state; a job that could not write it knows better."""
-        return PAUSED if self.job and self.job.state == PAUSED and self.run.state == RUNNING else self.run.state
+        return PAUSED if self.job and self.job.state == PAUSED and self.run.state in {WAITING, RUNNING} else self.run.state
 
     @property
     def going(self) -> bool:

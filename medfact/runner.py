@@ -28,7 +28,21 @@ from medfact.models import Completion, Model, Prompt, Served, is_service, load_m
 from medfact.models.service import DEFAULTS, Watch, host_of, is_loopback
 from medfact.planning import plan, protocol_of, question_of
 from medfact.spec import RunSpec
-from medfact.store import BEAT, COMPLETE, FAILED_RUN, IMPORTED, PAUSED, STOPPED, Answer, Asked, Run, Store
+from medfact.store import (
+    BEAT,
+    COMPLETE,
+    FAILED_RUN,
+    IMPORTED,
+    NOTED,
+    PAUSED,
+    STOPPED,
+    Answer,
+    Asked,
+    Plan,
+    Planned,
+    Run,
+    Store,
+)
 
 BATCH = 32
 """Answers saved and told together at first, at most; later a thirty-second part of those that came before."""
@@ -102,6 +116,31 @@ def start(spec: RunSpec, store: Store, collection: Collection | None = None) -> 
     return store.start_run(spec, plan(spec, collection, store.rejections()), _versions())
 
 
+def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
+    """Records a new run of what another one asks, from its record alone: its files may be gone. Returns the new run's id.
+
+    spec: in place of the run's own, for another model, or to ask it in another way.
+    """
+    record = store.run(run_id)
+    return store.start_run(spec or record.spec, recorded_plan(record, store), _versions())
+
+
+def recorded_plan(record: Run, store: Store) -> Plan:
+    """What a run asks, as it was recorded. What was noted of its model is left out: another may be asked."""
+    noted = {happened.said for happened in store.happened(record.run) if happened.what == NOTED}
+    notes = [note for note in record.notes if note not in noted]
+    return Plan(
+        dataset=record.dataset,
+        dataset_fingerprint=record.dataset_fingerprint,
+        pool=record.pool,
+        shots=record.shots,
+        statements=tuple(Planned(item.statement, item.shots_of, item.draw) for item in store.asked(record.run)),
+        demonstrations=store.demonstrations(record.run),
+        notes=(*notes, f"It asks what run {record.run} asked, from the record of that run."),
+        pool_text=record.pool_text,
+    )
+
+
 def answer(
     run_id: str,
     store: Store,
@@ -117,12 +156,10 @@ def answer(
     that the run may cost in all, in place of its spec's.
     """
     record = store.run(run_id)
-    asked = store.asked(record.run)
-    pending = [a for a in asked if a.answer is None or a.answer.failure is not None]
-    started = Started(record.run, len(asked), len(asked) - len(pending))
+    pending = _pending(record, store)
     begun = time.monotonic()
     if not pending:
-        yield started
+        yield Started(record.run, record.statements, record.statements)
         if record.state != COMPLETE:
             store.set_state(record.run, COMPLETE)
         yield Finished(record.run, COMPLETE, 0, time.monotonic() - begun)
@@ -132,11 +169,13 @@ def answer(
     try:
         if key is None:
             _check_address(record, store)
-        store.take_up(record.run)
+        taken = store.take_up(record.run)
+        if taken.changed != record.changed:  # another process has answered some meanwhile
+            pending = _pending(record, store)
     except (Mistake, StoreError) as error:  # nothing is to be asked, another process asks it, or nothing can be written
         yield Failed(record.run, error)
         return
-    yield started
+    yield Started(record.run, record.statements, record.statements - len(pending))
     try:
         with _beating(record.run, store):
             model_of = partial(_loaded, load, record, _Watch(stopped, purse, record.spec.service.timeout), key)
@@ -148,15 +187,20 @@ def answer(
         store.set_state(record.run, state, reason)
         yield Finished(record.run, state, tally.failed, time.monotonic() - begun, reason)
     except StoreError as error:
-        _end_early(record.run, store, PAUSED, str(error))
+        _end_early(record.run, store, PAUSED, str(error), taken.number)
         yield Failed(record.run, error)
     except MedfactError as error:
-        _end_early(record.run, store, FAILED_RUN, str(error))
+        _end_early(record.run, store, FAILED_RUN, str(error), taken.number)
         yield Failed(record.run, error)
     except (GeneratorExit, KeyboardInterrupt):
         with contextlib.suppress(StoreError):
             store.set_state(record.run, STOPPED)
         raise
+
+
+def _pending(record: Run, store: Store) -> list[Asked]:
+    """What is to be asked: statements without an answer, and those whose calls failed."""
+    return [item for item in store.asked(record.run) if item.answer is None or item.answer.failure is not None]
 
 
 def _check_address(record: Run, store: Store) -> None:
@@ -218,15 +262,12 @@ def _beating(run_id: str, store: Store) -> Iterator[None]:
         over.set()
 
 
-def _end_early(run_id: str, store: Store, state: str, reason: str) -> None:
-    """Records why a run ended: now, or as soon as the database can be written, unless the run went on meanwhile."""
-    known: int | None = None
+def _end_early(run_id: str, store: Store, state: str, reason: str, taken: int) -> None:
+    """Records why a run ended: now, or as soon as the database can be written, unless the run was taken up again meanwhile."""
 
     def recorded() -> bool:
-        nonlocal known
         with contextlib.suppress(StoreError):
-            known = store.run(run_id).changed if known is None else known
-            store.set_state(run_id, state, reason, unless_changed=known)
+            store.set_state(run_id, state, reason, since=taken)
             return True
         return False
 

@@ -229,7 +229,7 @@ def asked_by(store: Store, worker: str, state: str = RUNNING, beat_at: str | Non
 
 def test_a_run_that_another_process_asks_is_not_taken_up(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
     run = asked_by(store, name_of(neighbour))
-    with pytest.raises(Mistake, match=f"is being asked by another process .*:{neighbour.pid}:"):
+    with pytest.raises(Mistake, match=f"is being asked by process {neighbour.pid} on "):
         store.take_up(run)
     assert (store.run(run).state, store.run(run).worker) == (RUNNING, name_of(neighbour))
     assert [h.what for h in store.happened(run)] == [WAITING]

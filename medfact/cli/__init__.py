@@ -100,6 +100,7 @@ def _one_model(parser: argparse.ArgumentParser) -> None:
 def _models(parser: argparse.ArgumentParser) -> None:
     help_ = "medfact-tiny (the default), baseline:NAME, hf:REPOSITORY-OR-FOLDER or openai:MODEL; may repeat"
     parser.add_argument("--model", metavar="SPEC", action="append", help=help_)
+    parser.add_argument("--again", metavar="RUN", help="ask what that run asked, from its record; its files may be gone")
     parser.add_argument("--dry-run", action="store_true", help="ask nothing; say what it would cost, one row a model")
     parser.add_argument("--yes", action="store_true", help="send your own facts to the service without asking")
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from medfact.errors import Mistake
 from medfact.models.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
 from medfact.models.service import DEFAULTS, ApiSettings
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
+
+if TYPE_CHECKING:
+    from medfact.store import Run
+
+_Settings = TypeVar("_Settings", Placement, ApiSettings)
 
 
 def data_options(parser: argparse.ArgumentParser) -> None:
@@ -124,6 +131,39 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
         budget=budget_of(options),
         reuse=getattr(options, "reuse", False),
     )
+
+
+def again_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:
+    """The spec of a recorded run for a model: how it is asked is as it was, but for the options that are given. Code and unsafe
+    weights of others are let in by these options alone, never by a record.
+
+    Raises Mistake where options say what is to be asked: the record does.
+    """
+    given = spec_of(options, model)
+    how: dict[str, Any] = {"placement": given.placement, "service": given.service, "budget": given.budget, "reuse": given.reuse}
+    if given != RunSpec(model, **how):
+        raise Mistake(
+            f"--again asks what run {record.run} asked, from its record.",
+            "Leave out the options that choose facts, statements or demonstrations.",
+        )
+    return replace(
+        record.spec,
+        model=model,
+        placement=replace(
+            _changed(record.spec.placement, given.placement, HERE),
+            remote_code=given.placement.remote_code,
+            any_weights=given.placement.any_weights,
+        ),
+        service=_changed(record.spec.service, given.service, DEFAULTS),
+        budget=record.spec.budget if given.budget is None else given.budget,
+        reuse=given.reuse,
+    )
+
+
+def _changed(before: _Settings, given: _Settings, default: _Settings) -> _Settings:
+    """The settings from before, but for those that are given and are not the default ones."""
+    values = {field.name: getattr(given, field.name) for field in fields(given)}
+    return replace(before, **{name: value for name, value in values.items() if value != getattr(default, name)})
 
 
 def _service_of(options: argparse.Namespace) -> ApiSettings:

@@ -7,22 +7,27 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medfact.cli.data import collection_of
-from medfact.cli.options import budget_of, spec_of
+from medfact.cli.options import again_spec, budget_of, spec_of
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED, answer_row, emit, run_row, say, say_all
-from medfact.errors import Mistake, UnknownName
+from medfact.errors import Mistake, StoreError, UnknownName
 
 if TYPE_CHECKING:
     from medfact.runner import Event
     from medfact.spec import RunSpec
-    from medfact.store import Store
+    from medfact.store import Run, Store
 
 
 def run(options: argparse.Namespace) -> int:
     """Asks one or more models; prints one row a run. With --dry-run: what it would cost, one row a model."""
+    return _run_again(options) if options.again else _run_anew(options)
+
+
+def _run_anew(options: argparse.Namespace) -> int:
     from medfact.models import BUNDLED_MODEL, check_spec
     from medfact.runner import start
     from medfact.store import Store
@@ -37,11 +42,53 @@ def run(options: argparse.Namespace) -> int:
         return emit((costs(spec, collection) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
     store = Store(options.db)
-    started = [start(spec, store, collection) for spec in specs]
+    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output)
+
+
+def _run_again(options: argparse.Namespace) -> int:
+    """What a run asked, from its record alone."""
+    from medfact.models import check_spec
+    from medfact.runner import recorded_plan, start_again
+    from medfact.store import Store
+
+    store = Store(options.db)
+    record = store.run(options.again)
+    specs = [again_spec(options, model, record) for model in options.model or [record.model]]
+    for spec in specs:
+        check_spec(spec.model)
+    if options.dry_run:
+        from medfact.costs import costs
+
+        made = recorded_plan(record, store)
+        return emit((costs(spec, made=made) for spec in specs), options.output)
+    _ask_leave(specs, options.yes)
+    return _ask_all([start_again(record.run, store, spec) for spec in specs], store, options.output)
+
+
+def _ask_all(started: Sequence[str], store: Store, output: str | None) -> int:
     say_all(store.run(started[0]).notes)
     code = _answer_all(started, store)
-    emit((run_row(store.run(run_id), store) for run_id in started), options.output)
-    return code
+    return max(code, _show_rows(started, store, output, code))
+
+
+def _show_rows(run_ids: Sequence[str], store: Store, output: str | None, code: int) -> int:
+    """Prints the rows of runs that this process has asked. Where the database cannot be used, that was said before."""
+    try:
+        return emit((run_row(_ended(run_id, store), store) for run_id in run_ids), output)
+    except StoreError:
+        if code != MISTAKE:
+            raise
+        return code
+
+
+def _ended(run_id: str, store: Store) -> Run:
+    """A run that this process has asked; one whose end could not be written will read as interrupted once this one is gone."""
+    from medfact.store import INTERRUPTED, RUNNING, WAITING
+    from medfact.store.workers import myself
+
+    record = store.run(run_id)
+    ours = record.state in {WAITING, RUNNING} and record.worker == myself()
+    return replace(record, state=INTERRUPTED) if ours else record
 
 
 def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
@@ -59,16 +106,17 @@ def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
 
 
 def resume(options: argparse.Namespace) -> int:
-    """Goes on with a run."""
+    """Goes on with a run, from its record alone; says where its data or its pool have changed since."""
     from medfact.models.service import NO_KEY
+    from medfact.planning import changes
     from medfact.store import Store
 
     store = Store(options.db)
     record = store.run(options.run)
+    say_all(f"{change} The run goes on as it was recorded." for change in changes(record))
     key = (os.environ.get("OPENAI_API_KEY") or NO_KEY) if options.yes else None
     code = _answer(record.run, store, budget_of(options), key)
-    emit([run_row(store.run(record.run), store)], None)
-    return code
+    return max(code, _show_rows([record.run], store, None, code))
 
 
 def export(options: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from medfact.jobs.worker import Kept, Told, Worker, tell_all
 from medfact.models import is_local, is_service, load_model, zero_gpu
 from medfact.runner import answer
 from medfact.store import FAILED_RUN, PAUSED, RUNNING, STOPPED, WAITING, Store
+from medfact.store.workers import in_words
 
 __all__ = ["WAITING", "Jobs", "Snapshot"]
 
@@ -122,7 +123,7 @@ class Jobs:
                 return
             record = self.store.run(run)
             if record.state == RUNNING and (known is None or known.state != PAUSED):
-                raise Mistake(f"Run {run} is being asked by another process ({record.worker}).", "Watch it, or stop it there.")
+                raise Mistake(f"Run {run} is being asked by {in_words(record.worker)}.", "Watch it, or stop it there.")
             job = _Job(run, _kind(record.model), record.statements, known.version + 1 if known else 1, key=key, budget=budget)
             self._jobs[run] = job
             self._waiting[job.kind].append(job)
@@ -173,10 +174,9 @@ class Jobs:
             if job is None or not job.going or job.stopping:
                 return
             job.stopping = True
-            if job in self._waiting[job.kind]:
+            waited = job in self._waiting[job.kind]
+            if waited:
                 self._waiting[job.kind].remove(job)
-                self.store.set_state(run, STOPPED)
-                self._end(job, Told(STOPPED))
             elif run in self._stops:
                 self._stops[run].set()
             else:
@@ -185,6 +185,8 @@ class Jobs:
                     timer = threading.Timer(PATIENCE, self._lose_patience, (job,))
                     timer.daemon = True
                     timer.start()
+        if waited:
+            self._record_end(job, Told(STOPPED))
 
     def _lose_patience(self, job: _Job) -> None:
         if job.going and self._jobs.get(job.run) is job:
@@ -247,13 +249,18 @@ class Jobs:
         if self._closed:
             return
         with self._lock:
-            for job in [self._jobs[run] for run in runs if self._jobs[run].state == RUNNING]:
-                told = Told(STOPPED) if job.stopping else Told(FAILED_RUN, _why(code))
-                try:
-                    self.store.set_state(job.run, told.state, told.reason)
-                except StoreError as error:
-                    told = Told(FAILED_RUN, str(error))
-                self._end(job, told)
+            jobs = [self._jobs[run] for run in runs if self._jobs[run].state == RUNNING]
+        for job in jobs:
+            self._record_end(job, Told(STOPPED) if job.stopping else Told(FAILED_RUN, _why(code)))
+
+    def _record_end(self, job: _Job, told: Told) -> None:
+        """Ends a job whose process cannot say so itself. Pages go on meanwhile, however long the database takes."""
+        try:
+            self.store.set_state(job.run, told.state, told.reason, since=self.store.taken_up(job.run))
+        except StoreError as error:
+            told = Told(PAUSED if job.state == WAITING else FAILED_RUN, str(error))
+        with self._lock:
+            self._end(job, told)
 
 
 def _kind(model: str) -> str:

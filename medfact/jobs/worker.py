@@ -6,6 +6,7 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -60,14 +61,20 @@ def tell_all(events: Callable[[], Iterable[Event]], run: str, store: Store, tell
     try:
         for event in events():
             tell(told_of(event))
+    except StoreError as error:
+        tell(Told(PAUSED, str(error)))
     except MedfactError as error:
-        tell(Told(FAILED_RUN, str(error)))
+        tell(_failed(run, store, str(error)))
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         reason = f"Something went wrong that should not have: {type(error).__name__}. What was answered is kept."
-        with contextlib.suppress(StoreError):
-            store.set_state(run, FAILED_RUN, reason)
-        tell(Told(FAILED_RUN, reason))
+        tell(_failed(run, store, reason))
+
+
+def _failed(run: str, store: Store, reason: str) -> Told:
+    with contextlib.suppress(StoreError):
+        store.set_state(run, FAILED_RUN, reason)
+    return Told(FAILED_RUN, reason)
 
 
 class Worker:
@@ -140,7 +147,12 @@ class Worker:
 
 
 def _serve(connection: Connection, url: str) -> None:
-    """The loop of the process: begins and stops runs, each in a thread, until the page's process is gone."""
+    """The loop of the process: begins and stops runs, each in a thread, until the page's process is gone.
+
+    Then this one ends at once: what was answered is on disk, and nothing that a library would still wait for keeps it. An
+    interrupt from the keyboard is the page's to deal with.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     store, kept = Store(url), Kept()
     stops: dict[str, threading.Event] = {}
     sending = threading.Lock()
@@ -152,7 +164,7 @@ def _serve(connection: Connection, url: str) -> None:
 
         tell_all(lambda: answer(run, store, stopped=stop.is_set, load=kept.load, **options), run, store, tell)
 
-    with contextlib.suppress(EOFError, KeyboardInterrupt):
+    with contextlib.suppress(EOFError, OSError):
         while True:
             if not connection.poll(LOOK):
                 kept.release_if(kept.idle() > IDLE or memory_is_short())
@@ -165,6 +177,7 @@ def _serve(connection: Connection, url: str) -> None:
                 stops[name].set()
             elif what == "warm up":
                 threading.Thread(target=_warm_up, args=(kept, name), daemon=True).start()
+    os._exit(0)
 
 
 def _warm_up(kept: Kept, model: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +13,7 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 
 from medfact.answers import Demonstration
+from medfact.errors import StoreError
 from medfact.facts import Fact
 from medfact.store import tables
 from medfact.store.connection import Database, now
@@ -106,7 +108,7 @@ class Answers(Database):
             return Sheet.from_bytes(written)
         with self._reading() as connection:
             made = sheet_of(_planned(connection, run))
-        with self._writing() as connection:
+        with suppress(StoreError), self._writing(waits=False) as connection:  # it can be made again
             connection.execute(self._insert_new(sheets).values(run=run, columns=made.to_bytes()))
         return made
 
@@ -143,7 +145,7 @@ class Answers(Database):
     def keep_figures(self, run: str, figures: dict[str, Any], changed: int) -> None:
         """Keeps figures of a run as it was at this `changed`."""
         sheets = tables.sheets
-        with self._writing() as connection:
+        with self._writing(waits=False) as connection:
             update = sheets.update().where(sheets.c.run == run)
             connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from medfact.errors import StoreError
-from medfact.store.engine import default_url, open_engine, without_password
+from medfact.store.engine import default_url, file_of, open_engine, without_password
 from medfact.store.migrations import migrate
 
 ROOM = "Make room on its disk, then resume the run; what was answered so far is kept."
@@ -22,6 +23,9 @@ HINTS = {
     "is full": ROOM,
     "No space": ROOM,
     "is locked": "Another program holds it. Once that has let it go, resume the run; what was answered so far is kept.",
+    "readonly": "Make its file and its folder writable, then resume the run; what was answered so far is kept.",
+    "not a database": "Choose another --db.",
+    "malformed": "Its file is damaged: put a copy of it in its place, or choose another --db.",
     "password": WHO,
     "role ": WHO,
     "pg_hba": WHO,
@@ -40,6 +44,12 @@ OTHERWISE = {
 }
 """What to do in all other cases, by the kind of database."""
 
+LEAST = 1 << 18
+"""Bytes without which a disk counts as full, where the database says only that it cannot write."""
+
+AT_ONCE = 50
+"""Milliseconds that a write waits for another program's where it may as well be made another time."""
+
 
 class Database:
     """The database behind one URL, at the newest schema. Several threads and processes may use it at once."""
@@ -47,20 +57,26 @@ class Database:
     def __init__(self, url: str | None = None) -> None:
         self.url = url or default_url()
         self._engine = open_engine(self.url)
+        file = file_of(self.url)
+        self._file = file and file.absolute()
         with self._told():
             up_to_date = migrate(self._engine)
         if not up_to_date:
             raise StoreError(
                 f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
             )
+        self._seen = self._which_file()
 
     @contextmanager
-    def _writing(self) -> Iterator[sql.Connection]:
-        with self._told(), self._engine.begin() as connection:
+    def _writing(self, *, waits: bool = True) -> Iterator[sql.Connection]:
+        """A transaction. waits: for another program's; else it is given up soon, as it may be made another time."""
+        self._check_file()
+        with self._told(), self._engine.connect() as connection, _patience(connection, waits), connection.begin():
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[sql.Connection]:
+        self._check_file()
         with self._told(), self._engine.connect() as connection:
             yield connection
 
@@ -80,8 +96,39 @@ class Database:
             yield
         except SQLAlchemyError as error:
             cause = _said(error)
+            if self._has_no_room(cause):
+                cause = f"its disk is full ({cause})"
             hint = next((hint for word, hint in HINTS.items() if word in cause), OTHERWISE[self._engine.dialect.name])
             raise StoreError(f"The database {without_password(self.url)} cannot be used: {cause}.", hint) from error
+
+    def _has_no_room(self, cause: str) -> bool:
+        """Whether a full disk is why a file cannot be read, written or opened."""
+        if self._file is None or not ("I/O error" in cause or "unable to open" in cause):
+            return False
+        try:
+            return shutil.disk_usage(self._file.parent).free < LEAST
+        except OSError:
+            return False
+
+    def _which_file(self) -> tuple[int, int] | None:
+        """What tells the database's file from another that is put in its place; None where there is no file."""
+        if self._file is None:
+            return None
+        try:
+            found = self._file.stat()
+        except OSError as error:
+            raise StoreError(
+                f"The database {without_password(self.url)} is not there any more ({error.strerror}).",
+                "Put its file back, then resume the run; what is in it is kept.",
+            ) from None
+        return found.st_dev, found.st_ino
+
+    def _check_file(self) -> None:
+        """An open file that was deleted can still be written, and all that is written to it is lost."""
+        found = self._which_file()
+        if found != self._seen:
+            self._engine.dispose()
+            self._seen = found
 
     def _insert_new(self, table: sql.Table) -> Any:
         """An insertion that leaves rows as they are whose key is there already."""
@@ -94,6 +141,26 @@ def _said(error: SQLAlchemyError) -> str:
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
     tries = [line for line in lines if line.startswith("- ")]
     return (tries or lines)[-1 if tries else 0].rpartition("FATAL:")[2].strip().removesuffix(".")
+
+
+@contextmanager
+def _patience(connection: sql.Connection, waits: bool) -> Iterator[None]:
+    """Where nothing waits, another program's transaction ends this one soon."""
+    if waits:
+        yield
+        return
+    hasty, usual = f"SET lock_timeout = {AT_ONCE}", "RESET lock_timeout"
+    if connection.dialect.name == "sqlite":
+        before = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+        hasty, usual = f"PRAGMA busy_timeout={AT_ONCE}", f"PRAGMA busy_timeout={before}"
+    connection.exec_driver_sql(hasty)
+    connection.commit()
+    try:
+        yield
+    finally:
+        with suppress(SQLAlchemyError):
+            connection.exec_driver_sql(usual)
+            connection.commit()
 
 
 def now() -> str:

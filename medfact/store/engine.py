@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ DRIVER = "postgresql+psycopg"
 
 PATIENCE = 10
 """Seconds that a server has to answer."""
+WAITS = 20.0
+"""Seconds that a write waits for another program's, unless the address says otherwise: `sqlite:///file.db?timeout=60`."""
 
 
 def home() -> Path:
@@ -35,16 +38,17 @@ def default_url() -> str:
 
 def exists(url: str | None = None) -> bool:
     """Whether there is a database already; a server's is taken to be there."""
-    file = _file_of(url or default_url())
+    file = file_of(url or default_url())
     return file is None or file.exists()
 
 
-def _file_of(url: str) -> Path | None:
+def file_of(url: str) -> Path | None:
     """The file of an SQLite database, None for any other."""
     with suppress(ArgumentError):
         parsed = _parsed(url)
-        if parsed.get_backend_name() == "sqlite" and parsed.database and parsed.database != ":memory:":
-            return Path(parsed.database).expanduser()
+        named = parsed.database if parsed.get_backend_name() == "sqlite" else None
+        if named and named != ":memory:" and not named.startswith("file:"):
+            return Path(named).expanduser()
     return None
 
 
@@ -66,13 +70,15 @@ def _parsed(url: str) -> sql.URL:
 def open_engine(url: str) -> sql.Engine:
     try:
         parsed = _parsed(url)
-        if (file := _file_of(url)) is not None:
+        if (file := file_of(url)) is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
+            parsed = parsed.set(database=str(file))
+        waits = float(str(parsed.query.get("timeout", WAITS)))
         # A server may have been started again since a connection was made.
         engine = sql.create_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
         if engine.dialect.name not in {"sqlite", "postgresql"}:
             raise ArgumentError(engine.dialect.name)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise Mistake(
             f"{without_password(url)!r} is not a database address.",
             "Write sqlite:///file.db or postgresql+psycopg://user@host/name (an @ in a password as %40).",
@@ -80,13 +86,13 @@ def open_engine(url: str) -> sql.Engine:
     except OSError as error:
         raise StoreError(f"{url} cannot be used: {error.strerror}.", "Choose another place with --db.") from None
     if engine.dialect.name == "sqlite":
-        sql.event.listen(engine, "connect", _sqlite_settings)
+        sql.event.listen(engine, "connect", partial(_sqlite_settings, waits))
     return engine
 
 
-def _sqlite_settings(connection: Any, _: object) -> None:
+def _sqlite_settings(waits: float, connection: Any, _: object) -> None:
     """Readers never wait for the writer, a writer waits for another a while, and what is committed survives a power cut."""
-    for pragma in ("busy_timeout=20000", "journal_mode=WAL", "synchronous=FULL"):
+    for pragma in (f"busy_timeout={1000 * waits:.0f}", "journal_mode=WAL", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")
 
 

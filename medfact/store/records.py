@@ -25,6 +25,10 @@ RESUMABLE = frozenset({STOPPED, FAILED_RUN, PAUSED, INTERRUPTED})
 """States from which a run may go on."""
 
 
+NOTED = "noted"
+"""What happened to a run that was noted of its model, beside its states."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a model said to one statement. `answer` is None where the reply is unreadable or the call failed (`failure`).

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 
@@ -17,15 +17,22 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import IMPORTED, INTERRUPTED, RUNNING, WAITING, Happened, Plan, Run
+from medfact.store.records import IMPORTED, INTERRUPTED, NOTED, RUNNING, WAITING, Happened, Plan, Run
 from medfact.store.sheets import fact_numbers, sheet_of
-from medfact.store.workers import is_alive, myself
+from medfact.store.workers import in_words, is_alive, myself
 
 KEPT_DELETED = timedelta(days=7)
 """So long a deleted run can be brought back."""
 
 _ID = tables.statements.c.statement_id
 _OF_RUN = (tables.answers, tables.run_statements, tables.demonstrations, tables.events, tables.sheets, tables.runs)
+
+
+class Taken(NamedTuple):
+    """A run that this process took up. number: tells this time from others. changed: the run's own until then."""
+
+    number: int
+    changed: int
 
 
 class Runs(Database):
@@ -104,13 +111,11 @@ class Runs(Database):
 
     # ------------------------------------------------------------------------------------- who works on it
 
-    def take_up(self, run: str) -> None:
+    def take_up(self, run: str) -> Taken:
         """Makes this process the one that asks a run. Raises Mistake where another that lives asks it already."""
         record = self.run(run)
         if record.state == RUNNING and record.worker not in (None, myself()):
-            raise Mistake(
-                f"Run {run} is being asked by another process ({record.worker}).", "Watch it there, or stop it and resume."
-            )
+            raise Mistake(f"Run {run} is being asked by {in_words(record.worker)}.", "Watch it there, or stop it and resume.")
         row = tables.runs.c
         update = tables.runs.update().where(row.run == run, row.changed == record.changed)
         with self._writing() as connection:
@@ -127,6 +132,12 @@ class Runs(Database):
             if taken.rowcount != 1:
                 raise Mistake(f"Run {run} was taken up by another process just now.", "Watch it there.")
             self._tell(connection, run, RUNNING, None)
+            return Taken(int(connection.execute(_last_taken_up(run)).scalar_one()), record.changed)
+
+    def taken_up(self, run: str) -> int:
+        """The number of the last time that a run was taken up; 0 where it never was."""
+        with self._reading() as connection:
+            return int(connection.execute(_last_taken_up(run)).scalar() or 0)
 
     def beat(self, run: str) -> None:
         """Says that this process still lives."""
@@ -134,19 +145,24 @@ class Runs(Database):
 
     def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any], notes: Sequence[str] = ()) -> None:
         """Records what was loaded for a run, and what is to be noted of it."""
-        noted = json.dumps(list(dict.fromkeys((*self.run(run).notes, *notes))))
-        changed = tables.runs.c.changed + 1
-        self._update(run, model_revision=revision, chat=chat, decoding=json.dumps(decoding), notes=noted, changed=changed)
+        before = self.run(run).notes
+        new = [note for note in dict.fromkeys(notes) if note not in before]
+        values = {"model_revision": revision, "chat": chat, "decoding": json.dumps(decoding)}
+        with self._writing() as connection:
+            update = tables.runs.update().where(tables.runs.c.run == run)
+            connection.execute(update.values(notes=json.dumps([*before, *new]), changed=tables.runs.c.changed + 1, **values))
+            for note in new:
+                self._tell(connection, run, NOTED, note)
 
-    def set_state(self, run: str, state: str, reason: str | None = None, *, unless_changed: int | None = None) -> None:
+    def set_state(self, run: str, state: str, reason: str | None = None, *, since: int | None = None) -> None:
         """Moves a run to another state; every state but waiting and running has an end time.
 
-        unless_changed: nothing happens where the run's `changed` is another by now.
+        since: a number that `taken_up` gave; nothing happens where the run was taken up again by now.
         """
         going = state in {WAITING, RUNNING}
         update = tables.runs.update().where(tables.runs.c.run == run)
-        if unless_changed is not None:
-            update = update.where(tables.runs.c.changed == unless_changed)
+        if since is not None:
+            update = update.where(sql.func.coalesce(_last_taken_up(run).scalar_subquery(), 0) == since)
         with self._writing() as connection:
             done = connection.execute(
                 update.values(
@@ -251,6 +267,12 @@ def _told_by(runs: sql.Select[Any]) -> sql.Select[Any]:
     asked = sql.exists().where(of_these.c.run.in_(runs), of_these.c.statement_id == _ID)
     elsewhere = sql.exists().select_from(others).where(tables.runs.c.run.not_in(runs), of_others.c.statement_id == _ID)
     return sql.select(tables.statements).where(asked, ~elsewhere)
+
+
+def _last_taken_up(run: str) -> sql.Select[Any]:
+    """The number of the event that a run was last taken up."""
+    row = tables.events.c
+    return sql.select(sql.func.max(row.number)).where(row.run == run, row.what == RUNNING)
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:

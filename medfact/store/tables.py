@@ -86,7 +86,7 @@ events = sql.Table(
     sql.Column("what", Words(32), nullable=False),
     sql.Column("said", Words()),
 )
-"""What happened to a run: its states with their reasons, and where a copy of it came from."""
+"""What happened to a run: its states with their reasons, what was noted of its model, and where a copy of it came from."""
 
 sheets = sql.Table(
     "sheets",
