@@ -266,7 +266,7 @@ def test_a_process_of_another_machine_lives_as_long_as_it_is_heard_of(store: Sto
     heard = [(now - timedelta(seconds=seconds)).isoformat() for seconds in (5, 600)]
     alive, silent = (asked_by(store, "elsewhere:7:1000.0", beat_at=at) for at in heard)
     assert (store.run(alive).state, store.run(silent).state) == (RUNNING, INTERRUPTED)
-    with pytest.raises(Mistake, match="elsewhere:7"):
+    with pytest.raises(Mistake, match="process 7 on elsewhere"):
         store.take_up(alive)
     store.beat(silent)
     assert store.run(silent).state == RUNNING
@@ -284,11 +284,12 @@ def test_of_two_that_take_a_run_up_at_once_one_does(store: Store, monkeypatch: p
 
 def test_a_state_is_not_set_where_the_run_went_on_meanwhile(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    known = store.run(run).changed
-    store.save(run, [said(STATEMENTS[0])])
-    store.set_state(run, STOPPED, "late", unless_changed=known)
-    assert store.run(run).state == WAITING
-    store.set_state(run, STOPPED, "in time", unless_changed=known + 1)
+    before = store.taken_up(run)
+    taken = store.take_up(run)
+    assert taken.number == store.taken_up(run) > before
+    store.set_state(run, STOPPED, "late", since=before)
+    assert store.run(run).state == RUNNING
+    store.set_state(run, STOPPED, "in time", since=taken.number)
     assert (store.run(run).state, store.run(run).worker) == (STOPPED, None)
 
 
