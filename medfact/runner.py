@@ -187,8 +187,10 @@ def answer(
         store.set_state(record.run, state, reason)
         yield Finished(record.run, state, tally.failed, time.monotonic() - begun, reason)
     except StoreError as error:
-        _end_early(record.run, store, PAUSED, str(error), taken.number)
-        yield Failed(record.run, error)
+        try:
+            yield Failed(record.run, error)  # first, since it may take as long again until something can be written
+        finally:
+            _end_early(record.run, store, PAUSED, str(error), taken.number)
     except MedfactError as error:
         _end_early(record.run, store, FAILED_RUN, str(error), taken.number)
         yield Failed(record.run, error)

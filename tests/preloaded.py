@@ -1,7 +1,12 @@
 """What the processes find imported that tests kill; see `processes.py`."""
 
+from importlib import import_module
+
 from medfact.datasets import load_bundled
 from medfact.prototypes import load_pool
+
+for name in ("cli.runs", "jobs", "models.api", "models.loading", "report", "runner"):
+    import_module(f"medfact.{name}")
 
 load_bundled("clinical-core")
 load_pool("medfact")

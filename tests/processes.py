@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,9 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
+
+from medfact.jobs import Jobs
+from medfact.store import Store
 
 TESTS = Path(__file__).resolve().parent
 
@@ -33,6 +37,7 @@ class Command:
     """`python -m medfact ARGUMENTS`, as a process. `before` is called in it first."""
 
     def __init__(self, place: Path, *arguments: object, before: Callable[[], None] | None = None) -> None:
+        place.mkdir(exist_ok=True)
         self._files = [place / f"{len(list(place.glob('*.out')))}.{name}" for name in ("out", "err")]
         given = ([str(argument) for argument in arguments], self._files, os.environ.get("MEDFACT_HOME", ""), before)
         self._process = CONTEXT.Process(target=_run, args=given)
@@ -75,6 +80,14 @@ def _run(arguments: list[str], files: list[Path], home: str, before: Callable[[]
     finally:
         sys.stdout.flush()
     sys.exit(code)
+
+
+def keep_jobs(url: str, *runs: str) -> None:
+    """Asks runs as the page does, from its own process, until that one is ended."""
+    jobs = Jobs(Store(url))
+    for run in runs:
+        jobs.submit(run)
+    signal.pause()
 
 
 def until(reached: Callable[[], bool], seconds: float = 60) -> None:

@@ -82,13 +82,14 @@ def _show_rows(run_ids: Sequence[str], store: Store, output: str | None, code: i
 
 
 def _ended(run_id: str, store: Store) -> Run:
-    """A run that this process has asked; one whose end could not be written will read as interrupted once this one is gone."""
-    from medfact.store import INTERRUPTED, RUNNING, WAITING
+    """A run that this process has asked. Where its end could not be written, it is paused all the same."""
+    from medfact.store import PAUSED, RUNNING, WAITING
     from medfact.store.workers import myself
 
     record = store.run(run_id)
-    ours = record.state in {WAITING, RUNNING} and record.worker == myself()
-    return replace(record, state=INTERRUPTED) if ours else record
+    if record.state in {WAITING, RUNNING} and record.worker == myself():
+        return replace(record, state=PAUSED, reason="The database could not be written.")
+    return record
 
 
 def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
