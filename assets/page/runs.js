@@ -68,7 +68,7 @@
       make("b", {}, `${count} ${count === 1 ? "run" : "runs"} chosen:`),
       " ",
       compare,
-      ready ? null : make("span", { id: "mf-choice-reason" }, ` choose two to eight${few ? ", one more at least" : `, ${count - MOST} fewer`}`),
+      ready ? null : make("span", { id: "mf-choice-reason" }, ` (choose two to eight: ${few ? "one more at least" : `${count - MOST} fewer`})`),
       " ",
       clear,
     );
@@ -241,8 +241,8 @@
     };
     if (value.pages < 2) return make("span", {}, value.where);
     return [
-      turn("← Newer", "newer", value.page - 1, value.page > 0),
       make("span", {}, value.where),
+      turn("← Newer", "newer", value.page - 1, value.page > 0),
       turn("Older →", "older", value.page + 1, value.page + 1 < value.pages),
     ];
   };

@@ -38,7 +38,7 @@ Seen = tuple[tuple[str, Version], ...]
 class _Editor:
     """The name and the note of one run."""
 
-    box: gr.Group
+    box: gr.Column
     heading: gr.HTML
     name: gr.Textbox
     note: gr.Textbox
@@ -132,16 +132,17 @@ def _laid_out() -> _Page:
 
 
 def _editor() -> _Editor:
-    with gr.Group(visible=False, elem_id="runs-editor") as box:
-        heading = view("message", message(""), elem_id="runs-editing", padding=True)
-        name = gr.Textbox(label=f"Name (up to {LONGEST_NAME} characters)", max_length=LONGEST_NAME, elem_id="run-name")
-        note = gr.Textbox(
-            label=f"Note (up to {LONGEST_NOTE:,} characters)",
-            lines=3,
-            max_lines=12,
-            max_length=LONGEST_NOTE,
-            elem_id="run-note",
-        )
+    with gr.Column(visible=False, elem_id="runs-editor") as box:
+        with gr.Group():
+            heading = view("message", message(""), elem_id="runs-editing", padding=True)
+            name = gr.Textbox(label=f"Name (up to {LONGEST_NAME} characters)", max_length=LONGEST_NAME, elem_id="run-name")
+            note = gr.Textbox(
+                label=f"Note (up to {LONGEST_NOTE:,} characters)",
+                lines=3,
+                max_lines=12,
+                max_length=LONGEST_NOTE,
+                elem_id="run-note",
+            )
         with gr.Row():
             save = gr.Button("Save", variant="primary", size="md", elem_id="run-save")
             cancel = gr.Button("Cancel", size="md", elem_id="run-cancel")
@@ -171,7 +172,7 @@ def _wire_list(here: _Here, blocks: gr.Blocks, page: _Page) -> None:
 
     blocks.load(listed, page.asked, page.listed, api_name="runs", **AT_ONCE)
     searches = {**AT_ONCE, "trigger_mode": "always_last"}
-    page.find.input(searched, page.asked[:2], page.listed, api_name="runs_found", **searches)
+    page.find.change(searched, page.asked[:2], page.listed, api_name="runs_found", **searches)
     page.state.input(searched, page.asked[:2], page.listed, api_name="runs_in_state", **searches)
     page.table.select(turned, page.asked[:2], page.listed, api_name="runs_turned", **AT_ONCE)
     clock: dict[str, Any] = {**AT_ONCE, "concurrency_limit": None, "trigger_mode": "once"}
@@ -232,17 +233,17 @@ def _wire_editor(here: _Here, page: _Page) -> None:
         except MedfactError as error:
             return [gr.skip(), gr.skip(), _refused(error), *[gr.skip()] * 3]
         heading = message(f"The run of {run.model} on {run.dataset}:")
-        return [gr.Group(visible=True), run.run, NOTHING_SAID, heading, run.name or "", run.note or ""]
+        return [gr.Column(visible=True), run.run, NOTHING_SAID, heading, run.name or "", run.note or ""]
 
     def save(request: gr.Request, run: str, name: str, note: str, find: str, state: str, number: int) -> list[Any]:
         try:
             saved = here.own.describe(owners_seen_by(request), run, name, note)
         except MedfactError as error:
             return [gr.skip(), gr.skip(), _refused(error), *[gr.skip()] * len(page.listed)]
-        return [gr.Group(visible=False), "", _done("Saved “", saved, "”."), *_listed(here, request, find, state, number)]
+        return [gr.Column(visible=False), "", _done("Saved “", saved, "”."), *_listed(here, request, find, state, number)]
 
     def leave() -> list[Any]:
-        return [gr.Group(visible=False), "", NOTHING_SAID]
+        return [gr.Column(visible=False), "", NOTHING_SAID]
 
     opened = [*closing, editor.heading, editor.name, editor.note]
     given = [editor.run, editor.name, editor.note, *page.asked]
