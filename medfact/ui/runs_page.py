@@ -145,8 +145,8 @@ def _editor() -> _Editor:
                 elem_id="run-note",
             )
         with gr.Row():
-            save = gr.Button("Save", variant="primary", size="md", elem_id="run-save")
-            cancel = gr.Button("Cancel", size="md", elem_id="run-cancel")
+            save = gr.Button("Save", variant="primary", size="md", elem_id="run-save", min_width=100)
+            cancel = gr.Button("Cancel", size="md", elem_id="run-cancel", min_width=100)
     return _Editor(box, heading, name, note, save, cancel, gr.State(""))
 
 
