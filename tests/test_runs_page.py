@@ -19,6 +19,7 @@ from medfact.runner import Finished, start
 from medfact.runner import run as run_all
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, RUNNING, STOPPED, Answer, Store
+from medfact.store.transfer import export_run, import_run
 from medfact.ui import run_rows
 
 pytestmark = pytest.mark.browser
@@ -347,28 +348,36 @@ def test_what_a_run_was_made_from_and_whether_that_has_changed(visitor: Visitor,
     expect(told).to_contain_text("The data facts.csv has changed since this run.")
 
 
-def test_a_run_goes_into_a_file_and_comes_back(visitor: Visitor, app_home: Path, tmp_path: Path) -> None:
-    pytest.importorskip("medfact.store.transfer")
-    run = visitor.ended()
-    visitor.store.describe(run, name="../<b>my run</b>", note=None)
+def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path) -> None:
+    elsewhere = Store(f"sqlite:///{tmp_path / 'elsewhere.db'}", "somebody")
+    run = replace(visitor, store=elsewhere).ended()
+    elsewhere.describe(run, name="../<b>my run</b>", note=None)
+    brought, broken = tmp_path / "run.gz", tmp_path / "broken.gz"
+    with brought.open("wb") as file:
+        export_run(elsewhere, run, file)
+    broken.write_bytes(brought.read_bytes()[:-200])
     visitor.look()
+    said = visitor.page.locator("#runs-said")
+    visitor.bring(broken)
+    expect(said.locator(".mf-warn")).to_contain_text("broken.gz")
+    visitor.bring(brought)
+    expect(said).to_contain_text("Brought “../<b>my run</b>” from its file.")
+    expect(visitor.row(run)).to_contain_text("50.0 %")
+    assert visitor.store.run(run).owner == visitor.store.owner
+    visitor.bring(brought)
+    expect(said.locator(".mf-warn")).to_contain_text("is here already")
+    visitor.press(run, "What happened")
+    expect(visitor.row(run).locator(".mf-events").first).to_contain_text("brought here — from a file")
+
     with visitor.page.expect_download() as download:
         visitor.row(run).get_by_role("link", name="Export").click()
     assert download.value.suggested_filename == f"medfact-b-my-run-b-{run[:8]}.gz"
-    file = tmp_path / "run.gz"
-    download.value.save_as(file)
-    broken = tmp_path / "broken.gz"
-    broken.write_bytes(file.read_bytes()[:-200])
-    visitor.bring(broken)
-    expect(visitor.page.locator("#runs-said .mf-warn")).to_be_visible()
-    visitor.store.delete(run)
-    write(app_home, "UPDATE runs SET run = ? WHERE run = ?", secrets.token_hex(16), run)  # as if the file came from elsewhere
-    visitor.bring(file)
-    expect(visitor.page.locator("#runs-said")).to_contain_text("from its file")
-    expect(visitor.page.locator(".mf-line")).to_have_count(1)
+    again = Store(f"sqlite:///{tmp_path / 'again.db'}")
+    with Path(download.value.path()).open("rb") as file:
+        assert import_run(again, file, "again") == run
+    assert len(again.asked(run)) == 32
 
 
-def test_there_is_no_file_of_a_run_that_is_none(visitor: Visitor, address: str) -> None:
-    pytest.importorskip("medfact.store.transfer")
-    answer = visitor.context.request.get(f"{address}export/{'0' * 32}")
+def test_there_is_no_file_of_a_run_that_is_none(visitor: Visitor) -> None:
+    answer = visitor.context.request.get(f"{visitor.address}export/{'0' * 32}")
     assert (answer.status, answer.text()) == (404, "There is no such run; it may have been deleted.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from medfact.errors import Mistake
 from medfact.store import RUNNING, WAITING, Run
+from medfact.store.transfer import import_run
 from medfact.ui.services import Services
 
 LONGEST_NAME, LONGEST_NOTE = 120, 2_000
@@ -66,8 +67,6 @@ class OwnRuns:
 
     def bring(self, owner: str, path: Path) -> Run:
         """Takes a run from a file, for this owner."""
-        from medfact.store.transfer import import_run
-
         store = self._services.store.of(owner)
         with path.open("rb") as file:
             return store.run(import_run(store, file, path.name))

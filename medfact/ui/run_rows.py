@@ -14,7 +14,9 @@ from medfact.spec import LOCAL_OWNER, PROTOCOLS
 from medfact.store import (
     COMPLETE,
     FAILED_RUN,
+    IMPORTED,
     INTERRUPTED,
+    NOTED,
     PAUSED,
     RESUMABLE,
     RUNNING,
@@ -47,7 +49,8 @@ HAPPENED = {
     STOPPED: "stopped by hand",
     FAILED_RUN: "ended early",
     PAUSED: "paused",
-    "imported": "brought here from a file",
+    NOTED: "noted",
+    IMPORTED: "brought here",
 }
 """What happened to a run → what a person reads."""
 
@@ -185,9 +188,9 @@ def _took(events: Sequence[Happened], run: Run, *, going: bool) -> str:
 
 def _seconds_asked(events: Sequence[Happened], end: str | None) -> float | None:
     """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
-    spans = [
-        (begun.at, after.at if after else end) for begun, after in zip_longest(events, events[1:]) if begun.what == RUNNING
-    ]
+    moved = [one for one in events if one.what not in {NOTED, IMPORTED}]
+    pairs = zip_longest(moved, moved[1:])
+    spans = [(begun.at, after.at if after else end) for begun, after in pairs if begun.what == RUNNING]
     if not spans:
         return None
     now = datetime.now(UTC)

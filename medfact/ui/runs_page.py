@@ -17,6 +17,7 @@ from medfact.errors import MedfactError, UnknownName
 from medfact.live import Live, Version
 from medfact.planning import changes
 from medfact.store import KEPT_DELETED, Run
+from medfact.store.transfer import export_run
 from medfact.ui import run_rows
 from medfact.ui.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
 from medfact.ui.run_rows import ALL, FILTERS, PER_PAGE
@@ -144,8 +145,8 @@ def _editor() -> _Editor:
                 elem_id="run-note",
             )
         with gr.Row():
-            save = gr.Button("Save", variant="primary", size="md", elem_id="run-save")
-            cancel = gr.Button("Cancel", size="md", elem_id="run-cancel")
+            save = gr.Button("Save", variant="primary", size="md", elem_id="run-save", min_width=100)
+            cancel = gr.Button("Cancel", size="md", elem_id="run-cancel", min_width=100)
     return _Editor(box, heading, name, note, save, cancel, gr.State(""))
 
 
@@ -310,8 +311,6 @@ def _brought(here: _Here, request: gr.Request, path: Path) -> dict[str, str]:
 
 def exported(services: Services, run: str) -> Response:
     """A run as a file, for whoever has its whole id."""
-    from medfact.store.transfer import export_run
-
     if not services.has(run):
         return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
     record = services.store.run(run)
