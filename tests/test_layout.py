@@ -114,23 +114,12 @@ def test_help_loads_no_heavy_library() -> None:
     assert loaded & HEAVY == set()
 
 
+COMMANDS = "datasets pools facts statements prompts run resume runs report answers tables export import compare"
+
+
 def test_help_names_every_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "medfact", "--help"], capture_output=True, text=True, cwd=ROOT.parent, check=True
     )
-    for command in (
-        "datasets",
-        "pools",
-        "facts",
-        "statements",
-        "prompts",
-        "run",
-        "resume",
-        "runs",
-        "report",
-        "answers",
-        "compare",
-        "export",
-        "import",
-    ):
+    for command in COMMANDS.split():
         assert re.search(rf"^    {command}\s", done.stdout, re.MULTILINE), command

@@ -4,6 +4,7 @@ import copy
 import gzip
 import io
 import json
+import socket
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,6 +39,7 @@ from medfact.store import (
     transfer,
 )
 from medfact.store import lines as limits
+from medfact.store.arrivals import Arrival
 from medfact.store.portable import portable
 
 KEY = "sk-nobody-may-see-me-0123456789"
@@ -70,11 +72,7 @@ PLAN = Plan(
     dataset_fingerprint="f00d",
     pool="medfact",
     shots=2,
-    statements=tuple(
-        Planned(s, f"{s.fact.relation} / {s.variant}" + (" / draw 2" if draw else ""), draw)
-        for draw in (0, 1)
-        for s in STATEMENTS
-    ),
+    statements=tuple(Planned(s, f"{s.fact.relation} / {s.variant}{end}", draw) for draw, end in DRAWS for s in STATEMENTS),
     demonstrations={
         "therapeutic drugs / dn": (Demonstration("Ärzte – no drug.", False), Demonstration("A drug.", True)),
         "symptoms / none": (Demonstration("pain is a symptom of gout.", True), Demonstration("rash ${x} is one too.", False)),
@@ -87,41 +85,18 @@ KINDS = ["run", "statement", "place", "demonstration", "event", "answer"]
 
 def answer_to(planned: Planned, place: int) -> Answer | None:
     """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
-    statement = planned.statement
-    label = statement.label
+    label = planned.statement.label
     said = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
     turns: list[Answer | None] = [
-        Answer(statement.statement_id, f"k{place}", label, 1 / 3, 0.9, str(label), None, **said, seconds=0.1, attempts=1),
-        Answer(
-            statement.statement_id,
-            f"k{place}",
-            not label,
-            0.1 + 0.2,
-            1.0,
-            "\x00 no 😀",
-            None,
-            p_low=0.25,
-            p_high=0.4,
-            attempts=2,
-        ),
-        Answer(
-            statement.statement_id,
-            f"k{place}",
-            None,
-            None,
-            None,
-            "Who\r\nknows? \ud83d",
-            None,
-            **said,
-            seconds=1e-9,
-            attempts=0,
-        ),
-        Answer(statement.statement_id, f"k{place}", None, 0.5, 0.5, "The", None, cut="length"),
-        Answer(statement.statement_id, f"k{place}", None, None, None, None, "timed out: <html>"),
+        Answer("", "", label, 1 / 3, 0.9, str(label), None, **said, seconds=0.1, attempts=1),
+        Answer("", "", not label, 0.1 + 0.2, 1.0, "\x00 no 😀", None, p_low=0.25, p_high=0.4, attempts=2),
+        Answer("", "", None, None, None, "Who\r\nknows? \ud83d", None, **said, seconds=1e-9, attempts=0),
+        Answer("", "", None, 0.5, 0.5, "The", None, cut="length"),
+        Answer("", "", None, None, None, None, "timed out: <html>"),
         None,
     ]
     given = turns[place % len(turns)]
-    return None if given is None else replace(given, draw=planned.draw)
+    return given and replace(given, statement_id=planned.statement.statement_id, key=f"k{place}", draw=planned.draw)
 
 
 def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
@@ -249,9 +224,10 @@ def test_ready_statements_go_along(store: Store, other: Store) -> None:
 
 
 def test_no_key_and_no_folder_is_in_the_file(store: Store) -> None:
-    run = a_run(store)
+    service = replace(SPEC.service, base_url="https://ada:pw@models.example/v1?key=abc")
+    run = a_run(store, replace(SPEC, service=service))
     text = gzip.decompress(exported(store, run)).decode()
-    for secret in (KEY, "pw@", "key=abc", "/home/ada", 'remote_code":true', store.run(run).owner + '"'):
+    for secret in (KEY, "pw@", "key=abc", "/home/ada", 'remote_code":true', '"local"', f"{socket.gethostname()}:"):
         assert secret not in text, secret
     assert json.loads(text.splitlines()[1])["run"]["spec"]["service"]["base_url"] == "https://models.example/v1"
 
@@ -336,6 +312,37 @@ def test_a_run_that_is_here_is_refused(store: Store, either_url: str) -> None:
         taken(there, data)
     there.restore(run)
     assert rows_in(there) == before
+
+
+def test_of_two_that_import_a_file_at_once_one_does(store: Store, either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = a_run(store)
+    data = exported(store, run)
+    there = Store(either_url)
+    take_over = Arrival.take_over
+
+    def second_first(arrival: Arrival, into: Store) -> None:
+        monkeypatch.setattr(Arrival, "take_over", take_over)
+        taken(Store(either_url), data)
+        take_over(arrival, into)
+
+    monkeypatch.setattr(Arrival, "take_over", second_first)
+    with pytest.raises(Mistake, match=f"^Run {run} is here already.$"):
+        taken(there, data)
+    assert [h.what for h in there.happened(run)] == [*(h.what for h in store.happened(run)), IMPORTED]
+
+
+def test_nobody_who_writes_waits_for_the_reading(store: Store, either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, writer = Store(either_url), Store(either_url)
+    check = Arrival.check
+    own: list[str] = []
+
+    def write_meanwhile(arrival: Arrival) -> None:
+        check(arrival)
+        own.append(a_run(writer))
+
+    monkeypatch.setattr(Arrival, "check", write_meanwhile)
+    run = taken(there, exported(store, a_run(store)))
+    assert [record.run for record in there.runs()] == [*own, run]
 
 
 def rows_in(store: Store) -> dict[str, list[Any]]:
@@ -514,14 +521,18 @@ def test_a_sound_file_is_taken(whole: bytes, store: Store) -> None:
     assert set(kinds) == set(KINDS)
 
 
-@pytest.mark.parametrize("data", [b"", b"head,relation,tail\n", b"\x1f\x8b", b"\x1f\x8b" + bytes(100), gzip.compress(b"")])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"head,relation,tail\n", b"\x1f\x8b", b"\x1f\x8b" + bytes(100), gzip.compress(b"")],
+    ids=["empty", "a table", "two bytes", "zeros", "of nothing"],
+)
 def test_what_is_no_such_file_is_told(data: bytes, empty: Store) -> None:
     line = refused(empty, data)
     assert "is not a run that medfact exported" in line or "is cut off" in line
 
 
 def test_a_file_that_is_cut_off_anywhere_is_told(whole: bytes, empty: Store) -> None:
-    for size in range(10, len(whole), len(whole) // 25):
+    for size in range(10, len(whole), len(whole) // 12):
         assert "is cut off" in refused(empty, whole[:size])
     text = gzip.decompress(whole)
     assert "cut off" in refused(empty, gzip.compress(text[:-1]))
@@ -529,7 +540,7 @@ def test_a_file_that_is_cut_off_anywhere_is_told(whole: bytes, empty: Store) -> 
 
 
 def test_a_file_that_is_damaged_anywhere_is_told(whole: bytes, empty: Store) -> None:
-    for place in range(12, len(whole), len(whole) // 25):
+    for place in range(12, len(whole), len(whole) // 12):
         refused(empty, whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
     assert "is damaged" in refused(empty, whole + b"something else")
 
@@ -797,6 +808,7 @@ def test_the_command_line(
         (("import", "."), "cannot be read: Is a directory"),
         (("import", "notes.txt"), "notes.txt is not a run that medfact exported"),
         (("import",), "FILE"),
+        (("export",), "RUN"),
     ],
 )
 def test_mistakes_end_with_2_and_one_line(
@@ -811,7 +823,8 @@ def test_mistakes_end_with_2_and_one_line(
 
 def test_a_file_that_cannot_be_written_leaves_nothing(store: Store, medfact: Callable[..., Any], tmp_path: Path) -> None:
     run = a_run(store)
-    for place in (tmp_path / "no" / "run.gz", tmp_path):
+    for place in (tmp_path / "no" / "run.gz", tmp_path, "."):
         outcome = medfact("export", run, "-o", place, "--db", store.url)
         assert (outcome.code, "cannot be written" in outcome.err) == (2, True)
     assert not list(tmp_path.parent.glob("*.part"))
+    assert not list(Path.cwd().glob("*.part"))

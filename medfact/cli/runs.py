@@ -127,7 +127,7 @@ def export(options: argparse.Namespace) -> int:
     store = Store(options.db)
     run_id = store.run(options.run).run
     path = Path(options.output or f"medfact-run-{run_id[:8]}.jsonl.gz")
-    part = path.with_name(f"{path.name}.part")
+    part = Path(f"{path}.part")
     try:
         try:
             with part.open("wb") as file:

@@ -38,6 +38,15 @@ SAME = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k", "
 """What a statement says, and of which fact; its other columns describe the fact, and may do so in other words elsewhere."""
 
 
+_FACT = sql.table(
+    "arriving_facts",
+    *(sql.column(name, sql.Text()) for name in ("fact_id", "negative_of", "head", "relation", "tail")),
+    sql.column("positive", sql.Boolean()),
+    sql.column("k", sql.Integer()),
+)
+"""What the statements of a file say of their facts, each once."""
+
+
 class Arrival:
     """A run on its way into the database behind a connection.
 
@@ -75,8 +84,16 @@ class Arrival:
             if not self.run:
                 raise ValueError("it does not begin with a run")
             while batch := list(islice(group, BATCH)):
-                self._connection.execute(self._staged[kind].insert(), list(rows_of[kind](batch)))
+                self._stage(self._staged[kind], rows_of[kind](batch))
         self.line = None
+
+    def _stage(self, table: sql.TableClause, rows: Iterable[dict[str, Any]]) -> None:
+        """Adds rows as they are: their values need no more care, and there are many."""
+        names = table.c.keys()
+        mark = "?" if self._connection.dialect.name == "sqlite" else "%s"
+        columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join([mark] * len(names))
+        values = [tuple(row.get(name) for name in names) for row in rows]
+        self._connection.exec_driver_sql(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", values)
 
     def _each(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         for line in batch:
@@ -163,8 +180,11 @@ class Arrival:
                 )
         if (self._row["statements"], self._row["facts"]) != (self._counts[PLACE], len(self._fact_numbers)):
             raise ValueError("its run says another number of statements or facts")
-        if self._connection.dialect.name == "postgresql":
-            for table in self._staged.values():
+        columns = ", ".join(_FACT.c.keys())
+        facts = f"CREATE TEMPORARY TABLE {_FACT.name} AS SELECT DISTINCT {columns} FROM {self._staged[STATEMENT].name}"
+        self._connection.execute(sql.text(facts))
+        if self._connection.dialect.name == "postgresql":  # which else takes tables for small that it does not know
+            for table in (*self._staged.values(), _FACT):
                 self._connection.execute(sql.text(f"ANALYZE {table.name}"))
         for query, wrong in self._contradictions():
             if (found := self._connection.execute(query.limit(1)).scalar()) is not None:
@@ -177,12 +197,10 @@ class Arrival:
         yield sql.select(statement.c.statement_id).select_from(unasked).where(place.c.run.is_(None)), "is never asked"
         once = sql.select(place.c.statement_id).group_by(place.c.statement_id, place.c.draw)
         yield once.having(sql.func.count() > 1), "is asked twice"
-        columns = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k")
-        facts = sql.select(*(statement.c[name] for name in columns)).distinct().cte("facts")
-        yield sql.select(facts.c.fact_id).group_by(facts.c.fact_id).having(sql.func.count() > 1), "is several facts"
-        negative = facts.alias("negative")
-        both = negative.join(facts, negative.c.negative_of == facts.c.fact_id)
-        other = (negative.c.head != facts.c.head) | (negative.c.relation != facts.c.relation) | ~facts.c.positive
+        yield sql.select(_FACT.c.fact_id).group_by(_FACT.c.fact_id).having(sql.func.count() > 1), "is several facts"
+        negative = _FACT.alias("negative")
+        both = negative.join(_FACT, negative.c.negative_of == _FACT.c.fact_id)
+        other = (negative.c.head != _FACT.c.head) | (negative.c.relation != _FACT.c.relation) | ~_FACT.c.positive
         yield sql.select(negative.c.fact_id).select_from(both).where(other), "is no negative of its fact"
 
     # ------------------------------------------------------------------------------- taking over
