@@ -20,7 +20,7 @@ FLOORS = [
     ["statements", "spec"],
     ["datasets", "prototypes", "answers", "guards"],
     ["store", "metrics"],
-    ["planning", "costs", "runner", "jobs", "writers", "figures", "papers", "report", "live", "compare"],
+    ["planning", "costs", "asking", "runner", "jobs", "writers", "figures", "papers", "report", "live", "compare"],
     ["cli", "ui"],
 ]
 """From the ground up; on each floor the rooms from left to right."""

@@ -236,6 +236,13 @@ class Runs(Database):
         """Puts a run away; `restore` brings it back within KEPT_DELETED."""
         self._update(run, deleted_at=now())
 
+    def deleted(self, *owners: str) -> list[Run]:
+        """Runs of these owners that can be brought back, the last deleted first."""
+        row, since = tables.runs.c, (datetime.now(UTC) - KEPT_DELETED).isoformat(timespec="milliseconds")
+        query = sql.select(tables.runs).where(row.deleted_at > since, row.owner.in_(owners)).order_by(row.deleted_at.desc())
+        with self._reading() as connection:
+            return [_run(found) for found in connection.execute(query)]
+
     def restore(self, run: str) -> None:
         self._update(run, deleted_at=None)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from medfact.errors import Mistake
-from medfact.store import KEPT_DELETED, RUNNING, WAITING, Run
+from medfact.store import RUNNING, WAITING, Run
 from medfact.store.transfer import import_run
 from medfact.ui.services import Services
 
@@ -19,20 +17,11 @@ Owners = Sequence[str]
 """Whose runs a request may list and change."""
 
 
-@dataclass(frozen=True)
-class Deleted:
-    """A run that was deleted, and can be brought back for KEPT_DELETED."""
-
-    run: Run
-    at: float
-
-
 class OwnRuns:
     """The runs of visitors, with every change checked. Each method takes the owners of the request that asks for it."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._deleted: dict[str, Deleted] = {}
 
     def all(self, owners: Owners) -> list[Run]:
         """Runs, newest first."""
@@ -62,26 +51,19 @@ class OwnRuns:
         if self._services.reports.live(record.run).state in {WAITING, RUNNING}:
             raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
         self._services.store.delete(record.run)
-        self._deleted[record.run] = Deleted(record, time.time())
         return record
 
     def deleted(self, owners: Owners) -> list[Run]:
         """Runs that can be brought back, the last deleted first."""
-        return [deleted.run for deleted in reversed(list(self._kept(owners)))]
+        return self._services.store.deleted(*owners)
 
     def undo(self, owners: Owners, run: object) -> Run:
         """Brings a deleted run back."""
-        found = next((deleted.run for deleted in self._kept(owners) if deleted.run.run == run), None)
+        found = next((deleted for deleted in self.deleted(owners) if deleted.run == run), None)
         if found is None:
             raise Mistake("There is no such deleted run among yours.", "It may have been brought back already.")
         self._services.store.restore(found.run)
-        self._deleted.pop(found.run, None)
         return found
-
-    def _kept(self, owners: Owners) -> Iterator[Deleted]:
-        """What was deleted here since the app was started: the database tells no more of deleted runs."""
-        since = time.time() - KEPT_DELETED.total_seconds()
-        return (kept for kept in self._deleted.copy().values() if kept.run.owner in owners and kept.at > since)
 
     def bring(self, owner: str, path: Path) -> Run:
         """Takes a run from a file, for this owner."""
