@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sql
@@ -71,20 +72,15 @@ class Runs(Database):
 
     def _add_plan(self, connection: sql.Connection, run: str, plan: Plan, numbers: Sequence[int]) -> None:
         if plan.statements:
-            rows = {p.statement.statement_id: statement_row(p.statement) for p in plan.statements}
-            connection.execute(self._insert_new(tables.statements), list(rows.values()))
-            places = [
-                {
-                    "run": run,
-                    "position": position,
-                    "statement_id": planned.statement.statement_id,
-                    "shots_of": planned.shots_of,
-                    "draw": planned.draw,
-                    "fact": number,
-                }
+            new = {p.statement.statement_id: p.statement for p in plan.statements}
+            insertion = self._insert_new(tables.statements)
+            self._insert_all(connection, insertion, STATEMENT_COLUMNS, map(statement_values, new.values()))
+            columns = ("run", "position", "statement_id", "shots_of", "draw", "fact")
+            places = (
+                (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, number)
                 for position, (planned, number) in enumerate(zip(plan.statements, numbers, strict=True))
-            ]
-            connection.execute(tables.run_statements.insert(), places)
+            )
+            self._insert_all(connection, tables.run_statements.insert(), columns, places)
         shots = [
             {"run": run, "shots_of": group, "position": i, "text": shot.text, "label": shot.label}
             for group, demonstrations in plan.demonstrations.items()
@@ -242,28 +238,32 @@ def _last_taken_up(run: str) -> sql.Select[Any]:
     return sql.select(sql.func.max(row.number)).where(row.run == run, row.what == RUNNING)
 
 
+STATEMENT_COLUMNS = (*tables.FACT_TEXTS, "positive", "k", "statement_id", "pool", "variant", "text", "origin")
+"""Of the table `statements`; those of the fact come first."""
+
+_FACT_COLUMNS = len(tables.FACT_TEXTS) + 2
+_of_fact = attrgetter(*STATEMENT_COLUMNS[:_FACT_COLUMNS])
+_of_statement = attrgetter(*STATEMENT_COLUMNS[_FACT_COLUMNS:])
+
+
+def statement_values(statement: Statement) -> tuple[Any, ...]:
+    """The values of a row of the table `statements`, by STATEMENT_COLUMNS."""
+    return (*_of_fact(statement.fact), *_of_statement(statement))
+
+
 def statement_row(statement: Statement) -> dict[str, Any]:
     """A row of the table `statements`."""
-    fact = statement.fact
-    return {
-        **{name: getattr(fact, name) for name in tables.FACT_TEXTS},
-        "positive": fact.positive,
-        "k": fact.k,
-        "statement_id": statement.statement_id,
-        "pool": statement.pool,
-        "variant": statement.variant,
-        "text": statement.text,
-        "origin": statement.origin,
-    }
+    return dict(zip(STATEMENT_COLUMNS, statement_values(statement), strict=True))
 
 
-def statement_of(row: Any, facts: dict[str, Fact]) -> Statement:
-    """The statement of such a row; `facts` keeps one fact for all its statements."""
-    fact = facts.get(row["fact_id"])
+def statement_of(values: Sequence[Any], facts: dict[str, Fact]) -> Statement:
+    """The statement of such values; `facts` keeps one fact for all its statements."""
+    fact = facts.get(values[0])
     if fact is None:
-        fact = Fact(**{name: row[name] for name in tables.FACT_TEXTS}, positive=row["positive"], k=row["k"])
+        fact = Fact(**dict(zip(STATEMENT_COLUMNS[:_FACT_COLUMNS], values, strict=False)))
         facts[fact.fact_id] = fact
-    return Statement(fact, row["pool"], row["variant"], row["text"], row["origin"], row["statement_id"])
+    statement_id, pool, variant, text, origin = values[_FACT_COLUMNS:]
+    return Statement(fact, pool, variant, text, origin, statement_id)
 
 
 def _run(row: Any) -> Run:
