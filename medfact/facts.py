@@ -229,6 +229,10 @@ class KnowledgeBase:
 
     def fingerprint(self) -> str:
         """A hash of all that is known, in whatever order it was read."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         facts = sorted(digest(repr(fact)) for fact in self.facts)
         links = sorted("\x1f".join(pair) for pair in self.also_true)
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)

@@ -1,4 +1,4 @@
-"""Figures as Plotly specifications. They draw what they are given and compute nothing.
+"""Figures as Plotly specifications, in plain records: a page that moves makes them often. They compute nothing.
 
 Colours are Okabe and Ito's, which the colour-blind can tell apart; text and grid colours are left to the page, so that dark
 mode is right. Markers differ in shape too.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from medfact.statements import VARIANTS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -18,6 +16,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 _GREY = "#888888"
 
 Figure = dict[str, Any]
+Trace = dict[str, Any]
 
 
 def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
@@ -26,24 +25,15 @@ def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
     Args:
         reports: model name → its report.
     """
-    figure = go.Figure()
+    bars = []
     for index, (model, report) in enumerate(reports.items()):
         by = report["by_variant"]
         keys = [key for key in VARIANTS if key in by and by[key]["value"] is not None]
-        figure.add_bar(
-            name=model,
-            orientation="h",
-            y=[_broken(VARIANTS[key].plain) for key in keys],
-            x=[100 * by[key]["value"] for key in keys],
-            error_x=_errors([by[key] for key in keys]),
-            marker={"color": COLOURS[index % len(COLOURS)], "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
-            customdata=[[key, by[key]["n"]] for key in keys],
-            hovertemplate="%{x:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}",
-        )
-    figure.add_vline(x=50, line={"dash": "dot", "color": _GREY})
-    figure.update_xaxes(title="right answers, %", range=[0, 100], fixedrange=True)
-    figure.update_yaxes(autorange="reversed", fixedrange=True)
-    return _page_figure(figure, barmode="group", height=340 + 80 * len(reports))
+        bar = _bars(index, model, [_broken(VARIANTS[key].plain) for key in keys], [by[key] for key in keys])
+        bar["customdata"] = [[key, by[key]["n"]] for key in keys]
+        bar["hovertemplate"] = "%{x:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}"
+        bars.append(bar)
+    return _bar_figure(bars, len(reports))
 
 
 def by_statements(reports: Mapping[str, Mapping[str, Any]], curve: str) -> Figure:
@@ -53,34 +43,40 @@ def by_statements(reports: Mapping[str, Mapping[str, Any]], curve: str) -> Figur
         reports: model name → its report. curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or
             `average_ordered` (TPEval, Figure 6).
     """
-    figure = go.Figure()
     longest = max((len(report["curves"][curve]) for report in reports.values()), default=0)
     steps = list(range(1, longest + 1))
     coin = [50.0 if curve == "average_ordered" else 100 * 0.5**step for step in steps]
-    figure.add_scatter(x=steps, y=coin, mode="lines", name="a coin", line={"dash": "dot", "color": _GREY})
+    lines: list[Trace] = [
+        {"type": "scatter", "x": steps, "y": coin, "mode": "lines", "name": "a coin", "line": {"dash": "dot", "color": _GREY}}
+    ]
     for index, (model, report) in enumerate(reports.items()):
         points = report["curves"][curve]
-        colour = COLOURS[index % len(COLOURS)]
-        figure.add_scatter(
-            name=model,
-            x=steps[: len(points)],
-            y=[100 * point["value"] for point in points],
-            error_y=_errors(points),
-            mode="lines+markers",
-            line={"color": colour},
-            marker={"color": colour, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 8},
-            customdata=[point["n"] for point in points],
-            hovertemplate="%{x} statements: %{y:.1f} % (n = %{customdata})",
+        lines.append(
+            {
+                "type": "scatter",
+                "name": model,
+                "x": steps[: len(points)],
+                "y": [100 * point["value"] for point in points],
+                "error_y": _errors(points),
+                "mode": "lines+markers",
+                "line": {"color": _colour(index)},
+                "marker": {"color": _colour(index), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 8},
+                "customdata": [point["n"] for point in points],
+                "hovertemplate": "%{x} statements: %{y:.1f} % (n = %{customdata})",
+            }
         )
     what = "right answers, %" if curve == "average_ordered" else "facts with all right, %"
-    figure.update_xaxes(title="statements a fact", dtick=1, fixedrange=True)
-    figure.update_yaxes(title=what, range=[0, 102], fixedrange=True)
-    return _page_figure(figure, height=380)
+    return _page_figure(
+        lines,
+        xaxis={"title": {"text": "statements a fact"}, "dtick": 1, "fixedrange": True},
+        yaxis={"title": {"text": what}, "range": [0, 102], "fixedrange": True},
+        height=380,
+    )
 
 
 def three_views(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
     """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form; one colour a model."""
-    figure = go.Figure()
+    bars = []
     for index, (model, report) in enumerate(reports.items()):
         views = {
             "facts that hold": report["positive_accuracy"],
@@ -89,22 +85,41 @@ def three_views(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
             **{_broken(VARIANTS[form].plain): e for form, e in report["by_form"].items()},
         }
         shown = {name: estimate for name, estimate in views.items() if estimate["value"] is not None}
-        figure.add_bar(
-            name=model,
-            orientation="h",
-            y=list(shown),
-            x=[100 * estimate["value"] for estimate in shown.values()],
-            error_x=_errors(list(shown.values())),
-            marker={"color": COLOURS[index % len(COLOURS)], "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
-            customdata=[estimate["n"] for estimate in shown.values()],
-            hovertemplate="%{x:.1f} % of %{customdata} statements right",
-        )
-    figure.add_vline(x=50, line={"dash": "dot", "color": _GREY})
-    for boundary in (1.5, 3.5):
-        figure.add_hline(y=boundary, line={"color": _GREY, "width": 0.5})
-    figure.update_xaxes(title="right answers, %", range=[0, 100], fixedrange=True)
-    figure.update_yaxes(autorange="reversed", fixedrange=True)
-    return _page_figure(figure, barmode="group", height=340 + 80 * len(reports))
+        bar = _bars(index, model, list(shown), list(shown.values()))
+        bar["customdata"] = [estimate["n"] for estimate in shown.values()]
+        bar["hovertemplate"] = "%{x:.1f} % of %{customdata} statements right"
+        bars.append(bar)
+    between = {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "line": {"color": _GREY, "width": 0.5}}
+    return _bar_figure(bars, len(reports), *({**between, "y0": place, "y1": place} for place in (1.5, 3.5)))
+
+
+def _bars(index: int, model: str, names: Sequence[str], estimates: Sequence[Mapping[str, Any]]) -> Trace:
+    """One model's bars, lying, with intervals."""
+    return {
+        "type": "bar",
+        "name": model,
+        "orientation": "h",
+        "y": list(names),
+        "x": [100 * estimate["value"] for estimate in estimates],
+        "error_x": _errors(estimates),
+        "marker": {"color": _colour(index), "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
+    }
+
+
+def _bar_figure(bars: Sequence[Trace], models: int, *lines: dict[str, Any]) -> Figure:
+    coin = {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": _GREY}}
+    return _page_figure(
+        bars,
+        shapes=[coin, *lines],
+        xaxis={"title": {"text": "right answers, %"}, "range": [0, 100], "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True},
+        barmode="group",
+        height=340 + 80 * models,
+    )
+
+
+def _colour(index: int) -> str:
+    return COLOURS[index % len(COLOURS)]
 
 
 _PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
@@ -124,55 +139,52 @@ def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
     Models whose P(True) comes from another source than the first one's are left out: the two do not compare.
     """
     drawn = of_one_source(reports)
-    figure = go.Figure()
-    figure.add_scatter(
-        x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot", "color": _GREY}, showlegend=False, hoverinfo="skip"
-    )
+    traces: list[Trace] = []
     for index, model in enumerate(reports):  # a model has the same colour in every figure
         if model in drawn:
-            _add_calibration(figure, index, model, [b for b in drawn[model]["calibration"]["bins"] if b["n"]])
-    if len(figure.data) == 1:  # the diagonal alone
+            traces += _calibration_traces(index, model, [b for b in drawn[model]["calibration"]["bins"] if b["n"]])
+    if not traces:
         return {}
-    figure.update_xaxes(
-        title="P(True), the model's own",
-        anchor="y2",
-        range=[-0.02, 1.02],
-        fixedrange=True,
-    )
-    figure.update_layout(
-        yaxis={"title": "share that is true", "range": [-0.04, 1.04], "domain": [0.32, 1], "fixedrange": True},
-        yaxis2={"title": "statements", "domain": [0, 0.22], "rangemode": "tozero", "fixedrange": True},
+    perfect = {"type": "scatter", "x": [0, 1], "y": [0, 1], "mode": "lines", "line": {"dash": "dot", "color": _GREY}}
+    return _page_figure(
+        [{**perfect, "showlegend": False, "hoverinfo": "skip"}, *traces],
+        xaxis={"title": {"text": "P(True), the model's own"}, "anchor": "y2", "range": [-0.02, 1.02], "fixedrange": True},
+        yaxis={"title": {"text": "share that is true"}, "range": [-0.04, 1.04], "domain": [0.32, 1], "fixedrange": True},
+        yaxis2={"title": {"text": "statements"}, "domain": [0, 0.22], "rangemode": "tozero", "fixedrange": True},
         barmode="overlay",
+        height=400,
     )
-    return _page_figure(figure, height=400)
 
 
-def _add_calibration(figure: Any, index: int, model: str, bins: Sequence[Mapping[str, Any]]) -> None:
-    colour = COLOURS[index % len(COLOURS)]
+def _calibration_traces(index: int, model: str, bins: Sequence[Mapping[str, Any]]) -> list[Trace]:
     counts = [b["n"] for b in bins]
-    figure.add_scatter(
-        name=model,
-        legendgroup=model,
-        x=[b["mean_p_true"] for b in bins],
-        y=[b["positive_rate"] for b in bins],
-        mode="markers+lines",
-        marker={"color": colour, "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-        line={"color": colour, "width": 1},
-        customdata=counts,
-        hovertemplate="P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
-    )
-    figure.add_bar(
-        name=model,
-        legendgroup=model,
-        showlegend=False,
-        x=[(b["low"] + b["high"]) / 2 for b in bins],
-        y=counts,
-        width=0.045,
-        yaxis="y2",
-        marker={"color": colour},
-        opacity=0.7,
-        hovertemplate="%{y} statements",
-    )
+    return [
+        {
+            "type": "scatter",
+            "name": model,
+            "legendgroup": model,
+            "x": [b["mean_p_true"] for b in bins],
+            "y": [b["positive_rate"] for b in bins],
+            "mode": "markers+lines",
+            "marker": {"color": _colour(index), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+            "line": {"color": _colour(index), "width": 1},
+            "customdata": counts,
+            "hovertemplate": "P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
+        },
+        {
+            "type": "bar",
+            "name": model,
+            "legendgroup": model,
+            "showlegend": False,
+            "x": [(b["low"] + b["high"]) / 2 for b in bins],
+            "y": counts,
+            "width": 0.045,
+            "yaxis": "y2",
+            "marker": {"color": _colour(index)},
+            "opacity": 0.7,
+            "hovertemplate": "%{y} statements",
+        },
+    ]
 
 
 def _errors(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -193,17 +205,16 @@ def _broken(label: str) -> str:
     return label.replace("case, ", "case,<br>")
 
 
-def _page_figure(figure: go.Figure, **layout: Any) -> Figure:
-    figure.update_layout(
-        template="none",
-        margin={"l": 56, "r": 12, "t": 36, "b": 64},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        showlegend=True,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        uirevision="keep",
-        **layout,
-    )
-    made: Figure = figure.to_plotly_json()
-    made["layout"].pop("template", None)
-    return made
+def _page_figure(traces: Sequence[Trace], **layout: Any) -> Figure:
+    return {
+        "data": list(traces),
+        "layout": {
+            "margin": {"l": 56, "r": 12, "t": 36, "b": 64},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+            "showlegend": True,
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "uirevision": "keep",
+            **layout,
+        },
+    }

@@ -9,11 +9,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from medfact.costs import bill_of
 from medfact.errors import MedfactError
+from medfact.facts import Fact
 from medfact.jobs import Jobs, Snapshot
 from medfact.report import Board, keep, kept_report, report
-from medfact.store import PAUSED, RUNNING, WAITING, Run, Sheet, Store
+from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
 
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
@@ -23,6 +26,12 @@ SOON = 0.05
 
 SHARE = 4
 """Figures are not made again until so many times the time passed that they took."""
+
+NEARLY = 0.8
+"""A look that comes so much before its time still finds new figures."""
+
+PACE, SLOWEST = 0.5, 3.0
+"""Seconds between two looks of a page at a run that goes on: with one or two of them, and with many."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +85,17 @@ class Reports:
             seconds, ended = self._took.get(run, (0.0, 0.0))
         if made is not None and made.version == version:
             return made
-        if made is None or seconds < SOON:
+        if made is None:
             return self._make(run)
-        if time.monotonic() - ended > SHARE * seconds:
+        if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
+            if seconds < SOON:
+                return self._make(run)
             self._make_beside(run)
         return replace(made, job=self._jobs.snapshot(run), behind=True)
 
-    def sheet(self, run: str) -> Sheet:
-        """A run's statements as arrays."""
-        return self.board(run).sheet
+    def pace(self) -> float:
+        """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages."""
+        return min(SLOWEST, PACE * max(1, self._jobs.going() / 2))
 
     def board(self, run: str) -> Board:
         """A run's records, up to date."""
@@ -97,6 +108,13 @@ class Reports:
             if board.changed != self._store.pulse(run)[0]:
                 board.take(self._store.news(run, board.changed))
             return board
+
+    def true_fact(self, run: str, fact: int) -> Fact | None:
+        """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""
+        sheet = self.board(run).sheet
+        pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
+        found = self._store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+        return found[0].statement.fact if found else None
 
     def _make_beside(self, run: str) -> None:
         with self._lock:

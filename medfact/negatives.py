@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
 
@@ -117,6 +118,7 @@ class _Judge:
         return share > MAX_SHARE_OF_HEADS and facts >= MIN_SHARED_TAIL_FACTS
 
 
+@lru_cache(maxsize=1 << 16)
 def _words(name: str) -> frozenset[str]:
     words = frozenset(re.findall(r"\w+", name.casefold()))
     return words - _SMALL_WORDS or words

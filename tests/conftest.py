@@ -1,16 +1,21 @@
 """What every test finds: a home of its own, a small facts file, a store on disk, and the command line in this process."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import postgres
 import pytest
+from browser import address, app_home, browser, page
 from small_facts import rows_of_facts, write_csv
 
 from medfact import cli
 from medfact.store import Store
+
+__all__ = ["address", "app_home", "browser", "page"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +41,37 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 def store(url: str) -> Store:
     return Store(url)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[postgres.Server]:
+    """PostgreSQL, started when the first test wants it."""
+    with postgres.running() as server:
+        yield server
+
+
+@pytest.fixture
+def connected() -> Iterator[None]:
+    """Lets a test open what databases it likes on a server, and closes them all."""
+    with postgres.connections_closed():
+        yield
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Gives the URL of a new, empty database at each call, for tests of what must be the same on both kinds of them."""
+    if request.param == "postgresql":
+        request.getfixturevalue("connected")
+        made: Callable[[], str] = request.getfixturevalue("server").fresh
+        return made
+    numbers = count()
+    return lambda: f"sqlite:///{tmp_path / f'{next(numbers)}.db'}"
+
+
+@pytest.fixture
+def either_url(fresh: Callable[[], str]) -> str:
+    """A new database of each kind."""
+    return fresh()
 
 
 @dataclass(frozen=True)

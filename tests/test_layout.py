@@ -20,7 +20,7 @@ FLOORS = [
     ["statements", "spec"],
     ["datasets", "prototypes", "answers", "guards"],
     ["store", "metrics"],
-    ["planning", "costs", "runner", "jobs", "writers", "figures", "papers", "report", "live", "compare"],
+    ["planning", "costs", "asking", "runner", "jobs", "writers", "figures", "papers", "report", "live", "compare"],
     ["cli", "ui"],
 ]
 """From the ground up; on each floor the rooms from left to right."""
@@ -114,9 +114,12 @@ def test_help_loads_no_heavy_library() -> None:
     assert loaded & HEAVY == set()
 
 
+COMMANDS = "datasets pools facts statements prompts run resume runs report answers tables export import compare"
+
+
 def test_help_names_every_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "medfact", "--help"], capture_output=True, text=True, cwd=ROOT.parent, check=True
     )
-    for command in ("datasets", "pools", "facts", "statements", "prompts", "run", "resume", "runs", "report", "answers"):
+    for command in COMMANDS.split():
         assert re.search(rf"^    {command}\s", done.stdout, re.MULTILINE), command

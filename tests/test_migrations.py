@@ -1,9 +1,10 @@
 """A database of an older medfact opens, keeps what it holds, and its runs go on; whatever breaks on the way there."""
 
-import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, SCHEMA_VERSION, STOPPED, Answer, Store
 from medfact.store.engine import open_engine
 
-VERSION_1 = """
-CREATE TABLE schema_version (version INTEGER NOT NULL, PRIMARY KEY (version));
+ROOT = Path(__file__).resolve().parents[1]
+
+TABLES = """
+CREATE TABLE schema_version (version {serial} NOT NULL, PRIMARY KEY (version));
 CREATE TABLE runs (
-    number INTEGER NOT NULL, run VARCHAR(32) NOT NULL, owner VARCHAR(64) NOT NULL, state VARCHAR(16) NOT NULL, reason TEXT,
+    number {serial} NOT NULL, run VARCHAR(32) NOT NULL, owner VARCHAR(64) NOT NULL, state VARCHAR(16) NOT NULL, reason TEXT,
     started_at VARCHAR(32) NOT NULL, finished_at VARCHAR(32), model VARCHAR(512) NOT NULL, model_revision VARCHAR(128),
     chat BOOLEAN, decoding TEXT, dataset VARCHAR(512) NOT NULL, dataset_fingerprint VARCHAR(64) NOT NULL,
     pool VARCHAR(256) NOT NULL, shots INTEGER NOT NULL, spec TEXT NOT NULL, versions TEXT NOT NULL, notes TEXT NOT NULL,
@@ -36,10 +39,6 @@ CREATE TABLE statements (
     specialty TEXT, positive BOOLEAN NOT NULL, k INTEGER NOT NULL, pool VARCHAR(256) NOT NULL, variant VARCHAR(16) NOT NULL,
     text TEXT NOT NULL, origin VARCHAR(64) NOT NULL, PRIMARY KEY (statement_id)
 );
-CREATE TABLE run_statements (
-    run VARCHAR(32) NOT NULL, position INTEGER NOT NULL, statement_id VARCHAR(32) NOT NULL, shots_of VARCHAR(300) NOT NULL,
-    PRIMARY KEY (run, position)
-);
 CREATE TABLE demonstrations (
     run VARCHAR(32) NOT NULL, shots_of VARCHAR(300) NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL,
     label BOOLEAN NOT NULL, PRIMARY KEY (run, shots_of, position)
@@ -48,14 +47,45 @@ CREATE TABLE rejections (
     owner VARCHAR(64) NOT NULL, fact_id VARCHAR(32) NOT NULL, tail VARCHAR(1000) NOT NULL, rejected_at VARCHAR(32) NOT NULL,
     PRIMARY KEY (owner, fact_id, tail)
 );
+"""
+"""The tables that the first three versions of the schema have in common."""
+
+PLACES = """
+CREATE TABLE run_statements (
+    run VARCHAR(32) NOT NULL, position INTEGER NOT NULL, statement_id VARCHAR(32) NOT NULL, shots_of VARCHAR(300) NOT NULL,
+    {draw} PRIMARY KEY (run, position)
+);
+"""
+ANSWERS = """
 CREATE TABLE answers (
-    run VARCHAR(32) NOT NULL, statement_id VARCHAR(32) NOT NULL, "key" VARCHAR(64) NOT NULL, answer BOOLEAN, p_true FLOAT,
-    p_mass FLOAT, raw TEXT, failure TEXT, asked_at VARCHAR(32) NOT NULL, PRIMARY KEY (run, statement_id)
+    run VARCHAR(32) NOT NULL, statement_id VARCHAR(32) NOT NULL, {draw} "key" VARCHAR(64) NOT NULL, answer BOOLEAN,
+    p_true {double}, p_mass {double}, raw TEXT, failure TEXT, asked_at VARCHAR(32) NOT NULL, {service}
+    PRIMARY KEY (run, statement_id{and_draw})
 );
 CREATE INDEX ix_answers_key ON answers ("key");
-INSERT INTO schema_version VALUES (1);
 """
-"""The tables as the first version of the schema had them."""
+DRAW = "draw INTEGER DEFAULT 0 NOT NULL,"
+SERVICE = (
+    "p_low {double}, p_high {double}, cut VARCHAR(32), served_model TEXT, fingerprint TEXT, prompt_tokens INTEGER, "
+    "completion_tokens INTEGER, seconds {double}, attempts INTEGER,"
+)
+
+SCHEMAS = {
+    1: TABLES + PLACES.replace("{draw}", "") + ANSWERS.replace("{draw}", "").replace("{service}", "").replace("{and_draw}", ""),
+    2: TABLES
+    + PLACES.replace("{draw}", DRAW)
+    + ANSWERS.replace("{draw}", DRAW).replace("{service}", "").replace("{and_draw}", ", draw"),
+    3: TABLES
+    + PLACES.replace("{draw}", DRAW)
+    + ANSWERS.replace("{draw}", DRAW).replace("{service}", SERVICE).replace("{and_draw}", ", draw"),
+}
+"""The tables as each earlier version of the schema had them."""
+
+WORDS = {
+    "sqlite": {"{serial}": "INTEGER", "{double}": "FLOAT"},
+    "postgresql": {"{serial}": "SERIAL", "{double}": "FLOAT(53)"},
+}
+"""What the two databases call the same."""
 
 SPEC_1 = (
     '{"model": "answerer", "dataset": "clinical-core", "facts": "facts.csv", "columns": [["head", "disease"]], "rela": [], '
@@ -78,7 +108,7 @@ GIVEN = [
 
 def statement_rows() -> Iterator[tuple[Any, ...]]:
     """A fact and its false partner in eight variants each."""
-    for fact_id, negative_of, tail, positive, k in (("f1", None, "fever", 1, 0), ("f2", "f1", "rash", 0, 1)):
+    for fact_id, negative_of, tail, positive, k in (("f1", None, "fever", True, 0), ("f2", "f1", "rash", False, 1)):
         for variant in IMPLICATIONS:
             words = f"influenza {variant} {tail}."
             fact = (
@@ -99,48 +129,90 @@ def statement_rows() -> Iterator[tuple[Any, ...]]:
             yield (f"{fact_id} {variant}", *fact, positive, k, "medfact", variant, words, "prototype")
 
 
+STATEMENT = (
+    "statement_id, fact_id, negative_of, head, relation, tail, head_type, tail_type, head_id, tail_id, source, source_id, "
+    "strength, specialty, positive, k, pool, variant, text, origin"
+)
+GIVEN_AS = 'run, statement_id, "key", answer, p_true, p_mass, raw, failure, asked_at'
 STATEMENTS = list(statement_rows())
 IDS = [row[0] for row in STATEMENTS]
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A database of the first version: a run that was stopped, another that is complete, one rejected partner."""
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(VERSION_1)
-        for number, (run, state) in enumerate([(RUN, STOPPED), (DONE, COMPLETE)], 1):
-            shown = (number, run, "local", state, None, TIME, TIME, "answerer", "7", 0, '{"greedy": true}', "facts.csv", "f00d")
+RUNS = (
+    "run, owner, state, started_at, finished_at, model, model_revision, chat, decoding, dataset, dataset_fingerprint, pool, "
+    "shots, spec, versions, notes, statements"
+)
+
+
+def make_old(url: str, version: int) -> None:
+    """Makes a database of an earlier version: a run that was stopped, another that is complete, one rejected partner."""
+    with working_on(url) as connection:
+        tables = SCHEMAS[version]
+        for ours, theirs in WORDS[connection.dialect.name].items():
+            tables = tables.replace(ours, theirs)
+        for command in filter(str.strip, tables.split(";")):
+            connection.exec_driver_sql(command)
+        insert(connection, "schema_version", "version", [(version,)])
+        for run, state in [(RUN, STOPPED), (DONE, COMPLETE)]:
+            shown = (run, "local", state, TIME, TIME, "answerer", "7", False, '{"greedy": true}', "facts.csv", "f00d")
             rest = ("medfact", 2, SPEC_1, '{"medfact": "0.1.0"}', '["a note"]', 16)
-            insert(connection, "runs", [(*shown, *rest)])
+            insert(connection, "runs", RUNS, [(*shown, *rest)])
             places = [(run, i, row[0], f"symptoms / {row[17]}") for i, row in enumerate(STATEMENTS)]
-            insert(connection, "run_statements", places)
-            insert(connection, "demonstrations", [(run, "symptoms / none", 0, "pain is a symptom of gout.", 1)])
-            insert(connection, "demonstrations", [(run, "symptoms / none", 1, "rash is a symptom of gout.", 0)])
-        insert(connection, "statements", STATEMENTS)
-        insert(connection, "answers", [(RUN, IDS[i], *given, TIME) for i, given in enumerate(GIVEN)])
-        insert(connection, "answers", [(DONE, name, f"d{name}", 1, None, None, "True", None, TIME) for name in IDS])
-        insert(connection, "rejections", [("local", "f1", "itch", TIME)])
-    return path
+            insert(connection, "run_statements", "run, position, statement_id, shots_of", places)
+            shots = [("pain is a symptom of gout.", True), ("rash is a symptom of gout.", False)]
+            shown_shots = [(run, "symptoms / none", i, *shot) for i, shot in enumerate(shots)]
+            insert(connection, "demonstrations", "run, shots_of, position, text, label", shown_shots)
+        insert(connection, "statements", STATEMENT, STATEMENTS)
+        insert(connection, "answers", GIVEN_AS, [(RUN, IDS[i], *given, TIME) for i, given in enumerate(GIVEN)])
+        done = [(DONE, name, f"d{name}", True, None, None, "True", None, TIME) for name in IDS]
+        insert(connection, "answers", GIVEN_AS, done)
+        insert(connection, "rejections", "owner, fact_id, tail, rejected_at", [("local", "f1", "itch", TIME)])
 
 
-def insert(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
-    connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+@contextmanager
+def working_on(url: str) -> Iterator[sql.Connection]:
+    """A database, without a store; what is done is kept."""
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
 
 
-def url_of(path: Path) -> str:
-    return f"sqlite:///{path}"
+def insert(connection: sql.Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+    names = columns.replace('"', "").split(", ")
+    command = f"INSERT INTO {table} ({columns}) VALUES ({', '.join(f':{name}' for name in names)})"
+    connection.execute(sql.text(command), [dict(zip(names, row, strict=True)) for row in rows])
 
 
-def shape(path: Path) -> dict[str, Any]:
-    """Tables with their columns (name, type, needed, place in the key) and indexes, and the version."""
-    with closing(sqlite3.connect(path)) as connection:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-        made: dict[str, Any] = {"version": connection.execute("SELECT version FROM schema_version").fetchall()}
-        for (table,) in names:
-            columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
-            indexes = connection.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ?", (table,))
-            made[table] = (sorted((c[1], c[2], c[3], c[5]) for c in columns), sorted(indexes.fetchall()))
+@pytest.fixture(params=SCHEMAS)
+def old(request: pytest.FixtureRequest, fresh: Callable[[], str]) -> str:
+    """The URL of a database of each earlier version."""
+    url = fresh()
+    make_old(url, request.param)
+    return url
+
+
+@pytest.fixture
+def oldest(fresh: Callable[[], str]) -> str:
+    """The URL of a database of the first version."""
+    url = fresh()
+    make_old(url, 1)
+    return url
+
+
+def shape(url: str) -> dict[str, Any]:
+    """Tables with their columns (name, type, needed, default), keys and indexes, and the version."""
+    with working_on(url) as connection:
+        inspector = sql.inspect(connection)
+        made: dict[str, Any] = {"version": connection.execute(sql.text("SELECT version FROM schema_version")).scalars().all()}
+        for table in inspector.get_table_names():
+            columns = [(c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(table)]
+            made[table] = {
+                "columns": sorted((*column[:3], column[3].partition("::")[0].strip("'")) for column in columns),
+                "key": inspector.get_pk_constraint(table)["constrained_columns"],
+                "unique": inspector.get_unique_constraints(table),
+                "indexes": sorted((i["name"], i["column_names"], i["unique"]) for i in inspector.get_indexes(table)),
+            }
     return made
 
 
@@ -165,33 +237,68 @@ def holds_everything(store: Store) -> None:
     assert store.rejections() == {"f1": frozenset({"itch"})}
 
 
-def test_it_opens_and_holds_what_it_held(old: Path) -> None:
-    holds_everything(Store(url_of(old)))
-
-
-def test_its_tables_are_those_of_a_new_one(old: Path, tmp_path: Path) -> None:
-    Store(url_of(old))
-    Store(url_of(tmp_path / "new.db"))
-    assert shape(old) == shape(tmp_path / "new.db")
-    assert shape(old)["version"] == [(SCHEMA_VERSION,)]
-
-
-def test_opening_it_again_changes_nothing(old: Path) -> None:
-    Store(url_of(old))
+def test_it_opens_and_holds_what_it_held(old: str) -> None:
+    holds_everything(Store(old))
     once = shape(old)
-    holds_everything(Store(url_of(old)))
+    assert once["version"] == [SCHEMA_VERSION]
+    holds_everything(Store(old))
     assert shape(old) == once
 
 
-def test_times_of_its_answers_are_kept(old: Path) -> None:
-    Store(url_of(old))
-    with closing(sqlite3.connect(old)) as connection:
-        assert connection.execute("SELECT DISTINCT asked_at, draw FROM answers").fetchall() == [(TIME, 0)]
-        assert connection.execute("SELECT count(*) FROM answers").fetchone() == (16 + 4,)
+def test_its_tables_are_those_of_a_new_one(old: str, fresh: Callable[[], str]) -> None:
+    new = fresh()
+    Store(old), Store(new)
+    made = shape(old)
+    assert made == shape(new)
+    for table, place in (("runs", "spec"), ("answers", "raw"), ("sheets", "figures"), ("events", "said")):
+        assert place in {column[0] for column in made[table]["columns"]}
 
 
-def test_its_stopped_run_goes_on(old: Path) -> None:
-    store, model = Store(url_of(old)), Answerer()
+def test_times_and_places_of_its_answers_are_kept(old: str) -> None:
+    Store(old)
+    with working_on(old) as connection:
+        given = connection.execute(sql.text("SELECT DISTINCT asked_at, draw, batch FROM answers"))
+        assert [tuple(row) for row in given] == [(TIME, 0, 0)]
+        places = connection.execute(sql.text(f"SELECT statement_id, position FROM answers WHERE run = '{DONE}'"))
+        assert {row.statement_id: row.position for row in places} == {name: i for i, name in enumerate(IDS)}
+        numbers = connection.execute(sql.text(f"SELECT fact FROM run_statements WHERE run = '{RUN}' ORDER BY position"))
+        assert numbers.scalars().all() == [0] * 8 + [1] * 8
+    assert [run.facts for run in Store(old).runs()] == [2, 2]
+    assert Store(old).sheet(RUN).fact.tolist() == [0] * 8 + [1] * 8
+    assert sorted(Store(old).news(DONE).position.tolist()) == list(range(16))
+
+
+def test_several_draws_and_what_a_service_said_are_kept(fresh: Callable[[], str]) -> None:
+    url = fresh()
+    make_old(url, 3)
+    again = [(RUN, 16 + i, name, "symptoms / draw 2", 1) for i, name in enumerate(IDS)]
+    said = (RUN, IDS[5], "k5", True, 0.5, 0.25, "Yes", None, TIME, 1, 0.4, 0.6, "length", "gpt", "fp", 9, 2, 1.5, 3)
+    with working_on(url) as connection:
+        insert(connection, "run_statements", "run, position, statement_id, shots_of, draw", again)
+        service = "p_low, p_high, cut, served_model, fingerprint, prompt_tokens, completion_tokens, seconds, attempts"
+        insert(connection, "answers", f"{GIVEN_AS}, draw, {service}", [said])
+    item = Store(url).asked(RUN)[16 + 5]
+    expected = Answer(IDS[5], "k5", True, 0.5, 0.25, "Yes", None, 1, 0.4, 0.6, "length", "gpt", "fp", 9, 2, 1.5, 3)
+    assert (item.position, item.draw, item.fact, item.answer) == (21, 1, 0, expected)
+    news = Store(url).news(RUN)
+    assert sorted(news.position.tolist()) == [0, 1, 2, 3, 21]
+
+
+def test_names_of_any_length_fit(fresh: Callable[[], str]) -> None:
+    """SQLite never kept to the lengths of its columns, so a run may have outgrown them."""
+    url = fresh()
+    make_old(url, 3)
+    store = Store(url)
+    name = "n" * 5000
+    with working_on(url) as connection:
+        connection.execute(sql.text("UPDATE runs SET model = :name, dataset = :name"), {"name": name})
+        connection.execute(sql.text("UPDATE run_statements SET shots_of = :name"), {"name": name})
+    assert {(run.model, run.dataset) for run in store.runs()} == {(name, name)}
+    assert {item.shots_of for item in store.asked(RUN)} == {name}
+
+
+def test_its_stopped_run_goes_on(oldest: str) -> None:
+    store, model = Store(oldest), Answerer()
     started, *_, finished = answer(RUN, store, load=model.load)
     assert isinstance(started, Started)
     assert isinstance(finished, Finished)
@@ -207,8 +314,8 @@ def test_its_stopped_run_goes_on(old: Path) -> None:
     assert len(store.asked(DONE)) == 16
 
 
-def test_its_complete_run_is_left_as_it_is(old: Path) -> None:
-    store, model = Store(url_of(old)), Answerer()
+def test_its_complete_run_is_left_as_it_is(oldest: str) -> None:
+    store, model = Store(oldest), Answerer()
     before = store.asked(DONE)
     started, finished = answer(DONE, store, load=model.load)
     assert isinstance(started, Started)
@@ -217,8 +324,8 @@ def test_its_complete_run_is_left_as_it_is(old: Path) -> None:
     assert store.asked(DONE) == before
 
 
-def test_a_new_run_with_several_draws_stands_beside_the_old_ones(old: Path, tmp_path: Path) -> None:
-    store = Store(url_of(old))
+def test_a_new_run_with_several_draws_stands_beside_the_old_ones(oldest: str, tmp_path: Path) -> None:
+    store = Store(oldest)
     facts = write_csv(tmp_path / "facts.csv", rows_of_facts())
     run = start(RunSpec(model="answerer", facts=str(facts), limit=1, shot_draws=2), store)
     list(answer(run, store, load=Answerer().load))
@@ -228,10 +335,10 @@ def test_a_new_run_with_several_draws_stands_beside_the_old_ones(old: Path, tmp_
     assert [record.run for record in store.runs()] == [RUN, DONE, run]
 
 
-def test_the_command_line_goes_on_with_it(old: Path, medfact: Callable[..., Any]) -> None:
-    rows = medfact("runs", "--db", url_of(old)).rows
+def test_the_command_line_goes_on_with_it(oldest: str, medfact: Callable[..., Any]) -> None:
+    rows = medfact("runs", "--db", oldest).rows
     assert [(row["run"], row["answered"]) for row in rows] == [(RUN, 3), (DONE, 16)]
-    answers = medfact("answers", RUN, "--db", url_of(old)).rows
+    answers = medfact("answers", RUN, "--db", oldest).rows
     assert [(row["statement_id"], row["shot_draw"]) for row in answers] == [(name, 0) for name in IDS[:4]]
 
 
@@ -275,40 +382,48 @@ def commands(monkeypatch: pytest.MonkeyPatch, url: str) -> list[str]:
     return seen
 
 
+def places_to_cut(url: str, commands: int) -> range:
+    """Every command of a migration of SQLite's; some of PostgreSQL's, which takes longer to make ready."""
+    return range(commands) if url.startswith("sqlite") else range(2, commands, 13)
+
+
 def test_a_migration_that_is_broken_off_anywhere_is_made_up_for(
-    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is lost: the process may end before any command of a migration."""
-    whole = tmp_path / "whole.db"
-    whole.write_bytes(old.read_bytes())
-    seen = commands(monkeypatch, url_of(whole))
+    whole = fresh()
+    make_old(whole, 1)
+    seen = commands(monkeypatch, whole)
     assert any(statement.startswith("ALTER TABLE") for statement in seen)
     lost = {}
-    for place, statement in enumerate(seen):
-        path = tmp_path / f"cut{place}.db"
-        path.write_bytes(old.read_bytes())
+    for place in places_to_cut(whole, len(seen)):
+        url = fresh()
+        make_old(url, 1)
         with pytest.raises(PowerCut):
-            opened_with(monkeypatch, url_of(path), cut_at(place))
+            opened_with(monkeypatch, url, cut_at(place))
         try:
-            holds_everything(Store(url_of(path)))
-            assert shape(path) == shape(whole)
+            holds_everything(Store(url))
+            assert shape(url) == shape(whole)
         except Exception as error:
-            lost[" ".join(statement.split())[:60]] = str(error).splitlines()[0]
+            lost[" ".join(seen[place].split())[:60]] = str(error).splitlines()[0]
     assert lost == {}
 
 
-def test_a_new_database_whose_making_is_broken_off_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = commands(monkeypatch, url_of(tmp_path / "whole.db"))
+def test_a_new_database_whose_making_is_broken_off_can_be_made(
+    fresh: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fresh()
+    seen = commands(monkeypatch, whole)
     lost = {}
-    for place, statement in enumerate(seen):
-        path = tmp_path / f"cut{place}.db"
+    for place in places_to_cut(whole, len(seen)):
+        url = fresh()
         with pytest.raises(PowerCut):
-            opened_with(monkeypatch, url_of(path), cut_at(place))
+            opened_with(monkeypatch, url, cut_at(place))
         try:
-            assert Store(url_of(path)).runs() == []
-            assert shape(path) == shape(tmp_path / "whole.db")
+            assert Store(url).runs() == []
+            assert shape(url) == shape(whole)
         except Exception as error:
-            lost[" ".join(statement.split())[:60]] = str(error).splitlines()[0]
+            lost[" ".join(seen[place].split())[:60]] = str(error).splitlines()[0]
     assert lost == {}
 
 
@@ -330,7 +445,7 @@ def opened_twice_at_once(monkeypatch: pytest.MonkeyPatch, url: str, first_word: 
     def before(number: int, statement: str) -> None:
         if statement.lstrip().startswith(first_word) and other.ident is None:
             other.start()
-            other.join(timeout=1)
+            other.join(timeout=0.5)
 
     opened_with(monkeypatch, url, before)
     assert other.ident is not None
@@ -338,13 +453,20 @@ def opened_twice_at_once(monkeypatch: pytest.MonkeyPatch, url: str, first_word: 
     assert wrong == []
 
 
-def test_two_that_open_it_at_once_both_can(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_that_open_it_at_once_both_can(oldest: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the page and the command line do after an update."""
-    opened_twice_at_once(monkeypatch, url_of(old), "ALTER TABLE")
-    holds_everything(Store(url_of(old)))
+    opened_twice_at_once(monkeypatch, oldest, "ALTER TABLE")
+    holds_everything(Store(oldest))
 
 
-def test_two_that_make_a_new_one_at_once_both_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened_twice_at_once(monkeypatch, url_of(tmp_path / "new.db"), "CREATE TABLE")
-    assert shape(tmp_path / "new.db")["version"] == [(SCHEMA_VERSION,)]
-    assert Store(url_of(tmp_path / "new.db")).runs() == []
+def test_two_that_make_a_new_one_at_once_both_can(either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened_twice_at_once(monkeypatch, either_url, "CREATE TABLE")
+    assert shape(either_url)["version"] == [SCHEMA_VERSION]
+    assert Store(either_url).runs() == []
+
+
+def test_two_processes_that_make_a_new_one_at_once_both_can(either_url: str) -> None:
+    script = f"from medfact.store import Store; print(Store({either_url!r}).runs())"
+    made = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=ROOT) for _ in range(3)]
+    assert [(process.communicate(timeout=60)[0], process.returncode) for process in made] == [(b"[]\n", 0)] * 3
+    assert shape(either_url)["version"] == [SCHEMA_VERSION]

@@ -3,23 +3,15 @@
 import csv
 import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mock_service import Behaviour, MockService
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[1]
 HOSTILE = [
     "[X] syndrome",
     "<img src=x onerror=alert(1)>",
@@ -28,88 +20,6 @@ HOSTILE = [
     "{{value}}",
     "`${document.title='broken'}`",
 ]
-
-
-def chromium() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    assert found, "The browser tests need Chromium: apt-get install chromium"
-    return found
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app, started as its user starts it, on a free port and in a home of its own."""
-    home = tmp_path_factory.mktemp("home")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "MEDFACT_HOME": str(home), "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"}
-    for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        environment.pop(name, None)
-    log = (home / "log.txt").open("w")
-    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}/"
-    try:
-        _wait_until_served(url, process, Path(log.name))
-        yield url
-    finally:
-        process.terminate()
-        process.wait(20)
-        log.close()
-    assert "Traceback" not in Path(log.name).read_text()
-
-
-def _wait_until_served(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(240):
-        assert process.poll() is None, log.read_text()
-        try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.5)
-    raise AssertionError(log.read_text())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=chromium(),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """The page, opened; at the end nothing was executed, refused or asked of another host."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    opened.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
-    trouble: list[str] = []
-
-    def heard(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            trouble.append(message.text)
-
-    opened.on("console", heard)
-    opened.on("pageerror", lambda error: trouble.append(str(error)))
-    opened.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    opened.on(
-        "request",
-        lambda request: (
-            None
-            if request.url.startswith((address, "data:", "blob:", address.replace("http", "ws")))
-            else trouble.append(f"asked another host: {request.url}")
-        ),
-    )
-    opened.goto(address)
-    expect(opened.locator("#cards .mf-card").first).to_be_visible()
-    yield opened
-    context.close()
-    assert trouble == []
 
 
 def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str, str, str]) -> Path:

@@ -8,12 +8,13 @@ import pytest
 from small_facts import Answerer, facts_of, rows_of_facts, write_csv
 
 from medfact.answers import Demonstration, read_answer
+from medfact.asking import BATCH
 from medfact.datasets import Collection, select
 from medfact.errors import Mistake, ModelError, UnknownName
 from medfact.facts import KnowledgeBase
 from medfact.models import Completion, Prompt
 from medfact.planning import plan
-from medfact.runner import BATCH, Answered, Event, Failed, Finished, Started, answer, run, start
+from medfact.runner import Answered, Event, Failed, Finished, Started, answer, run, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store
@@ -99,7 +100,8 @@ def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store)
 # ------------------------------------------------------------------------- breaks, failures
 
 
-def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, store: Store) -> None:
+def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: str) -> None:
+    store = Store(either_url)
     run_id = start(spec, store)
     model = Answerer()
     events = answer(run_id, store, load=model.load)

@@ -12,15 +12,16 @@ import pytest
 from scripted import Key, Scripted, answered, key_of, script
 from small_facts import Answerer, write_csv
 
+from medfact.asking import BATCH
 from medfact.errors import Mistake
-from medfact.metrics import Records, measure
+from medfact.metrics import FAILED, UNREADABLE, Names, Records, measure
 from medfact.models import Prompt
 from medfact.planning import MOST_DRAWS, plan
-from medfact.report import Board, records_of, report_of
-from medfact.runner import BATCH, Finished, Started, answer, run, start
+from medfact.report import Board, board_of, report_of
+from medfact.runner import Finished, Started, answer, run, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
-from medfact.store import COMPLETE, STOPPED, Store
+from medfact.store import COMPLETE, STOPPED, Asked, Store
 
 DRAWS = 3
 
@@ -209,14 +210,21 @@ def test_an_incomplete_draw_leaves_out_that_draw_of_the_fact_alone(two: RunSpec,
 
 def test_live_figures_are_the_reports(two: RunSpec, store: Store) -> None:
     run_id = start(two, store)
-    board = Board(store.asked(run_id))
-    told: list[Any] = []
-    for event in answer(run_id, store, load=Scripted.of(run_id, store, signs_of(BY_DRAW)).load):
-        told += getattr(event, "answers", ())
-        board.take(told)
-    stored = store.asked(run_id)
-    assert board.asked == stored
-    np.testing.assert_equal(measure(board.records()), measure(records_of(stored)))
+    board = Board(store.sheet(run_id))
+    for _ in answer(run_id, store, load=Scripted.of(run_id, store, signs_of(BY_DRAW)).load):
+        board.take(store.news(run_id, board.changed))
+    whole = board_of(store, run_id)
+    codes = [answer_code(item) for item in store.asked(run_id)]
+    assert board.answer.tolist() == whole.answer.tolist() == codes
+    np.testing.assert_equal(measure(board.records()), measure(whole.records()))
+
+
+def answer_code(item: Asked) -> int:
+    """1 for True, 0 for False, UNREADABLE or FAILED."""
+    assert item.answer is not None
+    if item.answer.failure is not None:
+        return FAILED
+    return UNREADABLE if item.answer.answer is None else int(item.answer.answer)
 
 
 # ------------------------------------------------------------------------- how sure one is
@@ -238,7 +246,7 @@ def records_by_draw(spec: RunSpec, store: Store, right: Sequence[float]) -> Reco
     for number, item in enumerate(store.asked(run_id)):
         signs[key_of(item)] += "+" if (number * 0.618034) % 1 < right[item.draw] else "-"
     answered(run_id, store, Scripted.of(run_id, store, signs))
-    return records_of(store.asked(run_id))
+    return board_of(store, run_id).records()
 
 
 def test_draws_that_differ_widen_the_interval(six: RunSpec, store: Store) -> None:
@@ -330,9 +338,9 @@ def records_of_signs(signs: np.ndarray, draws: int) -> Records:
         head=tiled(fact // 2),
         tail=tiled(fact),
         draw=draw,
-        variant=tiled(variant),
-        relation=np.full(count * draws, "symptoms"),
-        tail_type=np.full(count * draws, "Sign"),
+        variants=Names.of(tiled(variant).tolist()),
+        relations=Names.of(["symptoms"] * count * draws),
+        tail_types=Names.of(["Sign"] * count * draws),
         positive=np.ones(count * draws, dtype=bool),
         label=tiled(label),
         answer=tiled((signs.reshape(-1) == label).astype(np.int8)),

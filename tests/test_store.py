@@ -1,11 +1,20 @@
 """What is on disk: it survives, it is never overwritten by less, and what cannot be used is said in one sentence."""
 
-import sqlite3
-from dataclasses import replace
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import postgres
+import psutil
 import pytest
 import sqlalchemy
+from postgres import Server
 
 from medfact.answers import Demonstration
 from medfact.errors import Mistake, StoreError, UnknownName
@@ -13,7 +22,21 @@ from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import COMPLETE, RUNNING, SCHEMA_VERSION, STOPPED, WAITING, Answer, Plan, Planned, Store, default_url
+from medfact.store import (
+    COMPLETE,
+    INTERRUPTED,
+    RESUMABLE,
+    RUNNING,
+    SCHEMA_VERSION,
+    STOPPED,
+    WAITING,
+    Answer,
+    Plan,
+    Planned,
+    Store,
+    default_url,
+)
+from medfact.store.runs import KEPT_DELETED
 
 SPEC = RunSpec(model="baseline:random", facts="facts.csv", columns=(("head", "disease"),), limit=3, shots=2, seed=9)
 FACT = Fact(
@@ -44,12 +67,27 @@ PLAN = Plan(
 VERSIONS = {"medfact": "0.1.0"}
 
 
+@pytest.fixture
+def url(either_url: str) -> str:
+    return either_url
+
+
 def said(statement: Statement, answer: bool | None = True, failure: str | None = None, raw: str | None = "True") -> Answer:
     return Answer(statement.statement_id, "key", answer, 1 / 3, 0.75, raw, failure)
 
 
 def given(store: Store, run: str) -> dict[str, Answer]:
     return {item.statement.statement_id: item.answer for item in store.asked(run) if item.answer is not None}
+
+
+def in_sql(store: Store, command: str) -> list[tuple[Any, ...]]:
+    """What a command of SQL gives, or does."""
+    engine = sqlalchemy.create_engine(store.url)
+    with engine.begin() as connection:
+        result = connection.execute(sqlalchemy.text(command))
+        rows = [tuple(row) for row in result] if result.returns_rows else []
+    engine.dispose()
+    return rows
 
 
 def test_a_run_survives_closing_and_opening(store: Store) -> None:
@@ -95,10 +133,7 @@ def test_statements_are_kept_once_for_all_runs(store: Store) -> None:
     first, second = store.start_run(SPEC, PLAN, VERSIONS), store.start_run(SPEC, PLAN, VERSIONS)
     store.save(first, [said(STATEMENTS[0])])
     assert given(store, second) == {}
-    engine = sqlalchemy.create_engine(store.url)
-    with engine.connect() as connection:
-        assert connection.execute(sqlalchemy.text("select count(*) from statements")).scalar() == 16
-    engine.dispose()
+    assert in_sql(store, "select count(*) from statements") == [(16,)]
 
 
 def test_a_failure_is_replaced_an_answer_never(store: Store) -> None:
@@ -144,6 +179,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(store: Store) -> None:
     if same > 1:
         with pytest.raises(Mistake, match="Several runs"):
             store.run(first[: same - 1])
+    assert store.run(first.upper()).run == first
     for unknown in ("", "%", "_" * 32, "zzzz"):
         with pytest.raises(UnknownName):
             store.run(unknown)
@@ -152,9 +188,12 @@ def test_a_run_is_found_by_the_beginning_of_its_id(store: Store) -> None:
 def test_owners_see_their_own_runs(store: Store) -> None:
     ours = store.start_run(SPEC, PLAN, VERSIONS)
     theirs = Store(store.url, owner="visitor").start_run(SPEC, PLAN, VERSIONS)
+    shown = Store(store.url, owner="demonstration").start_run(SPEC, PLAN, VERSIONS)
     assert [run.run for run in store.runs("local")] == [ours]
     assert [run.run for run in store.runs("visitor")] == [theirs]
-    assert [run.run for run in store.runs()] == [ours, theirs]
+    assert [run.run for run in store.runs("demonstration", "local")] == [ours, shown]
+    assert [run.run for run in store.runs("nobody")] == []
+    assert [run.run for run in store.runs()] == [ours, theirs, shown]
 
 
 def test_two_stores_see_each_others_answers(store: Store) -> None:
@@ -162,6 +201,259 @@ def test_two_stores_see_each_others_answers(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
     other.save(run, [said(STATEMENTS[0])])
     assert list(given(store, run)) == [STATEMENTS[0].statement_id]
+
+
+# ------------------------------------------------------------------------- who works on a run
+
+
+@pytest.fixture
+def neighbour() -> Iterator[subprocess.Popen[bytes]]:
+    """Another process of this machine, for as long as nobody ends it."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.communicate()
+
+
+def name_of(process: subprocess.Popen[bytes]) -> str:
+    """How a process is recorded that asks a run."""
+    return f"{socket.gethostname()}:{process.pid}:{psutil.Process(process.pid).create_time():.1f}"
+
+
+def asked_by(store: Store, worker: str, state: str = RUNNING, beat_at: str | None = None) -> str:
+    """A run that another process works on, or is going to."""
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    said = datetime.now(UTC).isoformat() if beat_at is None else beat_at
+    in_sql(store, f"update runs set worker = '{worker}', state = '{state}', beat_at = '{said}' where run = '{run}'")
+    return run
+
+
+def test_a_run_that_another_process_asks_is_not_taken_up(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
+    run = asked_by(store, name_of(neighbour))
+    with pytest.raises(Mistake, match=f"is being asked by process {neighbour.pid} on "):
+        store.take_up(run)
+    assert (store.run(run).state, store.run(run).worker) == (RUNNING, name_of(neighbour))
+    assert [h.what for h in store.happened(run)] == [WAITING]
+
+
+def test_a_run_whose_process_died_is_interrupted_and_may_be_taken_up(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
+    runs = [asked_by(store, name_of(neighbour), state) for state in (RUNNING, WAITING)]
+    neighbour.communicate()
+    for run in runs:
+        assert store.run(run).state == INTERRUPTED
+        assert INTERRUPTED in RESUMABLE
+        store.take_up(run)
+        assert store.run(run).state == RUNNING
+        store.take_up(run)  # by the process that has it already
+
+
+def test_a_number_that_was_given_to_another_process_is_not_the_one_that_asked(
+    store: Store, neighbour: subprocess.Popen[bytes]
+) -> None:
+    host, pid, began = name_of(neighbour).rsplit(":", 2)
+    assert store.run(asked_by(store, f"{host}:{pid}:{float(began) - 100}")).state == INTERRUPTED
+
+
+def test_a_run_that_waits_may_be_taken_up_by_another_process(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
+    run = asked_by(store, name_of(neighbour), WAITING)
+    assert store.run(run).state == WAITING
+    store.take_up(run)
+    assert store.run(run).state == RUNNING
+    assert store.run(run).worker not in {None, name_of(neighbour)}
+
+
+def test_a_process_of_another_machine_lives_as_long_as_it_is_heard_of(store: Store) -> None:
+    now = datetime.now(UTC)
+    heard = [(now - timedelta(seconds=seconds)).isoformat() for seconds in (5, 600)]
+    alive, silent = (asked_by(store, "elsewhere:7:1000.0", beat_at=at) for at in heard)
+    assert (store.run(alive).state, store.run(silent).state) == (RUNNING, INTERRUPTED)
+    with pytest.raises(Mistake, match="process 7 on elsewhere"):
+        store.take_up(alive)
+    store.beat(silent)
+    assert store.run(silent).state == RUNNING
+
+
+def test_of_two_that_take_a_run_up_at_once_one_does(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    before, other = store.run(run), Store(store.url)
+    other.take_up(run)
+    monkeypatch.setattr(store, "run", lambda _: before)  # what this one read before the other wrote
+    with pytest.raises(Mistake, match="by another process just now"):
+        store.take_up(run)
+    assert [h.what for h in other.happened(run)] == [WAITING, RUNNING]
+
+
+def test_a_state_is_not_set_where_the_run_went_on_meanwhile(store: Store) -> None:
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    before = store.taken_up(run)
+    taken = store.take_up(run)
+    assert taken.number == store.taken_up(run) > before
+    store.set_state(run, STOPPED, "late", since=before)
+    assert store.run(run).state == RUNNING
+    store.set_state(run, STOPPED, "in time", since=taken.number)
+    assert (store.run(run).state, store.run(run).worker) == (STOPPED, None)
+
+
+def test_what_happened_is_told_in_order(store: Store) -> None:
+    run, other = store.start_run(SPEC, PLAN, VERSIONS), store.start_run(SPEC, PLAN, VERSIONS)
+    store.take_up(run)
+    store.set_state(run, STOPPED, "by hand")
+    store.take_up(run)
+    store.set_state(run, COMPLETE)
+    told = store.happened(run)
+    assert [(h.what, h.said) for h in told] == [
+        (WAITING, None),
+        (RUNNING, None),
+        (STOPPED, "by hand"),
+        (RUNNING, None),
+        (COMPLETE, None),
+    ]
+    assert [h.at for h in told] == sorted(h.at for h in told)
+    assert [h.what for h in store.happened(other)] == [WAITING]
+
+
+# ------------------------------------------------------------------------- what its owner does to it
+
+
+def test_a_run_has_a_name_and_a_note(store: Store) -> None:
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    assert (store.run(run).name, store.run(run).note) == (None, None)
+    store.describe(run, name="Été ${alert(1)}", note="<b>\n" * 1000)
+    assert (store.run(run).name, store.run(run).note) == ("Été ${alert(1)}", "<b>\n" * 1000)
+    store.describe(run, name="", note="")
+    assert (store.run(run).name, store.run(run).note) == (None, None)
+
+
+def test_a_deleted_run_is_not_found_until_it_is_restored(store: Store) -> None:
+    run, other = store.start_run(SPEC, PLAN, VERSIONS), store.start_run(SPEC, PLAN, VERSIONS)
+    store.save(run, [said(STATEMENTS[0])])
+    store.delete(run)
+    assert [r.run for r in store.runs()] == [r.run for r in store.runs("local")] == [other]
+    with pytest.raises(UnknownName):
+        store.run(run)
+    assert store.purge() == 0
+    store.restore(run)
+    assert [r.run for r in store.runs()] == [run, other]
+    assert given(store, run) == {STATEMENTS[0].statement_id: said(STATEMENTS[0])}
+
+
+def test_what_was_deleted_long_ago_is_erased_and_nothing_else(store: Store) -> None:
+    longer = replace(PLAN, statements=(*PLAN.statements, Planned(alone(), "symptoms / none")))
+    old, young, kept = (store.start_run(SPEC, plan, VERSIONS) for plan in (longer, PLAN, PLAN))
+    for run in (old, young, kept):
+        store.save(run, [said(STATEMENTS[0])])
+        store.sheet(run)
+    store.delete(old), store.delete(young)
+    long_ago = (datetime.now(UTC) - KEPT_DELETED - timedelta(minutes=1)).isoformat(timespec="milliseconds")
+    in_sql(store, f"update runs set deleted_at = '{long_ago}' where run = '{old}'")
+    assert store.purge() == 1
+    for table in ("runs", "run_statements", "demonstrations", "answers", "events", "sheets"):
+        assert {run for (run,) in in_sql(store, f"select run from {table}")} == {young, kept}, table
+    assert in_sql(store, "select count(*) from statements") == [(16,)]  # but the one that was asked there alone
+    store.restore(young)
+    for run in (young, kept):
+        assert len(store.asked(run)) == 16
+        assert len(given(store, run)) == 1
+    assert store.purge() == 0
+
+
+def alone() -> Statement:
+    """A statement of a fact that no other run asks."""
+    return Statement(Fact("gout", "symptoms", "pain"), "medfact", "none", "Pain is a symptom of gout.")
+
+
+# ------------------------------------------------------------------------- what pages watch
+
+
+def test_news_are_what_came_since(store: Store) -> None:
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    nothing = store.news(run)
+    assert (nothing.changed, nothing.position.tolist(), nothing.p_true.tolist()) == (0, [], [])
+    store.save(run, [said(STATEMENTS[3]), said(STATEMENTS[1], False)])
+    first = store.news(run, nothing.changed)
+    assert first.changed == 1
+    assert dict(zip(first.position.tolist(), first.answer.tolist(), strict=True)) == {3: 1, 1: 0}
+    assert (set(first.p_true.tolist()), set(first.p_mass.tolist())) == ({1 / 3}, {0.75})
+    silent = Answer(STATEMENTS[0].statement_id, "key", None, None, None, "Hm.", None)
+    store.save(run, [silent, said(STATEMENTS[2], None, "timed out", None)])
+    second = store.news(run, first.changed)
+    assert dict(zip(second.position.tolist(), second.answer.tolist(), strict=True)) == {0: -1, 2: -2}
+    assert np.isnan(second.p_true[second.position == 0]).all()
+    assert sorted(store.news(run).position.tolist()) == [0, 1, 2, 3]
+    assert store.news(run, second.changed).position.tolist() == []
+    store.save(run, [said(STATEMENTS[2])])  # in place of the failed call
+    third = store.news(run, second.changed)
+    assert (third.position.tolist(), third.answer.tolist()) == ([2], [1])
+    assert {str(array.dtype) for array in (third.position, third.answer, third.p_true, third.p_mass)} == {
+        "int64",
+        "int8",
+        "float64",
+    }
+
+
+def test_a_sheet_is_what_a_run_asks(store: Store) -> None:
+    again = tuple(replace(planned, draw=1) for planned in PLAN.statements)
+    run = store.start_run(SPEC, replace(PLAN, statements=(*PLAN.statements, *again)), VERSIONS)
+    sheet = store.sheet(run)
+    assert sheet.fact.tolist() == ([0] * 8 + [1] * 8) * 2
+    assert sheet.draw.tolist() == [0] * 16 + [1] * 16
+    assert [str(sheet.variants[code]) for code in sheet.variant] == [s.variant for s in STATEMENTS] * 2
+    assert (sheet.positive.tolist(), sheet.pair.tolist()) == ([True, False], [0, 0])
+    assert (sheet.relations.tolist(), sheet.tail_types.tolist()) == (["symptoms"], ["Sign"])
+    assert store.run(run).facts == 2
+    in_sql(store, "delete from sheets")
+    made = Store(store.url).sheet(run)  # anew
+    assert all(np.array_equal(getattr(made, f.name), getattr(sheet, f.name)) for f in fields(sheet))
+    assert in_sql(store, "select count(*) from sheets") == [(1,)]
+
+
+def test_figures_are_kept_until_something_changes(store: Store) -> None:
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    store.save(run, [said(STATEMENTS[0])])
+    assert store.figures(run) is None
+    figures = {"average_accuracy": {"value": 1 / 3, "low": None}, "name": "≥ ${x}"}
+    store.keep_figures(run, figures, store.run(run).changed)
+    assert Store(store.url).figures(run) == figures
+    store.save(run, [said(STATEMENTS[1])])
+    assert store.figures(run) is None
+    store.keep_figures(run, figures, store.run(run).changed - 1)  # of answers that are not all there are
+    assert store.figures(run) is None
+
+
+def test_facts_are_asked_for_by_their_numbers(store: Store) -> None:
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    assert [item.position for item in store.asked(run, [1])] == list(range(8, 16))
+    assert [item.fact for item in store.asked(run, [0, 1])] == [0] * 8 + [1] * 8
+    assert store.asked(run, []) == store.asked(run, [2]) == []
+
+
+def test_answers_of_others_are_not_taken(store: Store) -> None:
+    theirs = Store(store.url, owner="visitor")
+    theirs.save(theirs.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[0])])
+    assert store.answers_of(["key"]) == {}
+    store.save(store.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[1]), said(STATEMENTS[2], None, "timed out", None)])
+    assert store.answers_of(["key", "another"]) == {"key": said(STATEMENTS[1])}
+
+
+def test_rejected_partners_are_their_owners(store: Store) -> None:
+    store.reject("f1", "itch"), store.reject("f1", "itch"), store.reject("f1", "rash")
+    Store(store.url, owner="visitor").reject("f1", "fever")
+    assert store.rejections() == {"f1": frozenset({"itch", "rash"})}
+
+
+def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store) -> None:
+    """A model may say a zero byte, which PostgreSQL refuses, or half a character, which no file can hold."""
+    run = store.start_run(SPEC, PLAN, VERSIONS)
+    store.save(run, [said(STATEMENTS[0], raw="True\x00, \ud83d it is 😀"), said(STATEMENTS[1], None, "\x00", None)])
+    store.set_state(run, STOPPED, "a reason\x00")
+    store.describe(run, name="\x00", note="\udcff")
+    store.reject("f1", "\x00itch")
+    replies = given(store, run)
+    assert replies[STATEMENTS[0].statement_id].raw == "True\ufffd, \ufffd it is 😀"
+    assert replies[STATEMENTS[1].statement_id].failure == "\ufffd"
+    record = store.run(run)
+    assert (record.reason, record.name, record.note) == ("a reason\ufffd", "\ufffd", "\ufffd")
+    assert store.happened(run)[-1].said == "a reason\ufffd"
+    assert store.rejections() == {"f1": frozenset({"\ufffditch"})}
 
 
 def test_the_default_database_lies_at_home(home: Path) -> None:
@@ -186,15 +478,10 @@ def told(url: str) -> str:
     return line
 
 
-def test_a_newer_database_is_refused_and_left_alone(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute("update schema_version set version = ?", (SCHEMA_VERSION + 1,))
-    connection.close()
+def test_a_newer_database_is_refused_and_left_alone(store: Store) -> None:
+    in_sql(store, f"update schema_version set version = {SCHEMA_VERSION + 1}")
     assert "newer" in told(store.url)
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("select version from schema_version").fetchall() == [(SCHEMA_VERSION + 1,)]
-    connection.close()
+    assert in_sql(store, "select version from schema_version") == [(SCHEMA_VERSION + 1,)]
 
 
 def test_a_place_that_cannot_be_made_is_told(tmp_path: Path) -> None:
@@ -219,7 +506,88 @@ def test_what_is_no_address_is_a_mistake(url: str) -> None:
         Store(url)
 
 
-def test_passwords_are_not_told() -> None:
-    with pytest.raises(Mistake) as error:
-        Store("postgresql+nosuchdriver://ada:s3cret@localhost/x")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+nosuchdriver://ada:s3cret@localhost/x",
+        "postgresql://ada:s3cret@127.0.0.1:1/x",
+        "postgresql://127.0.0.1:1/x?user=ada&password=s3cret",
+        "postgresql://ada:more@s3cret@localhost/x",  # an @ that should have been written %40
+        "postgresql://ada:s3cret",
+        "postgres://ada:s3cret/x",
+    ],
+)
+def test_passwords_are_not_told(url: str) -> None:
+    with pytest.raises((Mistake, StoreError)) as error:
+        Store(url)
     assert "s3cret" not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# ------------------------------------------------------------------------- a server
+
+
+@pytest.fixture
+def users(server: Server, connected: None) -> Iterator[Server]:
+    """A server that knows a user with a password, and one who may make nothing."""
+    server.run("CREATE ROLE locked LOGIN PASSWORD 'r1ght'")
+    server.run("CREATE ROLE guest LOGIN")
+    yield server
+    server.run("DROP OWNED BY locked")
+    server.run("DROP ROLE locked")
+    server.run("DROP ROLE guest")
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    for host in ("127.0.0.1", "localhost"):
+        line = told(f"postgresql://ada:s3cret@{host}:1/x")
+        assert "refused. Check that its server runs" in line
+    assert "nosuchhost.invalid" in told("postgresql://nosuchhost.invalid/x")
+    assert "Check that its server runs" in told("postgresql:///x?host=/nowhere")
+
+
+def test_who_may_not_use_a_server_is_told(users: Server) -> None:
+    wrong = told(users.url("locked").replace("locked@", "locked:s3cret@"))
+    assert 'password authentication failed for user "locked". Check the user and the password' in wrong
+    assert "s3cret" not in wrong
+    assert 'role "nobody" does not exist' in told(users.url("nobody"))
+    assert "permission denied for schema public. Let its user make" in told(users.url("guest"))
+
+
+def test_a_password_opens_a_database(users: Server) -> None:
+    url = users.fresh()
+    users.run(f"GRANT ALL ON SCHEMA {url.rpartition('%3D')[2]} TO locked")
+    assert Store(url.replace("medfact@", "locked:r1ght@")).runs() == []
+
+
+def test_a_database_that_does_not_exist_on_a_server_is_told(server: Server) -> None:
+    assert 'database "nothing" does not exist. Make it first (createdb NAME)' in told(server.url(database="nothing"))
+
+
+def test_a_database_that_cannot_hold_all_characters_is_told(server: Server, connected: None) -> None:
+    server.run("CREATE DATABASE narrow TEMPLATE template0 ENCODING 'LATIN1'")
+    assert "encoding LATIN1" in told(server.url(database="narrow"))
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_a_servers_address_needs_no_driver(
+    scheme: str, server: Server, connected: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.fresh().replace("postgresql+psycopg", scheme)
+    run = Store(url).start_run(SPEC, PLAN, VERSIONS)
+    monkeypatch.setenv("MEDFACT_DATABASE_URL", url)
+    assert [r.run for r in Store().runs()] == [run]
+
+
+def test_a_connection_that_a_server_has_dropped_is_made_anew(server: Server, connected: None) -> None:
+    store = Store(server.fresh())
+    server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND datname IS NOT NULL")
+    assert store.runs() == []
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_tests_of_a_server_are_left_out_only_where_it_is_not_needed(needed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "programs", lambda: None)
+    monkeypatch.setenv(postgres.NEEDED, "1" if needed else "")
+    with pytest.raises(pytest.fail.Exception if needed else pytest.skip.Exception, match="install it"), postgres.running():
+        pass

@@ -159,7 +159,8 @@
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = "Copy the link"), 1500);
     });
-    return make("p", { class: "mf-note" }, "Whoever has the link of this page can watch and stop this run, and read its answers. ", button);
+    const beside = value.runs.length > 1 ? [" ", make("a", { href: `/compare?runs=${value.runs.join(",")}` }, "Compare these runs")] : null;
+    return make("p", { class: "mf-note" }, "Whoever has the link of this page can watch and stop this run, and read its answers. ", button, beside);
   };
 
   const interval = (figure) =>
@@ -370,13 +371,33 @@
     });
     watch("value", () => {
       draw();
-      if (name === "detail" && props.value?.statement) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
     });
     draw();
   };
 
+  /* A value comes as a text; it is read once for each. */
+  const readable = (props) => {
+    let text, value;
+    return {
+      get value() {
+        if (props.value !== text) {
+          text = props.value;
+          value = typeof text === "string" && text ? JSON.parse(text) : text;
+        }
+        return value;
+      },
+    };
+  };
+  const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch) };
+
   window.medfact = {
-    mount: (name, element, props, trigger, watch) =>
-      name === "figure" ? mountFigure(element, props, watch) : mountView(name, element, props, trigger, watch),
+    views,
+    mounts,
+    parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
+    mount: (name, element, props, trigger, watch) => {
+      const data = readable(props);
+      return mounts[name] ? mounts[name](element, data, trigger, watch) : mountView(name, element, data, trigger, watch);
+    },
   };
 })();

@@ -75,14 +75,17 @@ def _parser() -> argparse.ArgumentParser:
     command("facts", data.facts, "list facts with their negatives and roles", *made, _explain)
     command("statements", data.statements, "make the statements of the facts under test", *made)
     asked = (*made, placement_options, service_options)
-    resumed = (_run, _budget, database_option)
+    resumed = (_run, _resume, database_option)
     command("prompts", data.prompts, "make the prompts, exactly as a model gets them", *asked, _one_model)
     command("run", runs.run, "ask one or more models; one run each", *asked, _models)
     command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", *resumed)
     command("runs", runs.runs, "list the runs, oldest first", database_option, output_option)
     command("report", runs.report, "show the figures of a run", _run, _json, database_option)
+    command("compare", runs.compare, "compare two to eight runs on what they share", _compared, _json, database_option)
     command("tables", runs.tables, "show the papers' tables for one or more runs", _runs, database_option, output_option)
     command("answers", runs.answers, "list the answers of a run", _run, database_option, output_option)
+    command("export", runs.export, "write a run into one file, answers included", _run, _to_file, database_option)
+    command("import", runs.import_, "take a run out of such a file", _from_file, database_option)
     return parser
 
 
@@ -106,8 +109,17 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run's id or the beginning of it")
 
 
-def _budget(parser: argparse.ArgumentParser) -> None:
+def _resume(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=float, metavar="USD", help="what the run may cost in all")
+    parser.add_argument("--yes", action="store_true", help="send your key to a service that an imported run names")
+
+
+def _to_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help="medfact-run-ID.jsonl.gz by default")
+
+
+def _from_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="what `export` wrote")
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:
@@ -115,5 +127,9 @@ def _runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paper", metavar="NAME", help="the tables of one paper: pretexttrans, tpeval or mkj; all by default")
 
 
+def _compared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", nargs="+", help="runs' ids or the beginnings of them")
+
+
 def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")

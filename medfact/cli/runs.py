@@ -1,12 +1,14 @@
-"""Commands about runs: start one, go on with one, list them, and show what they found."""
+"""Commands about runs: start one, go on with one, list them, show what they found, and take them elsewhere."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medfact.cli.data import collection_of
@@ -106,14 +108,51 @@ def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
 
 def resume(options: argparse.Namespace) -> int:
     """Goes on with a run, from its record alone; says where its data or its pool have changed since."""
+    from medfact.models.service import NO_KEY
     from medfact.planning import changes
     from medfact.store import Store
 
     store = Store(options.db)
     record = store.run(options.run)
     say_all(f"{change} The run goes on as it was recorded." for change in changes(record))
-    code = _answer(record.run, store, budget_of(options))
+    key = (os.environ.get("OPENAI_API_KEY") or NO_KEY) if options.yes else None
+    code = _answer(record.run, store, budget_of(options), key)
     return max(code, _show_rows([record.run], store, None, code))
+
+
+def export(options: argparse.Namespace) -> int:
+    """Writes a run into a file; says where."""
+    from medfact.store import Store, export_run
+
+    store = Store(options.db)
+    run_id = store.run(options.run).run
+    path = Path(options.output or f"medfact-run-{run_id[:8]}.jsonl.gz")
+    part = Path(f"{path}.part")
+    try:
+        try:
+            with part.open("wb") as file:
+                export_run(store, run_id, file)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+    say(f"run {run_id} written to {path}")
+    return OK
+
+
+def import_(options: argparse.Namespace) -> int:
+    """Takes a run out of a file; prints its row."""
+    from medfact.store import Store, import_run
+
+    path = Path(options.file)
+    try:
+        with path.open("rb") as file:
+            store = Store(options.db)
+            run_id = import_run(store, file, path.name)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
+    return emit([run_row(store.run(run_id), store)], None)
 
 
 def _answer_all(runs: Sequence[str], store: Store) -> int:
@@ -127,11 +166,11 @@ def _answer_all(runs: Sequence[str], store: Store) -> int:
         return max([*codes, *(one.result() for one in waiting)])
 
 
-def _answer(run_id: str, store: Store, budget: float | None = None) -> int:
+def _answer(run_id: str, store: Store, budget: float | None = None, key: str | None = None) -> int:
     from medfact.runner import answer
 
     code = OK
-    for event in _shown(answer(run_id, store, budget=budget), store.run(run_id).model):
+    for event in _shown(answer(run_id, store, budget=budget, key=key), store.run(run_id).model):
         code = max(code, _code(event))
     return code
 
@@ -215,3 +254,17 @@ def tables(options: argparse.Namespace) -> int:
     store = Store(options.db)
     reports = [report_of(store, run_id) for run_id in options.run]
     return emit((row for table in make(reports, options.paper) for row in table.as_rows()), options.output)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Compares two to eight runs."""
+    from medfact.compare import as_text, comparison, sides_of
+    from medfact.datasets.tables import json_line
+    from medfact.report import figures_of
+    from medfact.store import Store
+
+    store = Store(options.db)
+    sides = sides_of(store, options.run)
+    made = comparison(sides)
+    print(json_line(made) if options.json else as_text(made, [figures_of(store, side.run) for side in sides]))
+    return OK

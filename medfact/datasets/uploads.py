@@ -260,6 +260,8 @@ def _wrong(cells: Mapping[str, str]) -> str:
     for name, text in cells.items():
         if _BROKEN.search(text):
             return f"the {name} holds half a character; type it again"
+        if "\x00" in text:
+            return f"the {name} holds control characters; type it again"
     for name in REQUIRED:
         if not cells[name]:
             return f"the {name} is empty; fill it in, or delete the row"

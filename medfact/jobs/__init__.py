@@ -129,6 +129,10 @@ class Jobs:
             self._waiting[job.kind].append(job)
             self._begin(job.kind)
 
+    def going(self) -> int:
+        """How many runs are being asked now."""
+        return sum(job.state == RUNNING for job in list(self._jobs.values()))
+
     def snapshot(self, run: str) -> Snapshot | None:
         """The job of a run, or None where this process has not had one."""
         with self._lock:

@@ -19,6 +19,7 @@ from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.records import (
     COMPLETE,
     FAILED_RUN,
+    IMPORTED,
     INTERRUPTED,
     NOTED,
     PAUSED,
@@ -35,12 +36,14 @@ from medfact.store.records import (
 )
 from medfact.store.runs import KEPT_DELETED, Runs
 from medfact.store.sheets import Sheet
+from medfact.store.transfer import export_run, import_run
 from medfact.store.workers import BEAT
 
 __all__ = [
     "BEAT",
     "COMPLETE",
     "FAILED_RUN",
+    "IMPORTED",
     "INTERRUPTED",
     "KEPT_DELETED",
     "NOTED",
@@ -61,7 +64,9 @@ __all__ = [
     "Store",
     "default_url",
     "exists",
+    "export_run",
     "home",
+    "import_run",
 ]
 
 

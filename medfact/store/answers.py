@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -18,7 +18,7 @@ from medfact.errors import StoreError
 from medfact.facts import Fact
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import Answer, Asked, Planned
+from medfact.store.records import IMPORTED, Answer, Asked, Planned
 from medfact.store.runs import STATEMENT_COLUMNS, statement_of
 from medfact.store.sheets import Sheet, sheet_of
 
@@ -95,7 +95,8 @@ class Answers(Database):
             written = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
         if written is not None:
             return Sheet.from_bytes(written)
-        made = sheet_of([Planned(item.statement, item.shots_of, item.draw) for item in self.asked(run)])
+        with self._reading() as connection:
+            made = sheet_of(_planned(connection, run))
         with suppress(StoreError), self._writing(waits=False) as connection:  # it can be made again
             connection.execute(self._insert_new(sheets).values(run=run, columns=made.to_bytes()))
         return made
@@ -138,18 +139,22 @@ class Answers(Database):
             connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
 
     def answers_of(self, keys: Sequence[str]) -> dict[str, Answer]:
-        """Readable or unreadable answers of any run of this owner, by their keys; the oldest for each. Failures are none."""
-        given = tables.answers
+        """Readable or unreadable answers of any run of this owner, by their keys; the oldest for each. Failures are none.
+
+        Those of runs that came out of a file are not among them: anybody may have written it.
+        """
+        given, happened = tables.answers, tables.events
         found: dict[str, Answer] = {}
         join = given.join(tables.runs, given.c.run == tables.runs.c.run)
         columns = [given.c[f.name] for f in fields(Answer)]
+        imported = sql.select(happened.c.run).where(happened.c.what == IMPORTED)
         with self._reading() as connection:
             for start in range(0, len(keys), 500):
                 query = (
                     sql.select(*columns)
                     .select_from(join)
                     .where(given.c.key.in_(keys[start : start + 500]), given.c.failure.is_(None))
-                    .where(tables.runs.c.owner == self.owner)
+                    .where(tables.runs.c.owner == self.owner, given.c.run.not_in(imported))
                     .order_by(given.c.asked_at.desc())
                 )
                 found |= {row.key: Answer(**row._mapping) for row in connection.execute(query)}
@@ -197,6 +202,17 @@ class Answers(Database):
 
 _ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
 _values = attrgetter(*_ANSWER_COLUMNS)
+
+
+def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
+    """What a run asks, in its order, as it is read."""
+    places, statements = tables.run_statements, tables.statements
+    join = places.join(statements, places.c.statement_id == statements.c.statement_id)
+    columns = (places.c.shots_of, places.c.draw, *(statements.c[name] for name in STATEMENT_COLUMNS))
+    query = sql.select(*columns).select_from(join).where(places.c.run == run).order_by(places.c.position)
+    known: dict[str, Fact] = {}
+    for shots_of, draw, *values in connection.execution_options(yield_per=1_000).execute(query):
+        yield Planned(statement_of(values, known), shots_of, draw)
 
 
 def _asked(row: Any, facts: dict[str, Fact]) -> Asked:

@@ -17,17 +17,35 @@ from sqlalchemy.exc import SQLAlchemyError
 from medfact.errors import StoreError
 from medfact.store.engine import default_url, file_of, open_engine, without_password
 from medfact.store.migrations import migrate
+from medfact.store.tables import writable
 
+ROOM = "Make room on its disk, then resume the run; what was answered so far is kept."
+WHO = "Check the user and the password in its address."
+WHERE = "Check that its server runs, and the host and the port in its address."
 HINTS = {
-    "full": "Make room on its disk, then resume the run; what was answered so far is kept.",
-    "locked": "Another program holds it. Once that has let it go, resume the run; what was answered so far is kept.",
+    "is full": ROOM,
+    "No space": ROOM,
+    "is locked": "Another program holds it. Once that has let it go, resume the run; what was answered so far is kept.",
     "readonly": "Make its file and its folder writable, then resume the run; what was answered so far is kept.",
     "not a database": "Choose another --db.",
     "malformed": "Its file is damaged: put a copy of it in its place, or choose another --db.",
+    "password": WHO,
+    "role ": WHO,
+    "pg_hba": WHO,
+    "permission denied": "Let its user make and write tables there.",
+    'database "': "Make it first (createdb NAME), or check the name in its address.",
+    "refused": WHERE,
+    "resolve": WHERE,
+    "timeout": WHERE,
+    "socket": WHERE,
 }
-"""What to do, by a word of what the database says."""
+"""What to do, by a word of what the database says; the first that is there counts."""
 
-OTHERWISE = "Check that its folder can be written and has room; what was answered so far is kept."
+OTHERWISE = {
+    "sqlite": "Check that its folder can be written and has room; what was answered so far is kept.",
+    "postgresql": "Check its server, then resume the run; what was answered so far is kept.",
+}
+"""What to do in all other cases, by the kind of database."""
 
 LEAST = 1 << 18
 """Bytes without which a disk counts as full, where the database says only that it cannot write."""
@@ -69,14 +87,25 @@ class Database:
             yield connection
 
     @contextmanager
+    def _snapshot(self) -> Iterator[sql.Connection]:
+        """Reads that all see the database as it is at the first of them, whatever is written meanwhile."""
+        self._check_file()
+        with self._told(), self._engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")  # which its driver leaves out before a read
+            else:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    @contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            cause = _said(error)
             if self._has_no_room(cause):
                 cause = f"its disk is full ({cause})"
-            hint = next((hint for word, hint in HINTS.items() if word in cause), OTHERWISE)
+            hint = next((hint for word, hint in HINTS.items() if word in cause), OTHERWISE[self._engine.dialect.name])
             raise StoreError(f"The database {without_password(self.url)} cannot be used: {cause}.", hint) from error
 
     def _has_no_room(self, cause: str) -> bool:
@@ -127,7 +156,7 @@ class Database:
         made = insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
         names = made.positiontup if made.positional else None
         order = [columns.index(name) for name in names or ()]
-        rows = iter(rows)
+        rows = map(_writable, rows)
         while some := list(islice(rows, ROWS)):
             if names is None:
                 given: list[Any] = [dict(zip(columns, row, strict=True)) for row in some]
@@ -136,6 +165,19 @@ class Database:
             else:
                 given = list(map(itemgetter(*order), some))
             connection.exec_driver_sql(str(made), given)
+
+
+def _writable(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a row as they are stored; see `tables.writable`."""
+    text = "".join([value for value in row if type(value) is str])
+    return row if writable(text) == text else tuple(writable(v) if type(v) is str else v for v in row)
+
+
+def _said(error: SQLAlchemyError) -> str:
+    """What a database or its driver says of an error: the last of several tries to reach a server, and what the server said."""
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    tries = [line for line in lines if line.startswith("- ")]
+    return (tries or lines)[-1 if tries else 0].rpartition("FATAL:")[2].strip().removesuffix(".")
 
 
 @contextmanager

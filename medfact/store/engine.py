@@ -13,6 +13,11 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from medfact.errors import Mistake, StoreError
 
+DRIVER = "postgresql+psycopg"
+"""How PostgreSQL is spoken to where an address does not say it."""
+
+PATIENCE = 10
+"""Seconds that a server has to answer."""
 WAITS = 20.0
 """Seconds that a write waits for another program's, unless the address says otherwise: `sqlite:///file.db?timeout=60`."""
 
@@ -40,27 +45,43 @@ def exists(url: str | None = None) -> bool:
 def file_of(url: str) -> Path | None:
     """The file of an SQLite database, None for any other."""
     with suppress(ArgumentError):
-        parsed = sql.make_url(url)
+        parsed = _parsed(url)
         named = parsed.database if parsed.get_backend_name() == "sqlite" else None
         if named and named != ":memory:" and not named.startswith("file:"):
             return Path(named).expanduser()
     return None
 
 
-def open_engine(url: str) -> sql.Engine:
+def _parsed(url: str) -> sql.URL:
+    """The parts of an address. Raises ArgumentError where it is none."""
     try:
         parsed = sql.make_url(url)
+    except ValueError:  # its port is no number
+        raise ArgumentError(url) from None
+    if "@" in (parsed.host or ""):  # of a password, which must not be told as a host
+        raise ArgumentError(url)
+    if parsed.drivername in {"postgres", "postgresql"}:
+        parsed = parsed.set(drivername=DRIVER)
+    if parsed.get_backend_name() == "postgresql" and "connect_timeout" not in parsed.query:
+        parsed = parsed.update_query_dict({"connect_timeout": str(PATIENCE)})
+    return parsed
+
+
+def open_engine(url: str) -> sql.Engine:
+    try:
+        parsed = _parsed(url)
         if (file := file_of(url)) is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             parsed = parsed.set(database=str(file))
         waits = float(str(parsed.query.get("timeout", WAITS)))
-        engine = sql.create_engine(parsed)
+        # A server may have been started again since a connection was made.
+        engine = sql.create_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
         if engine.dialect.name not in {"sqlite", "postgresql"}:
             raise ArgumentError(engine.dialect.name)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise Mistake(
             f"{without_password(url)!r} is not a database address.",
-            "Write sqlite:///file.db or postgresql+psycopg://user@host/name.",
+            "Write sqlite:///file.db or postgresql+psycopg://user@host/name (an @ in a password as %40).",
         ) from None
     except OSError as error:
         raise StoreError(f"{url} cannot be used: {error.strerror}.", "Choose another place with --db.") from None
@@ -76,7 +97,12 @@ def _sqlite_settings(waits: float, connection: Any, _: object) -> None:
 
 
 def without_password(url: str) -> str:
+    """An address as it may be told."""
     try:
-        return sql.make_url(url).render_as_string(hide_password=True)
+        _parsed(url)
     except ArgumentError:
-        return url.split("@")[-1]
+        scheme, separator, _ = url.partition("://")
+        return f"{scheme}://…" if separator else url
+    parsed = sql.make_url(url)
+    shown = {name: value for name, value in parsed.query.items() if "pass" not in name}
+    return parsed.set(query=shown).render_as_string(hide_password=True)

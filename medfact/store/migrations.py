@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sql
 
+from medfact.errors import StoreError
 from medfact.store import tables
 
 LOCK = 0x6D656466
@@ -43,6 +44,7 @@ def _is_newest(engine: sql.Engine) -> bool:
 
 def _migrated(connection: sql.Connection) -> bool:
     if not sql.inspect(connection).has_table(tables.schema_version.name):
+        _check_encoding(connection)
         tables.metadata.create_all(connection)
         connection.execute(tables.schema_version.insert().values(version=SCHEMA_VERSION))
         return True
@@ -53,6 +55,17 @@ def _migrated(connection: sql.Connection) -> bool:
         tables.metadata.create_all(connection)
         connection.execute(tables.schema_version.update().values(version=SCHEMA_VERSION))
     return version <= SCHEMA_VERSION
+
+
+def _check_encoding(connection: sql.Connection) -> None:
+    """Raises StoreError where a server's database cannot hold all characters."""
+    if connection.dialect.name == "postgresql":
+        encoding = connection.execute(sql.text("SHOW server_encoding")).scalar()
+        if encoding != "UTF8":
+            raise StoreError(
+                f"This database is in the encoding {encoding}, which cannot hold every character.",
+                "Make another (createdb --encoding=UTF8 --template=template0 NAME).",
+            )
 
 
 def _several_draws(connection: sql.Connection) -> None:
@@ -119,6 +132,19 @@ def _watched(connection: sql.Connection) -> None:
         "CREATE INDEX ix_answers_batch ON answers (run, batch)",
     ):
         connection.execute(sql.text(command))
+    if connection.dialect.name == "postgresql":
+        _free_of_lengths(connection)
+
+
+def _free_of_lengths(connection: sql.Connection) -> None:
+    """Lets text be as long as in SQLite, which never kept to the lengths that its columns were given."""
+    limited = sql.text(
+        "SELECT table_name, column_name FROM information_schema.columns "
+        "WHERE table_schema = current_schema() AND data_type = 'character varying'"
+    )
+    for table, column in connection.execute(limited).all():
+        if table in tables.metadata.tables:
+            connection.execute(sql.text(f'ALTER TABLE {table} ALTER COLUMN "{column}" TYPE TEXT'))
 
 
 def _number_facts(connection: sql.Connection, run: str) -> None:

@@ -18,6 +18,9 @@ PAUSED = "paused"
 INTERRUPTED = "interrupted"
 """Waiting or running, but the process that did it is gone. It is told so when it is read; no row says it."""
 
+IMPORTED = "imported"
+"""No state, but something that happened to a run: it came out of a file, and is what that said."""
+
 RESUMABLE = frozenset({STOPPED, FAILED_RUN, PAUSED, INTERRUPTED})
 """States from which a run may go on."""
 
@@ -107,7 +110,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something that happened to a run: when, what (a state, `imported`), and what there is to say of it."""
+    """Something that happened to a run: when, what (a state, or IMPORTED), and what there is to say of it."""
 
     at: str
     what: str

@@ -18,13 +18,14 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import INTERRUPTED, NOTED, RUNNING, WAITING, Happened, Plan, Run
+from medfact.store.records import IMPORTED, INTERRUPTED, NOTED, RUNNING, WAITING, Happened, Plan, Run
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.workers import in_words, is_alive, myself
 
 KEPT_DELETED = timedelta(days=7)
 """So long a deleted run can be brought back."""
 
+_ID = tables.statements.c.statement_id
 _OF_RUN = (tables.answers, tables.run_statements, tables.demonstrations, tables.events, tables.sheets, tables.runs)
 
 
@@ -72,9 +73,7 @@ class Runs(Database):
 
     def _add_plan(self, connection: sql.Connection, run: str, plan: Plan, numbers: Sequence[int]) -> None:
         if plan.statements:
-            new = {p.statement.statement_id: p.statement for p in plan.statements}
-            insertion = self._insert_new(tables.statements)
-            self._insert_all(connection, insertion, STATEMENT_COLUMNS, map(statement_values, new.values()))
+            self._add_statements(connection, {p.statement.statement_id: p.statement for p in plan.statements})
             columns = ("run", "position", "statement_id", "shots_of", "draw", "fact")
             places = (
                 (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, number)
@@ -89,6 +88,23 @@ class Runs(Database):
         if shots:
             connection.execute(tables.demonstrations.insert(), shots)
         connection.execute(tables.sheets.insert().values(run=run, columns=sheet_of(plan.statements).to_bytes()))
+
+    def _add_statements(self, connection: sql.Connection, statements: dict[str, Statement]) -> None:
+        """Adds statements, by their ids. What is here of one already stays, unless it only came out of files."""
+        ids = sorted(statements)  # of two processes that add the same ones, none waits for one that waits for it
+        values = (statement_values(statements[name]) for name in ids)
+        self._insert_all(connection, self._insert_new(tables.statements), STATEMENT_COLUMNS, values)
+        imported = sql.select(tables.events.c.run).where(tables.events.c.what == IMPORTED)
+        if connection.execute(imported.limit(1)).first() is None:
+            return
+        for start in range(0, len(ids), 500):
+            rows = {name: statement_row(statements[name]) for name in ids[start : start + 500]}
+            query = _told_by(imported).where(tables.statements.c.statement_id.in_(rows))
+            found = [dict(row._mapping) for row in connection.execute(query)]
+            told = [rows[row["statement_id"]] for row in found if row != rows[row["statement_id"]]]
+            if told:
+                own = [{**row, "of_statement": row["statement_id"]} for row in told]
+                connection.execute(tables.statements.update().where(sql.bindparam("of_statement") == _ID), own)
 
     # ------------------------------------------------------------------------------------- who works on it
 
@@ -180,7 +196,8 @@ class Runs(Database):
         Raises UnknownName when there is none, Mistake when there are several.
         """
         row = tables.runs.c
-        query = sql.select(tables.runs).where(row.run.startswith(run, autoescape=True), row.deleted_at.is_(None)).limit(2)
+        named = row.run.startswith(run.lower(), autoescape=True)
+        query = sql.select(tables.runs).where(named, row.deleted_at.is_(None)).limit(2)
         with self._reading() as connection:
             found = [_run(row) for row in connection.execute(query)] if run else []
         if len(found) > 1:
@@ -216,6 +233,13 @@ class Runs(Database):
         """Puts a run away; `restore` brings it back within KEPT_DELETED."""
         self._update(run, deleted_at=now())
 
+    def deleted(self, *owners: str) -> list[Run]:
+        """Runs of these owners that can be brought back, the last deleted first."""
+        row, since = tables.runs.c, (datetime.now(UTC) - KEPT_DELETED).isoformat(timespec="milliseconds")
+        query = sql.select(tables.runs).where(row.deleted_at > since, row.owner.in_(owners)).order_by(row.deleted_at.desc())
+        with self._reading() as connection:
+            return [_run(found) for found in connection.execute(query)]
+
     def restore(self, run: str) -> None:
         self._update(run, deleted_at=None)
 
@@ -227,9 +251,26 @@ class Runs(Database):
             for table in _OF_RUN if gone else ():
                 connection.execute(table.delete().where(table.c.run.in_(gone)))
             if gone:
-                asked = sql.select(tables.run_statements.c.statement_id)
-                connection.execute(tables.statements.delete().where(tables.statements.c.statement_id.not_in(asked)))
+                self._forget_unasked(connection)
         return len(gone)
+
+    def _forget_unasked(self, connection: sql.Connection) -> None:
+        """Erases statements that no run asks."""
+        statements, places = tables.statements, tables.run_statements
+        if connection.dialect.name == "postgresql":  # a run that is being recorded may count on one of them
+            connection.execute(sql.text("LOCK TABLE statements IN SHARE ROW EXCLUSIVE MODE"))
+        asked = statements.outerjoin(places, places.c.statement_id == statements.c.statement_id)
+        unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None))
+        connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
+
+
+def _told_by(runs: sql.Select[Any]) -> sql.Select[Any]:
+    """Statements that some of these runs ask, and no other."""
+    of_these, of_others = tables.run_statements.alias(), tables.run_statements.alias()
+    others = tables.runs.join(of_others, of_others.c.run == tables.runs.c.run)
+    asked = sql.exists().where(of_these.c.run.in_(runs), of_these.c.statement_id == _ID)
+    elsewhere = sql.exists().select_from(others).where(tables.runs.c.run.not_in(runs), of_others.c.statement_id == _ID)
+    return sql.select(tables.statements).where(asked, ~elsewhere)
 
 
 def _last_taken_up(run: str) -> sql.Select[Any]:

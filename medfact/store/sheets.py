@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.facts import digest
+from medfact.facts import Fact, digest
 from medfact.statements import VARIANTS, Statement
 from medfact.store.records import Planned
 
@@ -58,19 +57,20 @@ def fact_numbers(statements: Iterable[Statement]) -> list[int]:
     return [numbers.setdefault(statement.fact.fact_id, len(numbers)) for statement in statements]
 
 
-def sheet_of(planned: Sequence[Planned]) -> Sheet:
-    """The sheet of statements in the order in which they are asked."""
-    numbers = fact_numbers(p.statement for p in planned)
-    first: dict[int, Any] = {}
-    for number, p in zip(numbers, planned, strict=True):
-        first.setdefault(number, p.statement.fact)
-    facts = [first[number] for number in range(len(first))]
-    variant, variants = _codes([p.statement.variant for p in planned])
+def sheet_of(planned: Iterable[Planned]) -> Sheet:
+    """The sheet of statements in the order in which they are asked; of each but its fact is forgotten."""
+    first: dict[str, tuple[int, Fact]] = {}
+    asked = []
+    for p in planned:
+        number, _ = first.setdefault(p.statement.fact.fact_id, (len(first), p.statement.fact))
+        asked.append((number, p.draw, p.statement.variant))
+    facts = [fact for _, fact in first.values()]
+    variant, variants = _codes([key for _, _, key in asked])
     relation, relations = _codes([fact.relation for fact in facts])
     tail_type, tail_types = _codes([fact.tail_type or "" for fact in facts])
     return Sheet(
-        fact=np.array(numbers, dtype=np.int64),
-        draw=np.array([p.draw for p in planned], dtype=np.int64),
+        fact=np.array([number for number, _, _ in asked], dtype=np.int64),
+        draw=np.array([draw for _, draw, _ in asked], dtype=np.int64),
         variant=variant,
         variants=variants,
         identity=np.array([_identity(fact.fact_id, fact.tail) for fact in facts], dtype=np.int64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,12 +17,16 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse
 
-from medfact.ui import evaluate_step, facts_step, results_step, statements_step
+from medfact.ui import compare_page, evaluate_step, facts_step, results_step, runs_page, statements_step
 from medfact.ui.services import Services, demonstration_run, open_services
-from medfact.ui.view import PLOTLY, SCRIPT
+from medfact.ui.view import SCRIPTS
 from medfact.ui.visitors import welcome
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
+OUR_SCRIPTS = {
+    **{name: ASSETS / f"{name}.js" for name in ("medfact", "runs", "compare")},
+    "plotly.min": Path(plotly.__file__).parent / "package_data" / "plotly.min.js",
+}
 LARGEST_UPLOAD = "50mb"
 
 HEADERS = {
@@ -50,14 +55,19 @@ facts can still be wrong, and mastery of a fact is not competence. No clinician 
 
 
 def build_page(services: Services, demonstration: str) -> gr.Blocks:
-    """The four steps on one page."""
+    """The four steps on one page, and two pages that read: all runs, and some of them beside each other."""
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
+        gr.Navbar(main_page_name="Evaluate")
         gr.Markdown(INTRODUCTION)
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
         shown = evaluate_step.build(services, facts, statements, demonstration, page)
         results_step.build(services, shown.runs, shown.news)
         gr.Markdown(FOOTER)
+    with page.route("Runs", "/runs"):
+        runs_page.build(services, page)
+    with page.route("Compare", "/compare"):
+        compare_page.build(services, page)
     page.queue(max_size=64, default_concurrency_limit=8)
     return page
 
@@ -109,14 +119,18 @@ def create_app(url: str | None = None) -> FastAPI:
         welcome(request, response)
         return response
 
-    @app.get(SCRIPT, include_in_schema=False)
-    def script() -> FileResponse:
-        return FileResponse(ASSETS / "medfact.js", media_type="text/javascript")
+    @app.get(SCRIPTS, include_in_schema=False)
+    def script(name: str) -> Response:
+        if name not in OUR_SCRIPTS:
+            return Response(status_code=404)
+        return FileResponse(OUR_SCRIPTS[name], media_type="text/javascript")
 
-    @app.get(PLOTLY, include_in_schema=False)
-    def plotly_script() -> FileResponse:
-        return FileResponse(Path(plotly.__file__).parent / "package_data" / "plotly.min.js", media_type="text/javascript")
+    @app.get("/export/{run}", include_in_schema=False)
+    def export(run: str) -> Response:
+        return runs_page.exported(services, run)
 
+    # It says that pages are not rendered on the server, which they never were.
+    warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
     return gr.mount_gradio_app(
         app,
         build_page(services, demonstration_run(services)),

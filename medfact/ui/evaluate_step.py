@@ -9,11 +9,10 @@ from functools import partial
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
 from medfact import figures
 from medfact.errors import MedfactError
-from medfact.live import Live, Version
+from medfact.live import PACE, Live, Version
 from medfact.models import is_service
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED, RESUMABLE
@@ -92,8 +91,8 @@ def build(
         page=gr.State(0),
         seen_text=gr.State(()),
         seen_figures=gr.State(()),
-        fast=gr.Timer(0.25, active=False),
-        slow=gr.Timer(0.6, active=False),
+        fast=gr.Timer(PACE, active=False),
+        slow=gr.Timer(2 * PACE, active=False),
     )
     results = _results()
     news = _wire_live(services, demonstration, blocks, facts, statements, chosen, page, results)
@@ -191,7 +190,7 @@ def _wire_buttons(
         api_name="evaluate",
         api_visibility="private",
         show_progress="hidden",
-        concurrency_limit=None,
+        concurrency_limit=2,  # planning takes the processor; other visitors' clicks come between
     ).then(*text, api_name="text_at_once", **AT_ONCE)
     controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
     controls.resume.click(
@@ -298,7 +297,7 @@ def _unfinished(services: Services, owners: Sequence[str]) -> dict[str, str]:
 
 def _which(services: Services, runs: Sequence[str]) -> Any:
     """The choice of a model for the heat map; there is nothing to choose of one."""
-    names = live_views.labels([services.reports.live(run) for run in runs])
+    names = live_views.labels([services.store.run(run) for run in runs])
     return gr.Radio([(name, place) for place, name in enumerate(names)], value=0, visible=len(runs) > 1)
 
 
@@ -318,8 +317,9 @@ def _text(services: Services, runs: Sequence[str], seen: Shown) -> list[Any]:
     """Progress and scores, if anything is new."""
     lives = _lives(services, runs)
     moving = any(live.going or live.behind for live in lives)
-    if _shown(lives) == tuple(seen) and not any(live.behind for live in lives):
-        return [gr.skip()] * 7
+    if _shown(lives) == tuple(seen):
+        how_far = live_views.progress(lives) if moving else gr.skip()
+        return [how_far, *[gr.skip()] * 6]
     going = any(live.going for live in lives)
     return [
         live_views.progress(lives),
@@ -328,7 +328,7 @@ def _text(services: Services, runs: Sequence[str], seen: Shown) -> list[Any]:
         gr.Button(interactive=not going),
         gr.Button(interactive=going),
         gr.Button(visible=any(_may_go_on(live) for live in lives)),
-        gr.Timer(active=moving),
+        gr.Timer(services.reports.pace(), active=moving),
     ]
 
 
@@ -337,7 +337,7 @@ def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: 
     lives = _lives(services, runs)
     if _shown(lives) == tuple(seen):
         return [gr.skip()] * 8
-    reports = dict(zip(live_views.labels(lives), (live.figures for live in lives), strict=True))
+    reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
     heat, where, _ = _heat(services, runs[chosen], page)
     return [
         figures.accuracy_by_variant(reports),
@@ -347,7 +347,7 @@ def _figures(services: Services, demonstration: str, runs: Sequence[str], seen: 
         where,
         message(live_views.DEMONSTRATION_BANNER if list(runs) == [demonstration] else ""),
         _shown(lives),
-        gr.Timer(active=any(live.going or live.behind for live in lives)),
+        gr.Timer(2 * services.reports.pace(), active=any(live.going or live.behind for live in lives)),
     ]
 
 
@@ -364,9 +364,6 @@ def opened(services: Services, run: str, key: str) -> dict[str, Any]:
     found = services.store.asked(run, positions=[int(key)]) if re.fullmatch(r"\d{1,9}", key) else []
     if not found:
         return {}
-    sheet = services.reports.sheet(run)
-    fact = found[0].fact
-    pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
-    true = services.store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+    true = services.reports.true_fact(run, found[0].fact)
     demonstrations = services.store.demonstrations(run)
-    return live_views.detail(services.store.run(run), found[0], true[0].statement.fact if true else None, demonstrations)
+    return live_views.detail(services.store.run(run), found[0], true, demonstrations)

@@ -63,18 +63,20 @@ STATES = {
 """State of a run → what a person reads."""
 
 
-def labels(lives: Sequence[Live]) -> list[str]:
+def labels(runs: Sequence[Run]) -> list[str]:
     """What to call runs beside each other: by their models, and by their own names or ids where a model stands twice."""
-    models = Counter(live.run.model for live in lives)
-    return [
-        live.run.model if models[live.run.model] == 1 else f"{live.run.model} ({live.run.name or live.run.run[:8]})"
-        for live in lives
-    ]
+    models = Counter(run.model for run in runs)
+    return [run.model if models[run.model] == 1 else f"{run.model} ({run.name or run.run[:8]})" for run in runs]
+
+
+def by_label(lives: Sequence[Live]) -> dict[str, Live]:
+    """Runs by what to call them."""
+    return dict(zip(labels([live.run for live in lives]), lives, strict=True))
 
 
 def progress(lives: Sequence[Live]) -> dict[str, Any]:
     """One bar per run: how far, how fast, how long still."""
-    return {"runs": [_progress(live, label) for live, label in zip(lives, labels(lives), strict=True)]}
+    return {"runs": [_progress(live, label) for label, live in by_label(lives).items()]}
 
 
 def _progress(live: Live, label: str) -> dict[str, Any]:
@@ -125,7 +127,7 @@ def scores(lives: Sequence[Live]) -> dict[str, Any]:
     ways = max((len(live.figures["by_variant"]) for live in lives), default=0)
     return {
         "headings": ["model", *({"text": _heading(name, ways), "title": SCORES[name][1]} for name in first)],
-        "rows": [_score_row(live, label, first) for live, label in zip(lives, labels(lives), strict=True)],
+        "rows": [_score_row(live, label, first) for label, live in by_label(lives).items()],
         "coin": [_coin(lives[0].figures["chance"], name) for name in first],
         "notes": [
             *dict.fromkeys(note for live in lives for note in live.run.notes),

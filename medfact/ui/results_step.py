@@ -62,7 +62,7 @@ def _results(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
 
 def _drawn(lives: Sequence[Live], paper: str) -> list[Any]:
     state = _state(lives, paper)
-    reports = dict(zip(live_views.labels(lives), (live.figures for live in lives), strict=True))
+    reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
     made = {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}
     return [*_curves(reports, paper), made, state]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medfact.compare import Comparisons
 from medfact.datasets import Collection, load
-from medfact.errors import UnknownName
+from medfact.errors import StoreError, UnknownName
 from medfact.jobs import Jobs
 from medfact.live import Reports
 from medfact.models import BUNDLED_MODEL, bundled_revision
@@ -28,6 +30,7 @@ class Services:
     store: Store
     jobs: Jobs
     reports: Reports
+    comparisons: Comparisons
 
     def has(self, run: str) -> bool:
         """Whether there is a run of this whole id."""
@@ -43,9 +46,12 @@ class Services:
 def open_services(url: str | None = None) -> Services:
     """Opens the database and begins to load the bundled model, so that the first run need not wait for it."""
     store = Store(url)
+    with suppress(StoreError):  # what was deleted long ago is erased another time
+        store.purge()
     jobs = Jobs(store)
     jobs.warm_up(BUNDLED_MODEL)
-    return Services(store, jobs, Reports(store, jobs))
+    reports = Reports(store, jobs)
+    return Services(store, jobs, reports, Comparisons(store, reports))
 
 
 def demonstration_run(services: Services) -> str:

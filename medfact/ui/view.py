@@ -6,24 +6,31 @@ script reads the value and builds the elements.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gradio as gr
 
-SCRIPT = "/page/medfact.js"
-PLOTLY = "/page/plotly.min.js"
+SCRIPTS = "/page/{name}.js"
+
+FILES = {"figure": ("plotly.min", "medfact"), "runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
+FILES |= dict.fromkeys(("facts-of-runs", "fact-of-runs"), FILES["pairs"])
+FILES |= dict.fromkeys(("runs-notice", "runs-told", "runs-said"), FILES["runs"])
+"""Name of a view → the scripts that draw it, in order; the others are in the first one."""
 
 AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 """Options of handlers that answer without waiting for a place in the queue."""
 
 
 def view(name: str, value: Any, **options: Any) -> gr.HTML:
-    """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value."""
-    scripts = f'<script src="{SCRIPT}"></script>'
-    if name == "figure":
-        scripts = f'<script src="{PLOTLY}"></script>{scripts}'
-    return gr.HTML(
-        value=value,
+    """A component that the script draws as the view `name` (`facts`, `statements`, `figure`, …) from its value.
+
+    The value travels as a text: the page library would walk through records at every change.
+    """
+    files = FILES.get(name, ("medfact",))
+    scripts = "".join(f'<script src="{SCRIPTS.format(name=file)}"></script>' for file in files)
+    made = gr.HTML(
+        value=json.dumps(value),
         html_template="<div></div>",
         css_template="",
         js_on_load=f"window.medfact.mount('{name}', element.firstElementChild || element, props, trigger, watch);",
@@ -31,6 +38,8 @@ def view(name: str, value: Any, **options: Any) -> gr.HTML:
         apply_default_css=False,
         **options,
     )
+    made.postprocess = json.dumps  # of an instance: a class of our own would get files written beside it
+    return made
 
 
 def message(text: str, kind: str = "") -> dict[str, str]:

@@ -1,0 +1,148 @@
+"""Asking: pending statements become prompts, and what a model says becomes answers on disk."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from medfact.answers import Demonstration, make_prompt, read_answer
+from medfact.errors import MedfactError
+from medfact.models import Completion, Model, Prompt, Served, is_service
+from medfact.planning import protocol_of, question_of
+from medfact.store import Answer, Asked, Run, Store
+
+BATCH = 32
+"""Answers saved and told together at first, at most; later a thirty-second part of those that came before."""
+SECONDS = 0.5
+"""So long an answer waits for others, at most."""
+WINDOW = 512
+"""Statements that a model gets at once, at least, so that it can compute together what they share."""
+OF_A_GROUP = 32
+"""So many statements of each group, which share their demonstrations, a model gets at once, at least on average."""
+
+
+def ask(
+    run_id: str, pending: Sequence[Asked], model: Model, store: Store, stopped: Callable[[], bool]
+) -> Iterator[tuple[Answer, ...]]:
+    """Asks statements a window at a time, in which the model chooses the order; yields answers once they are on disk."""
+    record = store.run(run_id)
+    prompts = _Prompts(record, pending, store.demonstrations(run_id), model)
+    if record.spec.reuse:
+        reused = _reused(prompts, store)
+        for start in range(0, len(reused), BATCH):
+            batch = tuple(reused[start : start + BATCH])
+            store.save(run_id, batch)
+            yield batch
+        given = {(answer.statement_id, answer.draw) for answer in reused}
+        prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in given])
+    size = max(WINDOW, OF_A_GROUP * len({item.shots_of for item in pending}))
+    if is_service(record.model):  # which would be idle at the end of each window
+        size = max(len(prompts), 1)
+    for first in range(0, len(prompts), size):
+        if stopped():
+            return
+        window = prompts.only(prompts.items[first : first + size])
+        answers = (window.answer(place, completion) for place, completion in model.complete(window))
+        for batch in _batches(answers):
+            store.save(run_id, batch)
+            yield batch
+            if stopped() and not is_service(record.model):
+                return  # a service's model ends by itself, with what had arrived
+
+
+def _reused(prompts: _Prompts, store: Store) -> list[Answer]:
+    """Answers of earlier runs to identical prompts, as answers of this run that took no call."""
+    keys = [prompts.key(prompts[place]) for place in range(len(prompts))]
+    known = store.answers_of(keys)
+    return [
+        replace(
+            known[key],
+            statement_id=item.statement.statement_id,
+            draw=item.draw,
+            attempts=0,
+            prompt_tokens=0,
+            completion_tokens=0,
+            seconds=0.0,
+        )
+        for key, item in zip(keys, prompts.items, strict=True)
+        if key in known
+    ]
+
+
+class _Prompts(Sequence[Prompt]):
+    """The prompts of statements, each made when it is looked at: of a large run they would fill the memory."""
+
+    def __init__(self, record: Run, items: Sequence[Asked], shots: Mapping[str, Sequence[Demonstration]], model: Model) -> None:
+        self.items = items
+        self._shots, self._chat, self._spec = shots, model.chat, model.spec
+        self._question, self._reading = question_of(record.spec), protocol_of(record.spec).reading
+        info = model.info
+        self._key = (info["revision"], dict(info["decoding"]))
+
+    def only(self, items: Sequence[Asked]) -> _Prompts:
+        made = copy.copy(self)
+        made.items = items
+        return made
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, place: Any) -> Any:
+        item = self.items[place]
+        shots = self._shots.get(item.shots_of, ())
+        return make_prompt(item.statement, shots, chat=self._chat, question=self._question, reading=self._reading)
+
+    def key(self, prompt: Prompt) -> str:
+        """A hash of model, revision, prompt and decoding settings."""
+        revision, decoding = self._key
+        all_ = {**decoding, "stop": prompt.stop, "max_tokens": prompt.max_tokens, "settled": prompt.settled_after}
+        parts = (self._spec, revision, str(prompt.content), str(sorted(all_.items())))
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+    def answer(self, place: int, completion: Completion) -> Answer:
+        """What a model said to one of the statements; a reply that was cut off says nothing."""
+        item, served = self.items[place], completion.served
+        unread = completion.text is None or completion.cut is not None
+        return Answer(
+            statement_id=item.statement.statement_id,
+            key=self.key(self[place]),
+            answer=None if unread else read_answer(completion.text or "", self._reading),
+            p_true=completion.p_true,
+            p_mass=completion.p_mass,
+            raw=completion.text,
+            failure=completion.failure,
+            draw=item.draw,
+            p_low=completion.p_low,
+            p_high=completion.p_high,
+            cut=completion.cut,
+            **({} if served is None else _said(served)),
+        )
+
+
+def _said(served: Served) -> dict[str, Any]:
+    said = dataclasses.asdict(served)
+    return {"served_model": said.pop("model"), **said}
+
+
+def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
+    """Answers in batches. What came before an error is given before it is raised."""
+    batch: list[Answer] = []
+    begun, came = time.monotonic(), 0
+    try:
+        for answer in answers:
+            batch.append(answer)
+            if len(batch) >= max(BATCH, came // 32) or time.monotonic() - begun > SECONDS:
+                came += len(batch)
+                yield tuple(batch)
+                batch, begun = [], time.monotonic()
+    except MedfactError:
+        if batch:
+            yield tuple(batch)
+        raise
+    if batch:
+        yield tuple(batch)

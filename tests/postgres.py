@@ -1,0 +1,120 @@
+"""A PostgreSQL server of the tests' own: in a temporary folder, on a socket in it, and gone with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sql
+
+USER = "medfact"
+NEEDED = "MEDFACT_TESTS_NEED_POSTGRESQL"
+"""Set in the environment where tests of PostgreSQL must not be left out."""
+
+MISSING = "PostgreSQL is not installed here: install it (on Debian: apt-get install postgresql) to test the store on it."
+FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
+"""Nothing that these tests write has to survive a power cut."""
+
+
+@dataclass
+class Server:
+    """A running server. A schema in its one database is made sooner than a database, and is as empty."""
+
+    folder: Path
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def url(self, user: str = USER, database: str = "postgres") -> str:
+        return f"postgresql+psycopg://{user}@/{database}?host={self.folder}"
+
+    def fresh(self) -> str:
+        """The URL of what is as good as a new database, without tables."""
+        name = f"test{next(self._numbers)}"
+        self.run(f"CREATE SCHEMA {name}")
+        return f"{self.url()}&options=-csearch_path%3D{name}"
+
+    def run(self, command: str) -> None:
+        """Runs a command as the server's own user."""
+        import psycopg
+
+        with psycopg.connect(host=str(self.folder), user=USER, dbname="postgres", autocommit=True) as connection:
+            connection.execute(command)
+
+
+@contextmanager
+def connections_closed() -> Iterator[None]:
+    """Closes what connections to databases were made meanwhile: stores are dropped, and never closed."""
+    made: list[Any] = []
+
+    def keep(connection: Any, _: object) -> None:
+        made.append(connection)
+
+    sql.event.listen(sql.Pool, "connect", keep)
+    try:
+        yield
+    finally:
+        sql.event.remove(sql.Pool, "connect", keep)
+        for connection in made:
+            connection.close()
+
+
+def programs() -> Path | None:
+    """The folder of the server's programs: on the path, or where Debian keeps the newest of them."""
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
+    return folders[-1] if folders else None
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A server for as long as this lasts. Where there is none to start, tests are left out, or fail if they are needed."""
+    folder = programs()
+    if folder is None:
+        (pytest.fail if os.environ.get(NEEDED) else pytest.skip)(MISSING)
+    place = Path(tempfile.mkdtemp(prefix="medfact-postgresql-"))
+    as_user: dict[str, Any] = {}
+    if os.geteuid() == 0:  # as which it refuses to run; Debian's package makes a user for it
+        as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+        shutil.chown(place, "postgres", "postgres")
+    data, log = place / "data", place / "log"
+    process = None
+    try:
+        making = [folder / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(making, check=True, capture_output=True, cwd=place, **as_user)
+        (data / "pg_hba.conf").write_text("local all locked scram-sha-256\nlocal all all trust\n")
+        command = [folder / "postgres", "-D", data, "-k", place, *(word for setting in FAST for word in ("-c", setting))]
+        with log.open("wb") as told:
+            process = subprocess.Popen(command, stdout=told, stderr=told, cwd=place, **as_user)
+        server = Server(place)
+        _wait_for(server, process, log)
+        yield server
+    finally:
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
+            process.wait(timeout=30)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+    import psycopg
+
+    for _ in range(300):
+        try:
+            psycopg.connect(host=str(server.folder), user=USER, dbname="postgres").close()
+            return
+        except psycopg.OperationalError:
+            if process.poll() is not None:
+                break
+            time.sleep(0.1)
+    pytest.fail(f"PostgreSQL did not start: {log.read_text(errors='replace')[-2000:]}")

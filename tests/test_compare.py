@@ -1,0 +1,194 @@
+"""Runs beside each other: what they share and differ in, paired differences, and each fact's ticks, worked by hand."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_facts import Answerer
+
+from medfact.compare import ABSENT, Comparisons, FactTable, Side, comparison, difference_in_words, fact_table, sides_of, verdict
+from medfact.errors import Mistake, UnknownName
+from medfact.jobs import Jobs
+from medfact.live import Reports
+from medfact.metrics import FAILED, PENDING, UNREADABLE
+from medfact.runner import answer, start
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+PAIRS = 27
+"""True facts under test in the small facts file, each with a false partner: 54 facts, 432 statements."""
+
+
+def run_of(facts: Path, store: Store, model: str = "baseline:negation-cue", **spec: Any) -> str:
+    run = start(RunSpec(model=model, facts=str(facts), **{"shots": 0, **spec}), store)
+    list(answer(run, store))
+    return run
+
+
+def of_metric(made: dict[str, Any], metric: str) -> dict[str, Any]:
+    (found,) = [pair for pair in made["pairs"] if pair["metric"] == metric]
+    return found
+
+
+def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[..., Any]) -> None:
+    """True unless denied is right on all eight of a true fact and on none of a false one; always true on four of each."""
+    cue, always = (run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true"))
+    told = medfact("compare", cue, always[:10], "--json", "--db", store.url)
+    assert told.code == 0
+    made = json.loads(told.out)
+    assert {pair["metric"] for pair in made["pairs"]} == {"average_accuracy", "joint_accuracy", "pair_joint_accuracy"}
+    for pair in made["pairs"]:
+        assert set(pair) == {"a", "b", "metric", "difference", "low", "high", "p", "p_holm", "only_a", "only_b", "n"}
+        assert (pair["a"], pair["b"], pair["p_holm"]) == (cue, always, pair["p"])
+    average = of_metric(made, "average_accuracy")
+    assert (average["difference"], average["n"]) == (0.0, 16 * PAIRS)
+    # Of a true fact the four denied statements, of a false one the four denied ones too: there always true is wrong, or right.
+    assert (average["only_a"], average["only_b"]) == (4 * PAIRS, 4 * PAIRS)
+    joint = of_metric(made, "joint_accuracy")
+    assert (joint["difference"], joint["only_a"], joint["only_b"], joint["n"]) == (0.5, PAIRS, 0, 2 * PAIRS)
+    assert 0 < joint["low"] < 0.5 < joint["high"] < 1
+    assert joint["p"] < 0.01
+    pairs = of_metric(made, "pair_joint_accuracy")
+    assert (pairs["difference"], pairs["only_a"], pairs["only_b"], pairs["n"], pairs["p"]) == (0.0, 0, 0, PAIRS, 1.0)
+    assert pairs["low"] < 0 < pairs["high"]
+    assert made["facts"] == {"of": [2 * PAIRS, 2 * PAIRS], "shared": 2 * PAIRS}
+    assert made["differs"] == {}
+
+
+def test_the_text_for_people(facts_file: Path, store: Store, medfact: Callable[..., Any]) -> None:
+    cue, always = (run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true"))
+    told = medfact("compare", cue, always, "--db", store.url)
+    assert told.code == 0
+    assert f"{2 * PAIRS} facts are in all runs" in told.out
+    assert f"No difference shown between {cue[:8]} baseline:negation-cue and {always[:8]} baseline:always-true." in told.out
+    assert "baseline:negation-cue has more right than" in told.out
+    assert "the same seed: 0" in told.out
+
+
+def test_three_are_compared_in_pairs_with_p_after_holm(facts_file: Path, store: Store) -> None:
+    runs = [run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true", "always-false")]
+    made = comparison(sides_of(store, runs))
+    joint = [pair for pair in made["pairs"] if pair["metric"] == "joint_accuracy"]
+    assert [(pair["a"], pair["b"]) for pair in joint] == [(runs[0], runs[1]), (runs[0], runs[2]), (runs[1], runs[2])]
+    first, second, third = (pair["p"] for pair in joint)
+    assert first == second < third == 1.0
+    assert [pair["p_holm"] for pair in joint] == [min(1.0, 3 * first), min(1.0, 3 * first), 1.0]
+
+
+def test_what_differs_is_flagged_and_only_what_is_shared_is_compared(facts_file: Path, store: Store) -> None:
+    ours = run_of(facts_file, store)
+    seed = comparison(sides_of(store, [ours, run_of(facts_file, store, seed=1)]))
+    assert set(seed["differs"]) == {"seed", "seed of the demonstrations"}
+    assert seed["differs"]["seed"] == [0, 1]
+    assert PAIRS * 0.5 < seed["facts"]["shared"] < 2 * PAIRS, "other heads are kept aside, and false partners drawn"
+    shots = comparison(sides_of(store, [ours, run_of(facts_file, store, shots=5)]))
+    assert shots["differs"] == {"demonstrations": [0, 5]}
+    pool = comparison(sides_of(store, [ours, run_of(facts_file, store, pool="origin")]))
+    assert pool["differs"]["sentences (pool)"] == ["medfact", "origin"]
+    assert of_metric(pool, "joint_accuracy")["n"] == 2 * PAIRS, "each fact by its own statements"
+    assert of_metric(pool, "average_accuracy")["n"] == 2 * PAIRS, "the one way of saying that both have"
+    rows = facts_file.read_text().replace("sign00", "another sign")
+    facts_file.write_text(rows)
+    data = comparison(sides_of(store, [ours, run_of(facts_file, store)]))
+    assert data["differs"] == {"data": ["facts.csv (contents 1)", "facts.csv (contents 2)"]}
+
+
+def test_too_few_too_many_the_same_and_unknown(facts_file: Path, store: Store, medfact: Callable[..., Any]) -> None:
+    runs = [run_of(facts_file, store, limit=1) for _ in range(9)]
+    with pytest.raises(Mistake, match="1 runs are given"):
+        sides_of(store, runs[:1])
+    with pytest.raises(Mistake, match="9 runs are given"):
+        sides_of(store, runs)
+    with pytest.raises(Mistake, match="given twice"):
+        sides_of(store, [runs[0], runs[0][:20]])
+    with pytest.raises(UnknownName):
+        sides_of(store, [runs[0], "no such run"])
+    told = medfact("compare", runs[0], "--db", store.url)
+    assert (told.code, told.err.count("\n")) == (2, 1)
+
+
+def test_a_pair_in_words() -> None:
+    names = {"1": "one", "2": "two"}
+    pair = {"a": "1", "b": "2", "difference": 0.032, "low": 0.01, "high": 0.054, "p_holm": 0.01}
+    assert difference_in_words(pair) == "+3.2 points (+1.0 to +5.4)"
+    assert verdict(pair, names) == "one has more right than two."
+    assert verdict({**pair, "difference": -0.032}, names) == "two has more right than one."
+    assert verdict({**pair, "p_holm": 0.05}, names) == "No difference shown between one and two."
+    nothing = {**pair, "difference": None, "low": None, "high": None, "p_holm": None}
+    assert difference_in_words(nothing) == "no value"
+    assert verdict(nothing, names) == "one and two have nothing in common that both answered."
+
+
+# ------------------------------------------------------------------------- fact by fact
+
+
+def table_of(store: Store, *runs: str) -> FactTable:
+    return fact_table(sides_of(store, runs))
+
+
+def test_rows_of_ticks_and_their_filters(facts_file: Path, store: Store) -> None:
+    cue, always = (run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true"))
+    table = table_of(store, cue, always)
+    assert table.fate.shape == (2, 2 * PAIRS, 8)
+    # true unless denied, on true facts and on false ones; always true, on true facts and on false ones
+    each = ("✓✓✓✓✓✓✓✓", "✗✗✗✗✗✗✗✗", "✓✓✓✓✗✗✗✗", "✗✗✗✗✓✓✓✓")
+    assert sorted(table.patterns()) == sorted((pattern, PAIRS) for pattern in each)
+    assert len(table.chosen()) == len(table.chosen("differ")) == 2 * PAIRS
+    assert len(table.chosen("every")) == 0
+    assert table.positive[table.chosen("none")].tolist() == [False] * PAIRS
+    assert set(table.relations) == {"symptoms", "therapeutic drugs"}
+    drugs = table.chosen(relation="therapeutic drugs")
+    assert len(drugs) == 2 * 9  # nine heads under test have one drug each
+    assert len(table.chosen("none", relation="therapeutic drugs")) == 9
+    assert table.positive[table.chosen(pattern="✓✓✓✓✗✗✗✗")].all()
+    for unknown in ("✓", "nonsense!", "✓✓✓✓✓✓✓?"):
+        assert len(table.chosen(pattern=unknown)) == 0
+    assert len(table.chosen(relation="no such relation")) == 0
+
+
+def test_facts_stand_in_the_same_row_whatever_their_order(facts_file: Path, store: Store) -> None:
+    """A second run of other facts, and of the same ones: each tick is that of the fact's own statement."""
+    whole, part = run_of(facts_file, store), run_of(facts_file, store, "baseline:always-false", limit=7)
+    table = table_of(store, part, whole)
+    assert table.number.shape == (2, 2 * PAIRS)
+    for index, run in enumerate((part, whole)):
+        items = store.asked(run)
+        for row, number in enumerate(table.number[index].tolist()):
+            own = [item for item in items if item.fact == number]
+            fates = [int(item.answer.answer == item.statement.label) for item in own if item.answer] or [ABSENT] * 8
+            assert table.fate[index, row].tolist() == fates
+            assert all(item.statement.fact.positive == table.positive[row] for item in own)
+            assert all(item.statement.fact.relation == table.relations[table.relation[row]] for item in own)
+    assert (table.number[0] >= 0).sum() == 14
+    other = {item.fact: (item.statement.fact.head, item.statement.fact.tail) for item in store.asked(whole)}
+    for item in store.asked(part):
+        row = table.number[0].tolist().index(item.fact)
+        assert other[int(table.number[1, row])] == (item.statement.fact.head, item.statement.fact.tail)
+
+
+def test_every_fate_has_its_tick(facts_file: Path, store: Store) -> None:
+    run = start(RunSpec(model="answerer", facts=str(facts_file), limit=1, shots=0), store)
+    replies = iter(["True", "who knows?"])
+    list(answer(run, store, load=Answerer(lambda prompt: next(replies, "False")).load))
+    sides = sides_of(store, [run, run_of(facts_file, store, limit=1)])
+    board = sides[0].board
+    board.answer[3:5] = FAILED, PENDING
+    table = fact_table([Side(sides[0].run, board), sides[1]])
+    assert table.fate[0, 0, [1, 3, 4]].tolist() == [UNREADABLE, FAILED, PENDING]
+    assert set(table.fate[0, 0, [0, 2, 5, 6, 7]].tolist()) <= {0, 1}
+
+
+def test_a_comparison_is_made_anew_when_a_run_moves(facts_file: Path, store: Store) -> None:
+    jobs = Jobs(store)
+    kept = Comparisons(store, Reports(store, jobs))
+    done = run_of(facts_file, store, "baseline:random")
+    going = start(RunSpec(model="baseline:always-true", facts=str(facts_file), shots=0), store)
+    assert {pair["n"] for pair in kept.made([done, going])["pairs"]} == {0}
+    assert kept.made([done, going]) is kept.made([done, going])
+    list(answer(going, store))
+    assert {pair["n"] for pair in kept.made([done, going])["pairs"]} == {16 * PAIRS, 2 * PAIRS, PAIRS}
+    assert np.array_equal(kept.table([done, going]).fate, table_of(store, done, going).fate)
+    jobs.close()

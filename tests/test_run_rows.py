@@ -1,0 +1,132 @@
+"""What the page Runs says of runs, in words: how long, how much, how far, and which of them a search finds."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from small_facts import Answerer
+
+from medfact.live import Live
+from medfact.report import figures_of
+from medfact.runner import answer, start
+from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Happened, Run, Store
+from medfact.ui import run_rows
+
+
+@pytest.fixture
+def ended(store: Store, facts_file: Any) -> Run:
+    run = start(RunSpec(model="answerer", facts=str(facts_file), limit=2, shots=0), store)
+    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
+    return store.run(run)
+
+
+def live(store: Store, run: Run) -> Live:
+    return Live((run.changed, run.state, 0), run, None, figures_of(store, run))
+
+
+def at(minute: int, second: int = 0) -> str:
+    return f"2026-01-01T10:{minute:02}:{second:02}+00:00"
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([(at(0), WAITING), (at(1), RUNNING), (at(3, 5), COMPLETE)], "2 min 5 s"),
+        ([(at(0), WAITING), (at(1), RUNNING), (at(2), STOPPED), (at(50), RUNNING), (at(51), COMPLETE)], "2 min 0 s"),
+        ([(at(1), RUNNING), (at(2), NOTED), (at(3), COMPLETE), (at(40), IMPORTED)], "2 min 0 s"),  # neither is a state
+        ([(at(1), RUNNING)], "58 min 0 s"),  # interrupted: to the last that was heard of it
+        ([(at(0), WAITING), (at(1), STOPPED)], ""),
+        ([(at(0), RUNNING), (at(0), COMPLETE)], "less than 1 s"),
+        ([("2026-01-01T08:00:00+00:00", RUNNING), (at(4), COMPLETE)], "2 h 4 min"),
+    ],
+)
+def test_time_is_that_of_asking(ended: Run, events: list[tuple[str, str]], said: str) -> None:
+    run = replace(ended, finished_at=None, beat_at=at(59))
+    assert run_rows._took([Happened(*event, None) for event in events], run, going=False) == said
+
+
+def test_time_goes_on_while_a_run_does(ended: Run) -> None:
+    assert run_rows._took([Happened(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(
+        " min so far"
+    )
+
+
+BILL = {
+    "host": "api.openai.com",
+    "models": [],
+    "prompt_tokens": 10,
+    "completion_tokens": 2,
+    "price_of": "2026-01",
+    "calls": 3,
+    "reused": 0,
+    "seconds": None,
+    "bounded": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("usd", "said"), [(None, "price not known"), (0.0, "$0.00"), (0.004, "less than $0.01"), (1234.5, "$1,234.50")]
+)
+def test_cost_in_words(usd: float | None, said: str) -> None:
+    made = run_rows._cost({**BILL, "usd": usd})
+    assert made["text"] == said
+    assert "api.openai.com" in made["title"]
+
+
+def test_a_model_here_costs_nothing() -> None:
+    assert run_rows._cost(None)["text"] == "nothing to pay"
+
+
+def test_a_row(store: Store, ended: Run) -> None:
+    row = run_rows.row(ended, live(store, ended), store.happened(ended.run), "a visitor")
+    assert row["title"] == "answerer"
+    assert row["who"]["here"] == "asked on the command line"
+    assert row["asked"]["facts"] == "4 facts (true and false)"
+    assert row["right"]["value"] == "50.0 %"  # always true: half of the 32 statements are
+    assert row["right"]["of"].startswith("of 32 statements")
+    assert "ways" not in row["all"]
+    assert (row["state"]["word"], row["state"]["rest"]) == ("complete", ["32 statements"])
+    own = run_rows.row(replace(ended, name="mine"), live(store, ended), [], LOCAL_OWNER)
+    assert (own["title"], own["who"]["model"], own["who"]["here"]) == ("mine", "answerer", "")
+
+
+def test_what_a_budget_stopped_was_not_stopped_by_hand(store: Store, ended: Run) -> None:
+    stopped = live(store, replace(ended, state=STOPPED, reason="The budget of $1.00 is spent."))
+    assert run_rows._state(stopped)["word"] == "stopped"
+    assert run_rows._state(stopped)["rest"] == ["32 of 32 statements", "The budget of $1.00 is spent."]
+    assert run_rows._state(live(store, replace(ended, state=STOPPED)))["word"] == "stopped by hand"
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "found"),
+    [
+        ("", "", True),
+        ("first HEART", "", True),  # the name, and the note
+        ("answerer facts.csv medfact", "", True),
+        ("heart lung", "", False),
+        ("heart", "complete", True),
+        ("heart", "going", False),
+        ("heart", "resumable", False),
+    ],
+)
+def test_what_a_search_finds(ended: Run, words: str, state: str, found: bool) -> None:
+    run = replace(ended, name="A first try", note="of the heart")
+    assert run_rows.matches(run, words.casefold().split(), state) is found
+
+
+@pytest.mark.parametrize(
+    ("states", "begins"),
+    [
+        ([COMPLETE], ""),
+        ([INTERRUPTED, COMPLETE], "1 run was interrupted."),
+        ([PAUSED] * 2, "2 runs were paused."),
+        ([PAUSED] * 6 + [INTERRUPTED], "7 runs were interrupted or paused."),
+    ],
+)
+def test_what_waits_to_be_taken_up_again(ended: Run, states: list[str], begins: str) -> None:
+    made = run_rows.notice([replace(ended, state=state) for state in states])
+    assert made["text"].startswith(begins)
+    assert bool(made["text"]) == bool(begins)
+    assert len(made["runs"]) <= run_rows.NOTICED
+    assert made["more"].startswith("And 2 more") == (len(states) == 7)

@@ -1,0 +1,201 @@
+"""Runs that any page watches: closed and opened again, by two browsers at once, by ten visitors; Compare. Needs Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from browser import trouble_of
+from mock_service import Behaviour, MockService
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.report import report_of
+from medfact.runner import answer, start
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, STOPPED, Store
+
+pytestmark = pytest.mark.browser
+
+PATIENT = 60_000
+SEEN = "progress_is = (pattern) => new RegExp(pattern).test(document.querySelector('#progress')?.innerText ?? '')"
+
+Opened = Callable[..., Page]
+
+
+@pytest.fixture
+def store(app_home: Path, address: str) -> Store:
+    """The app's own database."""
+    return Store(f"sqlite:///{app_home / 'medfact.db'}")
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Opened]:
+    """Opens a page of the app in a browser of its own, as another visitor; at the end nothing untoward was heard of any."""
+    contexts, troubles = [], []
+
+    def open_(path: str = "") -> Page:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        troubles.append(trouble_of(page, address))
+        contexts.append(context)
+        page.goto(address + path)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert [trouble for trouble in troubles if trouble] == []
+
+
+def begin_at(page: Page, service: MockService, facts: int) -> str:
+    """Starts a run at a service; returns the path of its link."""
+    for box in page.locator("#models input[type=checkbox]").all():
+        box.set_checked(False)
+    page.locator("#service").get_by_role("button").first.click()
+    page.get_by_label("model's name").fill("m")
+    page.get_by_label("address (base URL)").fill(service.base_url)
+    page.get_by_label("key", exact=True).fill("sk-none")
+    return begin(page, facts)
+
+
+def begin(page: Page, facts: int) -> str:
+    box = page.locator("#facts-count input[type=number]")
+    box.fill(str(facts))
+    box.press("Tab")
+    page.locator("#evaluate").click()
+    page.wait_for_url(re.compile(r"[?&]run=[0-9a-f]{32}"), timeout=PATIENT)
+    return "?" + page.url.partition("?")[2]
+
+
+def answered(page: Page) -> int:
+    found = re.search(r"([\d,]+) of [\d,]+ statements", page.locator("#progress").inner_text())
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
+def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, store: Store) -> None:
+    with MockService(Behaviour(latency=0.4)) as service:
+        page = opened()
+        expect(page.locator("#cards .mf-card").first).to_be_visible()
+        link = begin_at(page, service, 100)
+        run = link.partition("run=")[2][:32]
+        page.context.close()
+        before = sum(item.answer is not None for item in store.asked(run))
+        one, other = opened(link), opened(link)
+        for watching in (one, other):
+            watching.wait_for_function(f"n => ({SEEN})('of 1,600 statements') && n >= 0", arg=before, timeout=PATIENT)
+        one.wait_for_function(
+            "n => Number(document.querySelector('#progress').innerText.match(/([0-9,]+) of/)[1].replace(',', '')) > n",
+            arg=before,
+            timeout=PATIENT,
+        )
+        expect(one.locator("#models")).to_be_visible()
+        one.locator("#stop").click()
+        for watching in (one, other):
+            expect(watching.locator("#progress")).to_contain_text("stopped", timeout=PATIENT)
+    kept = sum(item.answer is not None for item in store.asked(run))
+    assert before < kept < 1600
+    assert store.run(run).state == STOPPED
+    made = report_of(store, run)
+    for watching in (one, other):
+        expect(watching.locator("#progress")).to_contain_text(f"{kept:,} of 1,600 statements", timeout=PATIENT)
+        shown = watching.locator("#scores td[data-figure=average_accuracy]")
+        expect(shown).to_contain_text(f"{100 * made['average_accuracy']['value']:.1f} %", timeout=PATIENT)
+        expect(shown).to_contain_text(f"of {kept:,} statements")
+        expect(watching.locator("#resume")).to_be_visible()
+
+
+def test_a_stopped_run_is_resumed_from_another_browser(opened: Opened, store: Store) -> None:
+    run = start(RunSpec(model="baseline:negation-cue", limit=20, shots=0), store.of("somebody"))
+    events = answer(run, store)
+    next(events), next(events), next(events)
+    events.close()
+    page = opened(f"?run={run}")
+    expect(page.locator("#progress")).to_contain_text("stopped", timeout=PATIENT)
+    page.locator("#resume").click()
+    expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
+    expect(page.locator("#resume")).to_be_hidden()
+    assert report_of(store, run)["joint_accuracy"]["value"] == 0.5
+
+
+def test_a_link_to_nothing_says_so(opened: Opened) -> None:
+    for nothing in ("0" * 32, "<img src=x onerror=alert(1)>", "a,b,c", "%00"):
+        page = opened(f"?run={nothing}")
+        expect(page.locator("#evaluate-message")).to_contain_text("There is no run of that link", timeout=PATIENT)
+        page.context.close()
+
+
+def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
+    """Each starts a run of 50 facts and clicks about; all finish, and nobody's list shows another's run."""
+    pages = [opened() for _ in range(10)]
+    for page in pages:
+        expect(page.locator("#cards .mf-card").first).to_be_visible()
+        for box in page.locator("#models input[type=checkbox]").all():
+            box.set_checked(False)
+        page.locator("#models").get_by_role("checkbox", name="a coin").set_checked(True)
+    links = [begin(page, 50) for page in pages]
+    runs = [link.partition("run=")[2][:32] for link in links]
+    assert len(set(runs)) == 10
+    for page in pages:
+        page.locator("#next").click()
+        expect(page.locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
+    assert {store.run(run).state for run in runs} == {COMPLETE}
+    assert len({store.run(run).owner for run in runs}) == 10
+    for page, run in list(zip(pages, runs, strict=True))[:3]:
+        page.goto(page.url.partition("?")[0] + "runs")
+        expect(page.locator("#runs")).to_contain_text("baseline:random", timeout=PATIENT)
+        shown = page.content()
+        assert run in shown
+        assert not [other for other in runs if other != run and other in shown]
+    expect(opened(links[0]).locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
+
+
+# ------------------------------------------------------------------------- Compare
+
+
+@pytest.fixture
+def two(store: Store) -> list[str]:
+    """True unless denied, and always true, on the same 10 facts and their false partners."""
+    runs = [start(RunSpec(model=f"baseline:{name}", limit=10, shots=0), store) for name in ("negation-cue", "always-true")]
+    for run in runs:
+        list(answer(run, store))
+    return runs
+
+
+def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
+    page = opened(f"compare?runs={','.join(two)}")
+    expect(page.locator("#compare-message")).to_contain_text("All of them ask the same 20 facts.", timeout=PATIENT)
+    joint = page.locator("#pairs .mf-scroll").nth(1)
+    expect(joint).to_contain_text("+50.0 points")
+    expect(joint).to_contain_text("10 and 0 of 20")
+    expect(page.locator("#pairs")).to_contain_text("No difference shown between baseline:negation-cue and baseline:always-true")
+    expect(page.locator("#facts-where")).to_contain_text("facts 1 to 20 of 20")
+    page.locator("#shown").get_by_label("mastered by none").check()
+    expect(page.locator("#facts-where")).to_contain_text("facts 1 to 10 of 10")
+    facts = page.locator("#facts-of-runs tbody tr")
+    expect(facts.first).to_contain_text("FALSE (test statement)")
+    assert facts.first.locator(".mf-ticks").first.inner_text().replace("\n", "") == "✗" * 8
+    facts.first.locator("button").press("Enter")
+    opened_fact = page.locator("#fact-of-runs")
+    expect(opened_fact).to_contain_text("The true fact:")
+    expect(opened_fact.locator("tbody tr")).to_have_count(8)
+    expect(opened_fact.locator("tbody tr").first).to_contain_text("says true")
+    page.locator("#shown").get_by_label("mastered by all").check()
+    expect(page.locator("#facts-of-runs")).to_contain_text("No fact is left by these filters")
+
+
+def test_what_cannot_be_compared_is_said(opened: Opened, two: list[str]) -> None:
+    page = opened(f"compare?runs={two[0]},{'0' * 32},<b>")
+    expect(page.locator("#compare-message")).to_contain_text("Choose 2 to 8 runs", timeout=PATIENT)
+    expect(page.locator("#chosen")).to_contain_text("baseline:negation-cue")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_comparison_fits_its_screen(browser: Browser, address: str, two: list[str], width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 844})
+    page = context.new_page()
+    page.goto(f"{address}compare?runs={','.join(two)}")
+    expect(page.locator("#facts-of-runs tbody tr").first).to_be_visible(timeout=PATIENT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
