@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from medfact.answers import make_prompt
 from medfact.metrics import measure
 from medfact.planning import plan
-from medfact.report import records_of
+from medfact.report import board_of
 from medfact.runner import answer
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -47,8 +47,8 @@ def one_round(facts: int) -> tuple[dict[str, float], int]:
         store = Store(f"sqlite:///{place}/benchmark.db")
         seconds["record the run"], run = timed(lambda: store.start_run(spec, made, {}))
         seconds["ask and save (a coin)"], _ = timed(lambda: list(answer(run, store)))
-        seconds["read back"], asked = timed(lambda: store.asked(run))
-    seconds["all figures"], _ = timed(lambda: measure(records_of(asked)))
+        seconds["read back"], _ = timed(lambda: store.asked(run))
+        seconds["all figures"], _ = timed(lambda: measure(board_of(store, run).records()))
     return seconds, len(statements)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from medfact.facts import Fact
 from medfact.store import tables
 from medfact.store.connection import Database, now
 from medfact.store.records import IMPORTED, Answer, Asked, Planned
-from medfact.store.runs import statement_of
+from medfact.store.runs import STATEMENT_COLUMNS, statement_of
 from medfact.store.sheets import Sheet, sheet_of
 
 
@@ -45,35 +46,21 @@ class Answers(Database):
         """Commits answers. A statement's earlier failure is replaced; an answer, once given, stays."""
         if not answers:
             return
-        places, given, runs = tables.run_statements, tables.answers, tables.runs
+        places, runs = tables.run_statements, tables.runs
         with self._writing() as connection:
             connection.execute(runs.update().where(runs.c.run == run).values(changed=runs.c.changed + 1, beat_at=now()))
             batch = connection.execute(sql.select(runs.c.changed).where(runs.c.run == run)).scalar_one()
-            self._forget_failures(connection, run, answers)
-            position = sql.select(places.c.position).where(
-                places.c.run == run,
-                places.c.statement_id == sql.bindparam("of_statement"),
-                places.c.draw == sql.bindparam("of_draw"),
+            of = (places.c.run == sql.bindparam("of_run"), places.c.statement_id == sql.bindparam("of_statement"))
+            position = sql.select(places.c.position).where(*of, places.c.draw == sql.bindparam("of_draw")).scalar_subquery()
+            insertion = self._insert(tables.answers).values(position=position)
+            replaced = {name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)}
+            insertion = insertion.on_conflict_do_update(
+                index_elements=["run", "statement_id", "draw"], set_=replaced, where=tables.answers.c.failure.is_not(None)
             )
-            rows = [{"run": run, "asked_at": now(), "batch": batch, **_row(answer)} for answer in answers]
-            for row in rows:
-                row |= {"of_statement": row["statement_id"], "of_draw": row["draw"]}
-            insert = self._insert_new(given).values(position=position.scalar_subquery())
-            connection.execute(insert, rows)
-
-    def _forget_failures(self, connection: sql.Connection, run: str, answers: Sequence[Answer]) -> None:
-        given = tables.answers.c
-        for draw in {answer.draw for answer in answers}:
-            ids = [answer.statement_id for answer in answers if answer.draw == draw]
-            for start in range(0, len(ids), 500):
-                connection.execute(
-                    tables.answers.delete().where(
-                        given.run == run,
-                        given.draw == draw,
-                        given.statement_id.in_(ids[start : start + 500]),
-                        given.failure.is_not(None),
-                    )
-                )
+            columns = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
+            at = now()
+            rows = ((run, at, batch, *_values(a), run, a.statement_id, a.draw) for a in answers)
+            self._insert_all(connection, insertion, columns, rows)
 
     def asked(self, run: str, facts: Sequence[int] | None = None, positions: Sequence[int] | None = None) -> list[Asked]:
         """Statements of a run in the order in which they are asked, with the answers there are: all of them, or those of some
@@ -84,9 +71,11 @@ class Answers(Database):
             (given.c.run == places.c.run) & (given.c.statement_id == places.c.statement_id) & (given.c.draw == places.c.draw)
         )
         join = places.join(statements, places.c.statement_id == statements.c.statement_id).outerjoin(given, answered)
-        answer_columns = [given.c[f.name].label(f"a_{f.name}") for f in fields(Answer)]
+        answer_columns = [given.c[name].label(f"a_{name}") for name in _ANSWER_COLUMNS]
+        statement_columns = [statements.c[name] for name in STATEMENT_COLUMNS]
+        place_columns = (places.c.position, places.c.shots_of, places.c.draw, places.c.fact)
         query = (
-            sql.select(places.c.position, places.c.shots_of, places.c.draw, places.c.fact, statements, *answer_columns)
+            sql.select(*place_columns, *statement_columns, *answer_columns)
             .select_from(join)
             .where(places.c.run == run)
             .order_by(places.c.position)
@@ -97,7 +86,7 @@ class Answers(Database):
             query = query.where(places.c.position.in_(list(positions)))
         known: dict[str, Fact] = {}
         with self._reading() as connection:
-            return [_asked(row._mapping, known) for row in connection.execute(query)]
+            return [_asked(row, known) for row in connection.execute(query)]
 
     def sheet(self, run: str) -> Sheet:
         """A run's statements as arrays."""
@@ -211,22 +200,23 @@ class Answers(Database):
         return groups
 
 
+_ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
+_values = attrgetter(*_ANSWER_COLUMNS)
+
+
 def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
     """What a run asks, in its order, as it is read."""
     places, statements = tables.run_statements, tables.statements
     join = places.join(statements, places.c.statement_id == statements.c.statement_id)
-    query = sql.select(places.c.shots_of, places.c.draw, statements).select_from(join).where(places.c.run == run)
+    columns = (places.c.shots_of, places.c.draw, *(statements.c[name] for name in STATEMENT_COLUMNS))
+    query = sql.select(*columns).select_from(join).where(places.c.run == run).order_by(places.c.position)
     known: dict[str, Fact] = {}
-    for row in connection.execution_options(yield_per=1_000).execute(query.order_by(places.c.position)):
-        yield Planned(statement_of(row._mapping, known), row.shots_of, row.draw)
-
-
-def _row(answer: Answer) -> dict[str, Any]:
-    return {f.name: getattr(answer, f.name) for f in fields(answer)}
+    for shots_of, draw, *values in connection.execution_options(yield_per=1_000).execute(query):
+        yield Planned(statement_of(values, known), shots_of, draw)
 
 
 def _asked(row: Any, facts: dict[str, Fact]) -> Asked:
-    answer = None
-    if row["a_statement_id"] is not None:
-        answer = Answer(**{f.name: row[f"a_{f.name}"] for f in fields(Answer)})
-    return Asked(row["position"], row["shots_of"], statement_of(row, facts), answer, row["draw"], row["fact"])
+    position, shots_of, draw, fact, *values = row
+    of_statement, of_answer = values[: len(STATEMENT_COLUMNS)], values[len(STATEMENT_COLUMNS) :]
+    answer = Answer(*of_answer) if of_answer[0] is not None else None
+    return Asked(position, shots_of, statement_of(of_statement, facts), answer, draw, fact)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sql
@@ -15,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from medfact.errors import StoreError
 from medfact.store.engine import default_url, file_of, open_engine, without_password
 from medfact.store.migrations import migrate
+from medfact.store.tables import writable
 
 ROOM = "Make room on its disk, then resume the run; what was answered so far is kept."
 WHO = "Check the user and the password in its address."
@@ -46,6 +49,9 @@ OTHERWISE = {
 
 LEAST = 1 << 18
 """Bytes without which a disk counts as full, where the database says only that it cannot write."""
+
+ROWS = 5000
+"""Rows that are handed to the database together."""
 
 AT_ONCE = 50
 """Milliseconds that a write waits for another program's where it may as well be made another time."""
@@ -83,6 +89,7 @@ class Database:
     @contextmanager
     def _snapshot(self) -> Iterator[sql.Connection]:
         """Reads that all see the database as it is at the first of them, whatever is written meanwhile."""
+        self._check_file()
         with self._told(), self._engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN")  # which its driver leaves out before a read
@@ -130,10 +137,40 @@ class Database:
             self._engine.dispose()
             self._seen = found
 
+    def _insert(self, table: sql.Table) -> Any:
+        """An insertion that may say what happens to rows whose key is there already."""
+        inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+        return inserts[self._engine.dialect.name](table)
+
     def _insert_new(self, table: sql.Table) -> Any:
         """An insertion that leaves rows as they are whose key is there already."""
-        inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-        return inserts[self._engine.dialect.name](table).on_conflict_do_nothing()
+        return self._insert(table).on_conflict_do_nothing()
+
+    def _insert_all(
+        self, connection: sql.Connection, insertion: Any, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Many rows, as the driver takes them: of large runs, what is otherwise done for each value takes longest.
+
+        insertion: has a parameter for each of the columns, by their names. rows: their values in the order of the columns.
+        """
+        made = insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
+        names = made.positiontup if made.positional else None
+        order = [columns.index(name) for name in names or ()]
+        rows = map(_writable, rows)
+        while some := list(islice(rows, ROWS)):
+            if names is None:
+                given: list[Any] = [dict(zip(columns, row, strict=True)) for row in some]
+            elif order == list(range(len(columns))):
+                given = some
+            else:
+                given = list(map(itemgetter(*order), some))
+            connection.exec_driver_sql(str(made), given)
+
+
+def _writable(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a row as they are stored; see `tables.writable`."""
+    text = "".join([value for value in row if type(value) is str])
+    return row if writable(text) == text else tuple(writable(v) if type(v) is str else v for v in row)
 
 
 def _said(error: SQLAlchemyError) -> str:

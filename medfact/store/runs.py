@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sql
@@ -72,19 +73,13 @@ class Runs(Database):
 
     def _add_plan(self, connection: sql.Connection, run: str, plan: Plan, numbers: Sequence[int]) -> None:
         if plan.statements:
-            self._add_statements(connection, {p.statement.statement_id: statement_row(p.statement) for p in plan.statements})
-            places = [
-                {
-                    "run": run,
-                    "position": position,
-                    "statement_id": planned.statement.statement_id,
-                    "shots_of": planned.shots_of,
-                    "draw": planned.draw,
-                    "fact": number,
-                }
+            self._add_statements(connection, {p.statement.statement_id: p.statement for p in plan.statements})
+            columns = ("run", "position", "statement_id", "shots_of", "draw", "fact")
+            places = (
+                (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, number)
                 for position, (planned, number) in enumerate(zip(plan.statements, numbers, strict=True))
-            ]
-            connection.execute(tables.run_statements.insert(), places)
+            )
+            self._insert_all(connection, tables.run_statements.insert(), columns, places)
         shots = [
             {"run": run, "shots_of": group, "position": i, "text": shot.text, "label": shot.label}
             for group, demonstrations in plan.demonstrations.items()
@@ -94,15 +89,17 @@ class Runs(Database):
             connection.execute(tables.demonstrations.insert(), shots)
         connection.execute(tables.sheets.insert().values(run=run, columns=sheet_of(plan.statements).to_bytes()))
 
-    def _add_statements(self, connection: sql.Connection, rows: dict[str, dict[str, Any]]) -> None:
+    def _add_statements(self, connection: sql.Connection, statements: dict[str, Statement]) -> None:
         """Adds statements, by their ids. What is here of one already stays, unless it only came out of files."""
-        ids = sorted(rows)  # of two processes that add the same ones, none waits for one that waits for it
-        connection.execute(self._insert_new(tables.statements), [rows[name] for name in ids])
+        ids = sorted(statements)  # of two processes that add the same ones, none waits for one that waits for it
+        values = (statement_values(statements[name]) for name in ids)
+        self._insert_all(connection, self._insert_new(tables.statements), STATEMENT_COLUMNS, values)
         imported = sql.select(tables.events.c.run).where(tables.events.c.what == IMPORTED)
         if connection.execute(imported.limit(1)).first() is None:
             return
         for start in range(0, len(ids), 500):
-            query = _told_by(imported).where(tables.statements.c.statement_id.in_(ids[start : start + 500]))
+            rows = {name: statement_row(statements[name]) for name in ids[start : start + 500]}
+            query = _told_by(imported).where(tables.statements.c.statement_id.in_(rows))
             found = [dict(row._mapping) for row in connection.execute(query)]
             told = [rows[row["statement_id"]] for row in found if row != rows[row["statement_id"]]]
             if told:
@@ -282,28 +279,32 @@ def _last_taken_up(run: str) -> sql.Select[Any]:
     return sql.select(sql.func.max(row.number)).where(row.run == run, row.what == RUNNING)
 
 
+STATEMENT_COLUMNS = (*tables.FACT_TEXTS, "positive", "k", "statement_id", "pool", "variant", "text", "origin")
+"""Of the table `statements`; those of the fact come first."""
+
+_FACT_COLUMNS = len(tables.FACT_TEXTS) + 2
+_of_fact = attrgetter(*STATEMENT_COLUMNS[:_FACT_COLUMNS])
+_of_statement = attrgetter(*STATEMENT_COLUMNS[_FACT_COLUMNS:])
+
+
+def statement_values(statement: Statement) -> tuple[Any, ...]:
+    """The values of a row of the table `statements`, by STATEMENT_COLUMNS."""
+    return (*_of_fact(statement.fact), *_of_statement(statement))
+
+
 def statement_row(statement: Statement) -> dict[str, Any]:
     """A row of the table `statements`."""
-    fact = statement.fact
-    return {
-        **{name: getattr(fact, name) for name in tables.FACT_TEXTS},
-        "positive": fact.positive,
-        "k": fact.k,
-        "statement_id": statement.statement_id,
-        "pool": statement.pool,
-        "variant": statement.variant,
-        "text": statement.text,
-        "origin": statement.origin,
-    }
+    return dict(zip(STATEMENT_COLUMNS, statement_values(statement), strict=True))
 
 
-def statement_of(row: Any, facts: dict[str, Fact]) -> Statement:
-    """The statement of such a row; `facts` keeps one fact for all its statements."""
-    fact = facts.get(row["fact_id"])
+def statement_of(values: Sequence[Any], facts: dict[str, Fact]) -> Statement:
+    """The statement of such values; `facts` keeps one fact for all its statements."""
+    fact = facts.get(values[0])
     if fact is None:
-        fact = Fact(**{name: row[name] for name in tables.FACT_TEXTS}, positive=row["positive"], k=row["k"])
+        fact = Fact(**dict(zip(STATEMENT_COLUMNS[:_FACT_COLUMNS], values, strict=False)))
         facts[fact.fact_id] = fact
-    return Statement(fact, row["pool"], row["variant"], row["text"], row["origin"], row["statement_id"])
+    statement_id, pool, variant, text, origin = values[_FACT_COLUMNS:]
+    return Statement(fact, pool, variant, text, origin, statement_id)
 
 
 def _run(row: Any) -> Run:
