@@ -131,7 +131,7 @@ class Purse:
     def reason(self) -> str | None:
         if not self.empty:
             return None
-        return f"The budget of ${self.limit:,.2f} is spent. Give a larger one to go on: resume RUN --budget USD."
+        return f"The budget of ${self.limit:,.2f} is spent. Resume with a larger one to go on."
 
     def pay(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Takes what tokens cost, as the service counted them."""

@@ -38,6 +38,7 @@ from medfact.store import (
     Planned,
     Run,
     Store,
+    Taken,
 )
 
 AGAIN = 2.0
@@ -153,7 +154,6 @@ def answer(
         yield Finished(record.run, COMPLETE, 0, time.monotonic() - begun)
         return
     purse = purse_of(record, store, budget)
-    tally = _Tally()
     try:
         if key is None:
             _check_address(record, store)
@@ -163,17 +163,25 @@ def answer(
     except (Mistake, StoreError) as error:  # nothing is to be asked, another process asks it, or nothing can be written
         yield Failed(record.run, error)
         return
-    yield Started(record.run, record.statements, record.statements - len(pending))
+    begin = partial(_loaded, load, record, _Watch(stopped, purse, record.spec.service.timeout), key)
+    asking = _asking(record, pending, store, begin, lambda: stopped() or purse.empty)
+    yield from _told(record, store, taken, asking, len(pending), purse)
+
+
+def _told(record: Run, store: Store, taken: Taken, asking: Iterator[Event], pending: int, purse: Purse) -> Iterator[Event]:
+    """What happens in a run that this process took up, to its end, which is recorded before it is told."""
+    begun, done, failed = time.monotonic(), 0, 0
     try:
+        yield Started(record.run, record.statements, record.statements - pending)
         with _beating(record.run, store):
-            model_of = partial(_loaded, load, record, _Watch(stopped, purse, record.spec.service.timeout), key)
-            for event in _asking(record, pending, store, model_of, lambda: stopped() or purse.empty):
-                tally.count(event)
+            for event in asking:
+                if isinstance(event, Answered):
+                    done += len(event.answers)
+                    failed += sum(answer.failure is not None for answer in event.answers)
                 yield event
-        state = COMPLETE if tally.done == len(pending) else STOPPED
+        state = COMPLETE if done == pending else STOPPED
         reason = purse.reason if state == STOPPED else None
         store.set_state(record.run, state, reason)
-        yield Finished(record.run, state, tally.failed, time.monotonic() - begun, reason)
     except StoreError as error:
         try:
             yield Failed(record.run, error)  # first, since it may take as long again until something can be written
@@ -186,6 +194,8 @@ def answer(
         with contextlib.suppress(StoreError):
             store.set_state(record.run, STOPPED)
         raise
+    else:
+        yield Finished(record.run, state, failed, time.monotonic() - begun, reason)
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
@@ -203,19 +213,6 @@ def _check_address(record: Run, store: Store) -> None:
             f"Run {record.run} came out of a file, which names the service at {host}.",
             "Ask it only if you know it: give the key for it, or --yes.",
         )
-
-
-@dataclass
-class _Tally:
-    """How many answers came, and how many of them are failed calls."""
-
-    done: int = 0
-    failed: int = 0
-
-    def count(self, event: Event) -> None:
-        if isinstance(event, Answered):
-            self.done += len(event.answers)
-            self.failed += sum(answer.failure is not None for answer in event.answers)
 
 
 def _asking(

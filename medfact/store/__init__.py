@@ -34,7 +34,7 @@ from medfact.store.records import (
     Planned,
     Run,
 )
-from medfact.store.runs import KEPT_DELETED, Runs
+from medfact.store.runs import KEPT_DELETED, Runs, Taken
 from medfact.store.sheets import Sheet
 from medfact.store.transfer import export_run, import_run
 from medfact.store.workers import BEAT
@@ -62,6 +62,7 @@ __all__ = [
     "Run",
     "Sheet",
     "Store",
+    "Taken",
     "default_url",
     "exists",
     "export_run",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,13 +14,13 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 import gradio as gr
 import plotly
 import uvicorn
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
 
 from medfact.ui import compare_page, evaluate_step, facts_step, results_step, runs_page, statements_step
+from medfact.ui.headers import WithHeaders
 from medfact.ui.services import Services, demonstration_run, open_services
 from medfact.ui.view import SCRIPTS
-from medfact.ui.visitors import welcome
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
 OUR_SCRIPTS = {
@@ -28,16 +28,6 @@ OUR_SCRIPTS = {
     "plotly.min": Path(plotly.__file__).parent / "package_data" / "plotly.min.js",
 }
 LARGEST_UPLOAD = "50mb"
-
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
-"""Nothing is loaded from, or sent to, another host."""
 
 INTRODUCTION = """
 # medfact
@@ -109,15 +99,7 @@ def create_app(url: str | None = None) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
 
-    @app.middleware("http")
-    async def with_headers(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        response = await answer(request)
-        for name in ("access-control-allow-origin", "access-control-allow-credentials"):
-            if name in response.headers:  # the page library lets every origin read; no other page may
-                del response.headers[name]
-        response.headers.update(HEADERS)
-        welcome(request, response)
-        return response
+    app.add_middleware(WithHeaders)
 
     @app.get(SCRIPTS, include_in_schema=False)
     def script(name: str) -> Response:

@@ -33,6 +33,7 @@ NO_FACTS: dict[str, Any] = {"rows": [], "none": ""}
 
 def build(services: Services, page: gr.Blocks) -> None:
     """Lays the page out and wires it."""
+    gr.Navbar(main_page_name="Evaluate")
     gr.Markdown(
         "# Compare\nTwo to eight runs beside each other: first what they share and in what they differ, then every pair of "
         "them on what both answered, then each fact. Mastery of a fact is not competence; not for clinical use."

@@ -9,6 +9,7 @@ import secrets
 from typing import Any
 
 from fastapi import Request, Response
+from starlette.datastructures import MutableHeaders
 
 from medfact.spec import LOCAL_OWNER
 
@@ -36,12 +37,14 @@ def owners_seen_by(request: Any) -> tuple[str, ...]:
     return (owner_of(request), LOCAL_OWNER) if alone else (owner_of(request),)
 
 
-def welcome(request: Request, response: Response) -> None:
+def welcome(request: Request, headers: MutableHeaders) -> None:
     """Gives a browser that has none its cookie, with the page itself."""
-    if owner_of(request) != NOBODY or "text/html" not in response.headers.get("content-type", ""):
+    if owner_of(request) != NOBODY or "text/html" not in headers.get("content-type", ""):
         return
     # A Space is shown inside a page of another site, which only these cookies survive.
     inside = bool(os.environ.get("SPACE_ID"))
-    response.set_cookie(
+    made = Response()
+    made.set_cookie(
         COOKIE, secrets.token_hex(16), max_age=YEAR, httponly=True, secure=inside, samesite="none" if inside else "lax"
     )
+    headers.append("set-cookie", made.headers["set-cookie"])
