@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy
-.venv/bin/python -m pytest
+.venv/bin/python -m pytest -n 2 --dist loadfile # two at a time, each file by one
