@@ -43,13 +43,15 @@ def ask(
     size = max(WINDOW, OF_A_GROUP * len({item.shots_of for item in pending}))
     if is_service(record.model):  # which would be idle at the end of each window
         size = max(len(prompts), 1)
+    came = 0
     for first in range(0, len(prompts), size):
         if stopped():
             return
         window = prompts.only(prompts.items[first : first + size])
         answers = (window.answer(place, completion) for place, completion in model.complete(window))
-        for batch in _batches(answers):
+        for batch in _batches(answers, came):
             store.save(run_id, batch)
+            came += len(batch)
             yield batch
             if stopped() and not is_service(record.model):
                 return  # a service's model ends by itself, with what had arrived
@@ -83,10 +85,11 @@ class _Prompts(Sequence[Prompt]):
         self._question, self._reading = question_of(record.spec), protocol_of(record.spec).reading
         info = model.info
         self._key = (info["revision"], dict(info["decoding"]))
+        self._keys: dict[int, str] = {}
 
     def only(self, items: Sequence[Asked]) -> _Prompts:
         made = copy.copy(self)
-        made.items = items
+        made.items, made._keys = items, {}
         return made
 
     def __len__(self) -> int:
@@ -95,7 +98,10 @@ class _Prompts(Sequence[Prompt]):
     def __getitem__(self, place: Any) -> Any:
         item = self.items[place]
         shots = self._shots.get(item.shots_of, ())
-        return make_prompt(item.statement, shots, chat=self._chat, question=self._question, reading=self._reading)
+        made = make_prompt(item.statement, shots, chat=self._chat, question=self._question, reading=self._reading)
+        if place not in self._keys:  # while it is at hand: its answer will need its key
+            self._keys[place] = self.key(made)
+        return made
 
     def key(self, prompt: Prompt) -> str:
         """A hash of model, revision, prompt and decoding settings."""
@@ -110,7 +116,7 @@ class _Prompts(Sequence[Prompt]):
         unread = completion.text is None or completion.cut is not None
         return Answer(
             statement_id=item.statement.statement_id,
-            key=self.key(self[place]),
+            key=self._keys.pop(place, "") or self.key(self[place]),
             answer=None if unread else read_answer(completion.text or "", self._reading),
             p_true=completion.p_true,
             p_mass=completion.p_mass,
@@ -129,10 +135,10 @@ def _said(served: Served) -> dict[str, Any]:
     return {"served_model": said.pop("model"), **said}
 
 
-def _batches(answers: Iterable[Answer]) -> Iterator[tuple[Answer, ...]]:
-    """Answers in batches. What came before an error is given before it is raised."""
+def _batches(answers: Iterable[Answer], came: int) -> Iterator[tuple[Answer, ...]]:
+    """Answers in batches. came: how many there were before. What came before an error is given before it is raised."""
     batch: list[Answer] = []
-    begun, came = time.monotonic(), 0
+    begun = time.monotonic()
     try:
         for answer in answers:
             batch.append(answer)

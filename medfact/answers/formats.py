@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from medfact.answers.reading import COMMITTED
 from medfact.models import Message, Prompt
@@ -98,15 +99,17 @@ def make_prompt(
     text = statement if isinstance(statement, str) else statement.text
     made = FORMATS[question]
     messages = chat and made.chat
-    content = _messages(made, text, demonstrations) if messages else _text(made, text, demonstrations)
+    shots = tuple(demonstrations)
+    content = _messages(made, text, shots) if messages else made.preface + _shown(made, shots) + made.ask(text)
     settled = None if reading != COMMITTED else 1 if messages or demonstrations else 2
     stop = "" if messages else made.shots_stop if demonstrations else made.stop
     return Prompt(content, CHOICES, statement=text, stop=stop, max_tokens=made.max_tokens, settled_after=settled)
 
 
-def _text(made: QuestionFormat, text: str, demonstrations: Sequence[Demonstration]) -> str:
-    shots = "".join(made.ask(shot.text) + made.answer.format(label=shot.label) for shot in demonstrations)
-    return made.preface + shots + made.ask(text)
+@lru_cache(maxsize=1024)
+def _shown(made: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
+    """What all prompts of a group begin with."""
+    return "".join(made.ask(shot.text) + made.answer.format(label=shot.label) for shot in demonstrations)
 
 
 def _messages(made: QuestionFormat, text: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
