@@ -7,4 +7,5 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy
-.venv/bin/python -m pytest -n 2 --dist loadfile # two at a time, each file by one
+# Two tests at a time, each file by one process; their models take one thread each.
+OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile
