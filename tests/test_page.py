@@ -124,7 +124,7 @@ def evaluate_with_baseline(page: Page, facts: int) -> None:
     box.fill(str(facts))
     box.press("Tab")
     page.locator("#evaluate").click()
-    expect(page.locator("#progress")).to_contain_text("complete", timeout=60_000)
+    expect(page.locator("#progress")).to_contain_text("complete", timeout=120_000)
 
 
 def saved_rows(page: Page, table: str) -> list[dict[str, str]]:
@@ -216,19 +216,19 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
     page.locator("#service").get_by_role("button").first.click()
     page.get_by_label("model's name").fill("gpt-4o-mini")
     page.get_by_role("button", name="What will it cost?").click()
-    expect(page.locator("#service-priced")).to_contain_text("about $0.01 at the list price", timeout=30_000)
+    expect(page.locator("#service-priced")).to_contain_text("about $0.01 at the list price", timeout=120_000)
     choose_models(page)
     with MockService(Behaviour(latency=0.2)) as service:
         page.get_by_label("address (base URL)").fill(service.base_url)
         page.get_by_label("key", exact=True).fill(SECRET)
         page.locator("#evaluate").click()
-        expect(page.locator("#progress")).to_contain_text("openai:gpt-4o-mini", timeout=30_000)
-        page.wait_for_function("/[1-9][0-9,]* of 1,600/.test(document.querySelector('#progress').innerText)", timeout=30_000)
+        expect(page.locator("#progress")).to_contain_text("openai:gpt-4o-mini", timeout=120_000)
+        page.wait_for_function("/[1-9][0-9,]* of 1,600/.test(document.querySelector('#progress').innerText)", timeout=120_000)
         page.locator("#stop").click()
-        expect(page.locator("#progress")).to_contain_text("stopped", timeout=5_000)
+        expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
         assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {SECRET}"}
         came = len(service.answered)
-    expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=10_000)
+    expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=120_000)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.body.innerText])")
     assert SECRET not in kept
     home = tmp_path_factory.getbasetemp()
@@ -239,12 +239,12 @@ def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> N
     page.locator("#service").get_by_role("button").first.click()
     page.get_by_label("model's name").fill("m")
     page.locator("#evaluate").click()
-    expect(page.locator("#evaluate-message")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=30_000)
+    expect(page.locator("#evaluate-message")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=120_000)
     for wrong in ("no address", "http://127.0.0.1:1/v1", "javascript:alert(1)"):
         page.get_by_label("address (base URL)").fill(wrong)
         page.locator("#evaluate").click()
         said = page.locator("#evaluate-message, #progress").filter(has_text=re.compile("no web address|cannot be reached"))
-        expect(said.first).to_be_visible(timeout=30_000)
+        expect(said.first).to_be_visible(timeout=120_000)
 
 
 def test_stop_keeps_what_was_answered(page: Page) -> None:
@@ -255,7 +255,7 @@ def test_stop_keeps_what_was_answered(page: Page) -> None:
     page.get_by_role("button", name="Evaluate").click()
     page.wait_for_function("/[1-9][0-9,]* of 16,000 statements/.test(document.querySelector('#progress').innerText)")
     page.get_by_role("button", name="Stop").click()
-    expect(page.locator("#progress")).to_contain_text("stopped", timeout=5_000)
+    expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
     kept = answered(page)
     assert kept > 0
     page.reload()

@@ -18,7 +18,7 @@ from medfact.store import COMPLETE, STOPPED, Store
 
 pytestmark = pytest.mark.browser
 
-PATIENT = 60_000
+PATIENT = 240_000
 SEEN = "progress_is = (pattern) => new RegExp(pattern).test(document.querySelector('#progress')?.innerText ?? '')"
 
 Opened = Callable[..., Page]
