@@ -16,7 +16,7 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.jobs import Jobs, Snapshot
 from medfact.report import Board, keep, kept_report, report
-from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
+from medfact.store import PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
 
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
@@ -49,8 +49,12 @@ class Live:
 
     @property
     def state(self) -> str:
-        """The run's state; a job that could not write it knows better."""
-        return PAUSED if self.job and self.job.state == PAUSED and self.run.state in {WAITING, RUNNING} else self.run.state
+        """The run's state; a job that could not write it, or has just been taken up again, knows better."""
+        if self.job and self.job.state == PAUSED and self.run.state in {WAITING, RUNNING}:
+            return PAUSED
+        if self.job and self.job.state in {WAITING, RUNNING} and self.run.state in RESUMABLE:
+            return self.job.state
+        return self.run.state
 
     @property
     def going(self) -> bool:

@@ -91,7 +91,7 @@ class _Judge:
         self.rejected = frozenset(name_key(name) for name in rejected)
         self.head = known.entity(fact.head)
         self.linked = known.linked(fact.head)
-        self.listed = [_words(name) for name in known.known_tails(fact.head)]
+        self.listed = frozenset(map(_words, known.known_tails(fact.head)))
         names = (fact.head, *known.known_tails(fact.head)) if known.is_a else ()
         self.relatives = frozenset(relative for name in names for relative in known.relatives(name))
 
@@ -104,7 +104,7 @@ class _Judge:
         if entity in self.relatives:
             return "relative"
         words = _words(tail.name)
-        if any(words <= listed or listed <= words for listed in self.listed):
+        if any(map(words.issubset, self.listed)) or any(map(words.issuperset, self.listed)):
             return "nested"
         if self._common(tail):
             return "common"

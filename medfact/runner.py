@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from medfact import __version__
 from medfact.asking import ask
@@ -326,6 +326,7 @@ def _loaded(load: Callable[..., Model], record: Run, watch: Watch, key: str | No
     return item
 
 
+@cache
 def _versions() -> dict[str, str]:
     versions = {"medfact": __version__, "python": platform.python_version()}
     for name in ("torch", "transformers", "accelerate", "numpy", "openai"):

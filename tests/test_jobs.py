@@ -70,6 +70,7 @@ def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_
     kept = sum(item.answer is not None for item in jobs.store.asked(run))
     assert 0 < kept < stopped.total
     jobs.submit(run)
+    assert Reports(jobs.store, jobs).live(run).going, "a page looks before the model's process has taken the run up"
     before = {item.statement.statement_id: item.answer for item in jobs.store.asked(run) if item.answer is not None}
     wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
     after = {item.statement.statement_id: item.answer for item in jobs.store.asked(run)}

@@ -54,6 +54,7 @@ def test_first_visitor_finds_a_demonstration(page: Page) -> None:
     expect(page.locator("#progress")).to_contain_text("complete")
     assert re.fullmatch(r"\d+\.\d %", figure(page, "average_accuracy"))
     expect(page.locator("#heat .mf-cell[data-key]").first).to_be_visible()
+    page.locator("#bars").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
     expect(page.locator("#bars .plotly .bars path").first).to_be_attached()
     expect(page.get_by_text("not for clinical use").first).to_be_visible()
 
@@ -172,6 +173,7 @@ def test_curves_are_drawn_and_saved(page: Page) -> None:
     evaluate_with_baseline(page, 20)
     page.locator("#paper").get_by_label("PretextTrans", exact=True).check()
     expect(page.locator("#said-0")).to_contain_text("when all 8 count")
+    page.locator("#curve-0").scroll_into_view_if_needed()
     expect(page.locator("#curve-0 .js-plotly-plot")).to_be_visible()
     with page.expect_download() as download:
         page.locator("#curve-0").get_by_text("Download this figure (SVG)").click()

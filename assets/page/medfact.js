@@ -324,7 +324,6 @@
   const colour = (node, name, otherwise) => getComputedStyle(node).getPropertyValue(name).trim() || otherwise;
 
   const drawFigure = (node, figure) => {
-    if (!figure || !figure.data) return;
     const text = colour(node, "--body-text-color", "#222");
     const grid = colour(node, "--border-color-primary", "#ccc");
     const layout = { ...figure.layout, font: { color: text, family: "system-ui, sans-serif", size: 13 } };
@@ -335,24 +334,75 @@
     Plotly.react(node, figure.data, layout, { displaylogo: false, showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] });
   };
 
+  /* What is far from the window is drawn when the page has nothing else to do. */
+  const whenIdle = (work) => (window.requestIdleCallback ? window.requestIdleCallback(work) : setTimeout(work, 100));
+
+  const LARGE = new Set(["heatmap", "tables"]);
+
+  /* Says whether a node is near the window; undefined as long as nobody knows. */
+  const nearness = (node, change = () => {}) => {
+    let near;
+    new IntersectionObserver(
+      (seen) => {
+        near = seen.at(-1).isIntersecting;
+        change(near);
+      },
+      { rootMargin: "100px" },
+    ).observe(node);
+    return () => near;
+  };
+
+  /* Work that is asked for again and again, done for at most a tenth of the time; what was asked for last is done. */
+  const atEase = (work) => {
+    let next = 0, waits;
+    return () => {
+      clearTimeout(waits);
+      waits = setTimeout(async () => {
+        const begun = performance.now();
+        await work();
+        next = performance.now() + 9 * (performance.now() - begun);
+      }, next - performance.now());
+    };
+  };
+
+  /* The plotting library is large: it is fetched when the page has nothing else to do, or when the first figure comes near
+     the window. */
+  let plotting;
+  const fetchPlotting = () =>
+    (plotting ??= new Promise((fetched) => {
+      const script = make("script", { src: "/page/plotly.min.js" });
+      script.addEventListener("load", () => fetched(true));
+      script.addEventListener("error", () => {
+        plotting = undefined; // the next figure tries again
+        fetched(false);
+      });
+      document.head.append(script);
+    }));
+
   const mountFigure = (element, props, watch) => {
     const node = make("div", { class: "mf-plot" });
     const save = make("button", { type: "button", class: "mf-copy", hidden: true }, "Download this figure (SVG)");
-    save.addEventListener("click", () => {
+    save.addEventListener("click", async () => {
       const { data, layout } = props.value;
+      if (!(await fetchPlotting())) return;
       const onPaper = { ...layout, width: 900, paper_bgcolor: "#ffffff", font: { color: "#222222", family: "sans-serif", size: 13 } };
       Plotly.downloadImage({ data, layout: onPaper }, { format: "svg", filename: `medfact-${element.closest("#bars, #calibration, [id^=curve-]")?.id ?? "figure"}`, width: 900, height: layout.height });
     });
     element.append(node, save);
-    const draw = () => {
-      const drawn = Boolean(props.value?.data);
-      node.hidden = save.hidden = !drawn;
-      drawFigure(node, props.value);
+    const drawn = async () => {
+      const figure = props.value;
+      node.hidden = save.hidden = !figure?.data;
+      if (node.hidden) return;
+      node.style.minHeight = `${figure.layout?.height ?? 0}px`;
+      if (isNear() && (await fetchPlotting()) && props.value?.data) drawFigure(node, props.value);
     };
+    const draw = atEase(drawn);
+    const isNear = nearness(node, (near) => near && draw());
     watch("value", draw);
-    new ResizeObserver(() => window.requestAnimationFrame(draw)).observe(element);
+    new ResizeObserver(() => isNear() && window.requestAnimationFrame(draw)).observe(element);
     new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["class"] });
     draw();
+    whenIdle(fetchPlotting);
   };
 
   const mountView = (name, element, props, trigger, watch) => {
@@ -362,16 +412,26 @@
       const focused = node.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
       const scrolled = [...node.querySelectorAll(".mf-scroll")].map((part) => part.scrollLeft);
       node.replaceChildren(...[props.value ? views[name](props.value, trigger) : []].flat(Infinity).filter(Boolean));
-      node.querySelectorAll(".mf-scroll").forEach((part, index) => (part.scrollLeft = scrolled[index] || 0));
+      node.querySelectorAll(".mf-scroll").forEach((part, index) => scrolled[index] && (part.scrollLeft = scrolled[index]));
       if (focused !== undefined) node.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     };
     node.addEventListener("click", (event) => {
       const key = event.target.closest("[data-key]")?.dataset.key;
       if (key !== undefined) trigger("click", { key });
     });
+    const isNear = nearness(node);
+    let waits = false;
     watch("value", () => {
-      draw();
-      if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      if (!LARGE.has(name) || isNear() !== false) {
+        draw();
+        if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      } else if (!waits) {
+        waits = true;
+        whenIdle(() => {
+          waits = false;
+          draw();
+        });
+      }
     });
     draw();
   };
@@ -389,6 +449,7 @@
       },
     };
   };
+
   const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch) };
 
   window.medfact = {

@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
 
-from medfact.ui import compare_page, evaluate_step, facts_step, results_step, runs_page, statements_step
+from medfact.ui import compare_page, evaluate_step, facts_step, live_runs, results_step, runs_page, statements_step
 from medfact.ui.headers import WithHeaders
 from medfact.ui.services import Services, demonstration_run, open_services
 from medfact.ui.view import SCRIPTS
@@ -28,6 +28,7 @@ OUR_SCRIPTS = {
     "plotly.min": Path(plotly.__file__).parent / "package_data" / "plotly.min.js",
 }
 LARGEST_UPLOAD = "50mb"
+
 
 INTRODUCTION = """
 # medfact
@@ -51,8 +52,9 @@ def build_page(services: Services, demonstration: str) -> gr.Blocks:
         gr.Markdown(INTRODUCTION)
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
-        shown = evaluate_step.build(services, facts, statements, demonstration, page)
-        results_step.build(services, shown.runs, shown.news)
+        evaluate = evaluate_step.build(services, demonstration)
+        results = results_step.build(services, evaluate.page.runs)
+        live_runs.wire(services, demonstration, page, facts, statements, evaluate, results)
         gr.Markdown(FOOTER)
     with page.route("Runs", "/runs"):
         runs_page.build(services, page)

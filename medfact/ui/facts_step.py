@@ -64,10 +64,11 @@ def build() -> FactsStep:
     table = view("facts", facts_view({"dataset": RunSpec.dataset}), elem_id="facts-view")
 
     shown = [source, said, table, mapping, head, relation, tail]
-    dataset.input(choose, dataset, [*shown, upload], api_visibility="private", api_name="choose_dataset")
-    upload.upload(take_file, upload, shown, api_visibility="private", api_name="take_file")
-    upload.clear(choose, dataset, [*shown, upload], api_visibility="private", api_name="clear_file")
-    use.click(take_columns, [upload, head, relation, tail, constant], shown, api_visibility="private", api_name="take_columns")
+    at_work: dict[str, Any] = {"show_progress_on": [table], "api_visibility": "private"}
+    dataset.input(choose, dataset, [*shown, upload], api_name="choose_dataset", **at_work)
+    upload.upload(take_file, upload, shown, api_name="take_file", **at_work)
+    upload.clear(choose, dataset, [*shown, upload], api_name="clear_file", **at_work)
+    use.click(take_columns, [upload, head, relation, tail, constant], shown, api_name="take_columns", **at_work)
     return FactsStep(source)
 
 

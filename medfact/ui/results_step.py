@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,11 +24,22 @@ FIRST = "pretexttrans"
 FIGURES = 3
 """Places for figures; a paper may fill fewer."""
 
+PLACES = 2 * FIGURES + 1
+"""Each figure has a sentence that reads it; the tables come after them."""
+
 NOTHING = "No run here has the statements that this needs."
 
 
-def build(services: Services, runs: gr.State, news: Sequence[Any]) -> None:
-    """Lays the step out. `runs` are the runs that the page shows; `news` the events after which they may have moved."""
+@dataclass(frozen=True)
+class ResultsStep:
+    """The paper that is chosen, and the places where its figures, what they say, and its tables are shown."""
+
+    chosen: gr.State
+    places: tuple[gr.HTML, ...]
+
+
+def build(services: Services, runs: gr.State) -> ResultsStep:
+    """Lays the step out. `runs` are the runs that the page shows."""
     gr.Markdown(
         "## 4 · Results\nEach paper's tables and curves by their names, with your models as rows. Grey rows are the paper's "
         "own figures, on other facts: they say what was published, not how your models compare."
@@ -35,36 +47,23 @@ def build(services: Services, runs: gr.State, news: Sequence[Any]) -> None:
     paper = gr.Radio(
         [(PROTOCOLS[name].title, name) for name in PAPERS], value=FIRST, label="Tables and curves of", elem_id="paper"
     )
-    drawn = []
+    places = []
     for number in range(FIGURES):
-        drawn += [view("message", message(""), elem_id=f"said-{number}"), view("figure", {}, elem_id=f"curve-{number}")]
-    shown = view("tables", {"tables": []}, elem_id="tables")
-    seen = gr.State(())
-    outputs = [*drawn, shown, seen]
-    for event in news:
-        event.then(partial(_moved, services), [runs, paper, seen], outputs, api_name="results", **AT_ONCE)
-    paper.input(partial(_results, services), [runs, paper], outputs, api_name="choose_paper", **AT_ONCE)
+        places += [view("message", message(""), elem_id=f"said-{number}"), view("figure", {}, elem_id=f"curve-{number}")]
+    places.append(view("tables", {"tables": []}, elem_id="tables"))
+    chosen = gr.State(FIRST)
+    paper.input(partial(_chosen, services), [runs, paper], [*places, chosen], api_name="choose_paper", **AT_ONCE)
+    return ResultsStep(chosen, tuple(places))
 
 
-def _moved(services: Services, runs: Sequence[str], paper: str, seen: Sequence[Any]) -> list[Any]:
-    """The results, if anything is new."""
-    lives = [services.reports.live(run) for run in runs]
-    return [gr.skip()] * (2 * FIGURES + 2) if _state(lives, paper) == seen else _drawn(lives, paper)
+def _chosen(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
+    return [*drawn([services.reports.live(run) for run in runs], paper), paper]
 
 
-def _state(lives: Sequence[Live], paper: str) -> tuple[Any, ...]:
-    return (paper, *((live.run.run, live.version) for live in lives))
-
-
-def _results(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
-    return _drawn([services.reports.live(run) for run in runs], paper)
-
-
-def _drawn(lives: Sequence[Live], paper: str) -> list[Any]:
-    state = _state(lives, paper)
+def drawn(lives: Sequence[Live], paper: str) -> list[dict[str, Any]]:
+    """The values of the places: a paper's figures and tables with these runs as rows."""
     reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
-    made = {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}
-    return [*_curves(reports, paper), made, state]
+    return [*_curves(reports, paper), {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}]
 
 
 def _curves(reports: Mapping[str, Mapping[str, Any]], paper: str) -> list[Any]:

@@ -21,7 +21,7 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Store
 from medfact.ui.services import Services, Source, collection_of, spec_of
-from medfact.ui.view import message, view
+from medfact.ui.view import AT_ONCE, gathered, message, view
 from medfact.ui.visitors import owner_of
 
 PAGE = 2
@@ -31,8 +31,6 @@ ALL = "all relations"
 EVERY_SPECIALTY = "all specialties"
 OWN = ""
 """The value of the pool that stands for the method's own."""
-
-PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,8 @@ def _method(source: gr.State) -> StatementsStep:
             min_width=200,
         )
     said = view("message", message(""), elem_id="pool-message")
-    protocol.change(lambda name: [_explained(name), OWN], protocol, [explanation, pool], api_name="choose_method", **PRIVATE)
-    own.upload(_take_pool, [own, source], [pool, said], api_name="take_pool", **PRIVATE)
+    protocol.change(lambda name: [_explained(name), OWN], protocol, [explanation, pool], api_name="choose_method", **AT_ONCE)
+    own.upload(_take_pool, [own, source], [pool, said], api_name="take_pool", **AT_ONCE)
     return StatementsStep(protocol, pool)
 
 
@@ -134,11 +132,15 @@ def _take_pool(path: str, source: Source) -> list[Any]:
 def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _Filters, cards: _Cards) -> None:
     """Turning pages, filtering, another method, and rejecting a false partner."""
 
-    def previous(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        return _turned(_store_of(services, request), given, *chosen[:-1], chosen[-1] - 1)
+    def turned(by: int, request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+        *method, (search, relation, specialty), page = chosen
+        return _turned(_store_of(services, request), given, *method, search, relation, specialty, page + by)
 
-    def following(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        return _turned(_store_of(services, request), given, *chosen[:-1], chosen[-1] + 1)
+    def previous(request: gr.Request, *given: Any) -> tuple[Any, str, int]:
+        return turned(-1, request, *given)
+
+    def following(request: gr.Request, *given: Any) -> tuple[Any, str, int]:
+        return turned(1, request, *given)
 
     def first_page(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
         return _turned(_store_of(services, request), given, *chosen, 0)
@@ -157,7 +159,7 @@ def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _
         (step.pool.change, "change_pool"),
         (step.protocol.change, "change_method"),
     ):
-        event(first_page, inputs, outputs, api_name=name, trigger_mode="always_last", **PRIVATE)
+        event(first_page, inputs, outputs, api_name=name, trigger_mode="always_last", **AT_ONCE)
     source.change(
         lambda given: [
             gr.Dropdown(_relations(given), value=ALL),
@@ -166,11 +168,12 @@ def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _
         source,
         [filters.relation, filters.specialty],
         api_name="filters_of_source",
-        **PRIVATE,
-    ).then(first_page, inputs, outputs, api_name="statements_of_source", **PRIVATE)
-    cards.back.click(previous, [*inputs, cards.page], outputs, api_name="previous_page", **PRIVATE)
-    cards.forward.click(following, [*inputs, cards.page], outputs, api_name="next_page", **PRIVATE)
-    cards.cards.click(rejected, [*inputs, cards.page], outputs, api_name="reject", **PRIVATE)
+        **AT_ONCE,
+    ).then(first_page, inputs, outputs, api_name="statements_of_source", **AT_ONCE)
+    for button, turn, name in ((cards.back, previous, "previous_page"), (cards.forward, following, "next_page")):
+        clicked, values = gathered(button.click, [filters.search, filters.relation, filters.specialty])
+        clicked.then(turn, [*inputs[:3], values, cards.page], outputs, api_name=name, **AT_ONCE)
+    cards.cards.click(rejected, [*inputs, cards.page], outputs, api_name="reject", **AT_ONCE)
 
 
 def _store_of(services: Services, request: gr.Request) -> Store:

@@ -7,18 +7,23 @@ script reads the value and builds the elements.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
 
 SCRIPTS = "/page/{name}.js"
 
-FILES = {"figure": ("plotly.min", "medfact"), "runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
+FILES = {"runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
 FILES |= dict.fromkeys(("facts-of-runs", "fact-of-runs"), FILES["pairs"])
 FILES |= dict.fromkeys(("runs-notice", "runs-told", "runs-said"), FILES["runs"])
 """Name of a view → the scripts that draw it, in order; the others are in the first one."""
 
-AT_ONCE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+QUIETLY: dict[str, Any] = {"show_progress": "hidden", "show_progress_on": [], "api_visibility": "private"}
+"""Options of handlers that show no sign of being at work. Hiding it is not enough: at each answer the page library walks
+through the state of every component that has ever been a place for such a sign."""
+
+AT_ONCE: dict[str, Any] = {**QUIETLY, "queue": False}
 """Options of handlers that answer without waiting for a place in the queue."""
 
 
@@ -45,3 +50,18 @@ def view(name: str, value: Any, **options: Any) -> gr.HTML:
 def message(text: str, kind: str = "") -> dict[str, str]:
     """The value of a `message` view; `kind` is "", "good" or "warn"."""
     return {"text": text, "kind": f"mf-{kind}" if kind else ""}
+
+
+def gathered(event: Any, inputs: Sequence[Any]) -> tuple[Any, gr.JSON]:
+    """What may follow an event, and a hidden component that then holds the values of these inputs, as one list.
+
+    At every answer of whatever handler, the page library walks through the state of all components on the page that were ever
+    an input of one. A hidden component costs it nothing.
+    """
+    values = gr.JSON(visible=False)
+    return event(None, inputs, values, js="(...values) => [values]", **AT_ONCE), values
+
+
+def given(inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Gathered values as these components give them to a handler; each raises its own error for one that it cannot have."""
+    return [component.preprocess(value) for component, value in zip(inputs, values, strict=True)]
