@@ -337,10 +337,8 @@
   /* What is far from the window is drawn when the page has nothing else to do. */
   const whenIdle = (work) => (window.requestIdleCallback ? window.requestIdleCallback(work) : setTimeout(work, 100));
 
-  const LARGE = new Set(["heatmap", "tables"]);
-
   /* Says whether a node is near the window; undefined as long as nobody knows. */
-  const nearness = (node, change = () => {}) => {
+  const nearness = (node, change) => {
     let near;
     new IntersectionObserver(
       (seen) => {
@@ -350,6 +348,23 @@
       { rootMargin: "100px" },
     ).observe(node);
     return () => near;
+  };
+
+  const LARGE = new Set(["heatmap", "tables"]);
+
+  /* Draws at once what is near the window, and the rest when there is time. */
+  const unlessFar = (node, draw) => {
+    let waits = false;
+    const isNear = nearness(node, () => {});
+    return () => {
+      if (isNear() !== false) return draw();
+      if (waits) return;
+      waits = true;
+      whenIdle(() => {
+        waits = false;
+        draw();
+      });
+    };
   };
 
   /* Work that is asked for again and again, done for at most a tenth of the time; what was asked for last is done. */
@@ -419,19 +434,10 @@
       const key = event.target.closest("[data-key]")?.dataset.key;
       if (key !== undefined) trigger("click", { key });
     });
-    const isNear = nearness(node);
-    let waits = false;
+    const drawSoon = LARGE.has(name) ? unlessFar(node, draw) : draw;
     watch("value", () => {
-      if (!LARGE.has(name) || isNear() !== false) {
-        draw();
-        if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
-      } else if (!waits) {
-        waits = true;
-        whenIdle(() => {
-          waits = false;
-          draw();
-        });
-      }
+      drawSoon();
+      if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
     });
     draw();
   };

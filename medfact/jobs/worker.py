@@ -153,8 +153,6 @@ def _serve(connection: Connection, url: str) -> None:
     interrupt from the keyboard is the page's to deal with.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(AttributeError, OSError):  # pages come first where processors are few; not every system can say so
-        os.nice(5)
     store, kept = Store(url), Kept()
     stops: dict[str, threading.Event] = {}
     sending = threading.Lock()

@@ -29,7 +29,6 @@ OUR_SCRIPTS = {
 }
 LARGEST_UPLOAD = "50mb"
 
-
 INTRODUCTION = """
 # medfact
 **Does a language model know a medical fact, or only one way of saying it?**

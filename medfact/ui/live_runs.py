@@ -24,14 +24,17 @@ from medfact.ui.results_step import FIRST, PLACES, ResultsStep, drawn
 from medfact.ui.run_controls import FEWEST_SHOTS, MOST_MODELS, recorded, wire_price
 from medfact.ui.services import Services, Source
 from medfact.ui.statements_step import StatementsStep
-from medfact.ui.view import AT_ONCE, QUIETLY, gathered, given, message
+from medfact.ui.view import AT_ONCE, QUIETLY, gathered, message, preprocessed
 from medfact.ui.visitors import owner_of, owners_seen_by
 
 ASKED_FOR = "(kept, asked) => [kept, new URLSearchParams(window.location.search).get('run') ?? '']"
 """Puts the runs of the page's address in place of the second input."""
 
 VIEWS = 7 + PLACES
-"""Components that show something of the runs; the others are buttons, and what the page remembers."""
+"""Components that show something of the runs."""
+
+REST = 6
+"""Where the heat map is, three buttons, the clock, and what the page has seen."""
 
 SELDOM = 10.0
 """Seconds between two renewals of the papers' tables and curves while runs go on; they are large, and far down the page."""
@@ -59,7 +62,7 @@ def wire(
 
     def reattach(request: gr.Request, kept: Sequence[str] | None, asked_for: str) -> list[Any]:
         runs, *attached = _reattach(services, demonstration, owners_seen_by(request), kept, asked_for)
-        return [runs, *attached, *_moved(services, demonstration, runs, {}, 0, 0, FIRST)]
+        return [runs, *attached, *news(services, demonstration, runs, {}, 0, 0, FIRST)]
 
     attached = [page.runs, shown.which, shown.link, controls.said, *look[-1]]
     blocks.load(reattach, [page.kept, asked], attached, js=ASKED_FOR, api_name="reattach", **AT_ONCE)
@@ -69,7 +72,7 @@ def _look(services: Services, demonstration: str, evaluate: EvaluateStep, result
     page, shown, controls = evaluate.page, evaluate.results, evaluate.controls
     views = [shown.progress, shown.scores, shown.bars, shown.calibration, shown.calibration_said, shown.banner]
     return (
-        partial(_moved, services, demonstration),
+        partial(news, services, demonstration),
         [page.runs, page.seen, page.chosen, page.page, results.chosen],
         [*views, shown.heat, *results.places, shown.where, controls.go, controls.stop, controls.resume, page.clock, page.seen],
     )
@@ -82,7 +85,7 @@ def _wire_buttons(
     page, shown, controls = evaluate.page, evaluate.results, evaluate.controls
 
     def begin(request: gr.Request, source: Source, protocol: str, pool: str, values: list[Any]) -> list[Any]:
-        return _begin(services, owner_of(request), source, protocol, pool, *given(chosen, values))
+        return _begin(services, owner_of(request), source, protocol, pool, *preprocessed(chosen, values))
 
     chosen = [controls.key, *controls.chosen]
     clicked, values = gathered(controls.go.click, chosen)
@@ -172,7 +175,7 @@ def _which(services: Services, runs: Sequence[str]) -> Any:
     return gr.Radio([(name, place) for place, name in enumerate(names)], value=0, visible=len(runs) > 1)
 
 
-def _moved(
+def news(
     services: Services,
     demonstration: str,
     runs: Sequence[str],
@@ -181,7 +184,7 @@ def _moved(
     page: int,
     paper: str,
 ) -> list[Any]:
-    """What is new of the runs since this page looked last; nothing of what it has already.
+    """What is new of the runs since a page looked last, for the outputs of `_look`; nothing of what it has already.
 
     seen: what was chosen and the runs' versions at the last look, a fingerprint of each view's value, and when the papers'
     results are due again.
@@ -191,7 +194,7 @@ def _moved(
     state = [chosen, page, paper, *((live.run.run, live.version) for live in lives)]
     if state == seen.get("state"):
         how_far = live_views.progress(lives) if moving else gr.skip()
-        return [how_far, *[gr.skip()] * (VIEWS + 5)]
+        return [how_far, *[gr.skip()] * (VIEWS - 1 + REST)]
     going, of = any(live.going for live in lives), [*runs, paper]
     due = not going or of != seen.get("of") or time.monotonic() > seen["due"]
     heat, where, _ = heat_map(services, runs[chosen], page)

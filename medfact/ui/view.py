@@ -62,6 +62,6 @@ def gathered(event: Any, inputs: Sequence[Any]) -> tuple[Any, gr.JSON]:
     return event(None, inputs, values, js="(...values) => [values]", **AT_ONCE), values
 
 
-def given(inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+def preprocessed(inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """Gathered values as these components give them to a handler; each raises its own error for one that it cannot have."""
     return [component.preprocess(value) for component, value in zip(inputs, values, strict=True)]
