@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,21 @@ NOTHING: dict[str, Any] = {"metrics": [], "notes": []}
 NO_FACTS: dict[str, Any] = {"rows": [], "none": ""}
 
 
+@dataclass(frozen=True)
+class _Facts:
+    """The single facts: what they are filtered by, a page of them, and the one that is opened."""
+
+    shown: gr.Radio
+    relation: gr.Dropdown
+    pattern: gr.Dropdown
+    table: gr.HTML
+    back: gr.Button
+    where: gr.Markdown
+    forward: gr.Button
+    opened: gr.HTML
+    number: gr.State
+
+
 def build(services: Services, page: gr.Blocks) -> None:
     """Lays the page out and wires it."""
     gr.Navbar(main_page_name="Evaluate")
@@ -41,8 +57,20 @@ def build(services: Services, page: gr.Blocks) -> None:
     chosen = gr.Dropdown(
         [], multiselect=True, max_choices=MOST, allow_custom_value=True, label="Runs (choose two to eight)", elem_id="chosen"
     )
-    said = view("message", message(""), elem_id="compare-message")
-    pairs = view("pairs", NOTHING, elem_id="pairs")
+    compared = [view("message", message(""), elem_id="compare-message"), view("pairs", NOTHING, elem_id="pairs")]
+    facts = _single_facts()
+    asked = gr.Textbox(visible=False)
+
+    def offered(request: gr.Request, asked_for: str) -> Any:
+        return _offered(services, owners_seen_by(request), asked_for)
+
+    page.load(offered, asked, chosen, js=OF_ADDRESS, api_name="runs_to_compare", **AT_ONCE)
+    compared += [facts.relation, facts.pattern]
+    changed = chosen.change(partial(_compared, services), chosen, compared, api_name="compare", **AT_ONCE)
+    _wire_facts(services, chosen, changed, facts)
+
+
+def _single_facts() -> _Facts:
     gr.Markdown("## Fact by fact")
     with gr.Row():
         shown = gr.Radio([(text, name) for name, text in SHOWN.items()], value="all", label="Show", elem_id="shown")
@@ -54,43 +82,40 @@ def build(services: Services, page: gr.Blocks) -> None:
             info="the ways of saying, in their order; ✓ right, ✗ wrong",
             elem_id="of-pattern",
         )
-    facts = view("facts-of-runs", NO_FACTS, elem_id="facts-of-runs")
+    table = view("facts-of-runs", NO_FACTS, elem_id="facts-of-runs")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous facts", size="sm", elem_id="facts-previous", min_width=90)
         where = gr.Markdown("", elem_id="facts-where")
         forward = gr.Button("Next facts →", size="sm", elem_id="facts-next", min_width=90)
     opened = view("fact-of-runs", {}, elem_id="fact-of-runs")
-    number = gr.State(0)
+    return _Facts(shown, relation, pattern, table, back, where, forward, opened, gr.State(0))
 
-    asked = gr.Textbox(visible=False)
-    compared = [said, pairs, relation, pattern]
-    filters = [chosen, shown, relation, pattern]
-    turned = [facts, where, number]
 
-    def offered(request: gr.Request, asked_for: str) -> Any:
-        return _offered(services, owners_seen_by(request), asked_for)
+def _wire_facts(services: Services, chosen: gr.Dropdown, changed: Any, facts: _Facts) -> None:
+    """Filtering, turning pages and opening a fact; `changed` is the event after which other runs are compared."""
+    filters = [chosen, facts.shown, facts.relation, facts.pattern]
+    turned = [facts.table, facts.where, facts.number]
 
     def first(runs: Sequence[str], *filters: Any) -> list[Any]:
-        return _facts(services, runs, *filters, 0)
+        return _page_of_facts(services, runs, *filters, 0)
 
     def previous(runs: Sequence[str], *filters: Any) -> list[Any]:
-        return _facts(services, runs, *filters[:-1], filters[-1] - 1)
+        return _page_of_facts(services, runs, *filters[:-1], filters[-1] - 1)
 
     def following(runs: Sequence[str], *filters: Any) -> list[Any]:
-        return _facts(services, runs, *filters[:-1], filters[-1] + 1)
+        return _page_of_facts(services, runs, *filters[:-1], filters[-1] + 1)
 
     def open_fact(event: gr.EventData, runs: Sequence[str]) -> dict[str, Any]:
         return _opened(services, runs, str(event._data.get("key", "")))
 
-    page.load(offered, asked, chosen, js=OF_ADDRESS, api_name="runs_to_compare", **AT_ONCE)
-    chosen.change(partial(_compared, services), chosen, compared, api_name="compare", **AT_ONCE).then(
-        first, filters, turned, api_name="facts_of_runs", **AT_ONCE
-    ).then(_closed, None, opened, api_name="close_fact", **AT_ONCE)
-    for part, name in ((shown, "show"), (relation, "of_relation"), (pattern, "of_pattern")):
+    changed.then(first, filters, turned, api_name="facts_of_runs", **AT_ONCE).then(
+        _closed, None, facts.opened, api_name="close_fact", **AT_ONCE
+    )
+    for part, name in ((facts.shown, "show"), (facts.relation, "of_relation"), (facts.pattern, "of_pattern")):
         part.input(first, filters, turned, api_name=name, **AT_ONCE)
-    back.click(previous, [*filters, number], turned, api_name="previous_facts_of_runs", **AT_ONCE)
-    forward.click(following, [*filters, number], turned, api_name="next_facts_of_runs", **AT_ONCE)
-    facts.click(open_fact, chosen, opened, api_name="open_fact", **AT_ONCE)
+    facts.back.click(previous, [*filters, facts.number], turned, api_name="previous_facts_of_runs", **AT_ONCE)
+    facts.forward.click(following, [*filters, facts.number], turned, api_name="next_facts_of_runs", **AT_ONCE)
+    facts.table.click(open_fact, chosen, facts.opened, api_name="open_fact", **AT_ONCE)
 
 
 def _closed() -> dict[str, Any]:
@@ -193,7 +218,7 @@ def _pair(pair: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ facts
 
 
-def _facts(services: Services, runs: Sequence[str], shown: str, relation: str, pattern: str, page: int) -> list[Any]:
+def _page_of_facts(services: Services, runs: Sequence[str], shown: str, relation: str, pattern: str, page: int) -> list[Any]:
     """One page of the facts that the filters leave, with eight ticks a run; where it is; and its number, kept in range."""
     if len(runs or ()) < FEWEST:
         return [NO_FACTS, "", 0]
