@@ -288,7 +288,7 @@ def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#facts-message")).to_contain_text("mine.csv, row 1: the columns head, relation and tail are missing")
     for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
         page.locator(f"#map-{field} input").click()
-        page.get_by_role("option", name=choice).click()
+        page.locator(f"#map-{field}").get_by_role("option", name=choice).click()
         expect(page.locator(f"#map-{field} input")).to_have_value(choice)
     page.get_by_label("the relation of all rows").fill("symptoms")
     page.get_by_role("button", name="Use these columns").click()

@@ -136,7 +136,7 @@ def test_runs_are_searched_and_filtered(visitor: Visitor) -> None:
     find.fill("")
     for state, count in (("complete", 1), ("going on", 0), ("can go on", 1), ("all", 2)):
         visitor.page.locator("#runs-state input").click()
-        visitor.page.get_by_role("option", name=state).click()
+        visitor.page.locator("#runs-state").get_by_role("option", name=state).click()
         expect(lines).to_have_count(count)
 
 

@@ -6,27 +6,18 @@ import os
 import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
-import plotly
 import uvicorn
-from fastapi import FastAPI, Response
-from fastapi.responses import FileResponse
+from fastapi import FastAPI, Request, Response
 
-from medfact.ui import compare_page, evaluate_step, facts_step, live_runs, results_step, runs_page, statements_step
+from medfact.ui import compare_page, evaluate_step, facts_step, live_runs, results_step, runs_page, scripts, statements_step
 from medfact.ui.headers import WithHeaders
 from medfact.ui.services import Services, demonstration_run, open_services
-from medfact.ui.view import SCRIPTS
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
-OUR_SCRIPTS = {
-    **{name: ASSETS / f"{name}.js" for name in ("medfact", "runs", "compare")},
-    "plotly.min": Path(plotly.__file__).parent / "package_data" / "plotly.min.js",
-}
 LARGEST_UPLOAD = "50mb"
 
 INTRODUCTION = """
@@ -100,13 +91,12 @@ def create_app(url: str | None = None) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
 
+    app.add_middleware(scripts.WithScripts)
     app.add_middleware(WithHeaders)
 
-    @app.get(SCRIPTS, include_in_schema=False)
-    def script(name: str) -> Response:
-        if name not in OUR_SCRIPTS:
-            return Response(status_code=404)
-        return FileResponse(OUR_SCRIPTS[name], media_type="text/javascript")
+    @app.get(scripts.ADDRESS, include_in_schema=False)
+    def script(name: str, request: Request) -> Response:
+        return scripts.answer(name, request)
 
     @app.get("/export/{run}", include_in_schema=False)
     def export(run: str) -> Response:
@@ -119,7 +109,7 @@ def create_app(url: str | None = None) -> FastAPI:
         build_page(services, demonstration_run(services)),
         path="",
         theme=theme(),
-        css=(ASSETS / "medfact.css").read_text(encoding="utf-8"),
+        css=(scripts.ASSETS / "medfact.css").read_text(encoding="utf-8"),
         show_error=False,
         run_history=False,
         enable_monitoring=False,

@@ -12,13 +12,6 @@ from typing import Any
 
 import gradio as gr
 
-SCRIPTS = "/page/{name}.js"
-
-FILES = {"runs": ("medfact", "runs"), "pairs": ("medfact", "compare")}
-FILES |= dict.fromkeys(("facts-of-runs", "fact-of-runs"), FILES["pairs"])
-FILES |= dict.fromkeys(("runs-notice", "runs-told", "runs-said"), FILES["runs"])
-"""Name of a view → the scripts that draw it, in order; the others are in the first one."""
-
 QUIETLY: dict[str, Any] = {"show_progress": "hidden", "show_progress_on": [], "api_visibility": "private"}
 """Options of handlers that show no sign of being at work. Hiding it is not enough: at each answer the page library walks
 through the state of every component that has ever been a place for such a sign."""
@@ -32,14 +25,11 @@ def view(name: str, value: Any, **options: Any) -> gr.HTML:
 
     The value travels as a text: the page library would walk through records at every change.
     """
-    files = FILES.get(name, ("medfact",))
-    scripts = "".join(f'<script src="{SCRIPTS.format(name=file)}"></script>' for file in files)
     made = gr.HTML(
         value=json.dumps(value),
         html_template="<div></div>",
         css_template="",
         js_on_load=f"window.medfact.mount('{name}', element.firstElementChild || element, props, trigger, watch);",
-        head=scripts,
         apply_default_css=False,
         **options,
     )
