@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 LEVEL = 0.95
 """Coverage that every interval aims at."""
@@ -40,7 +40,7 @@ NOTHING = Estimate(None, None, None, 0)
 
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Wilson's interval of a share of n independent trials; n need not be whole. Needs n > 0."""
-    z = float(stats.norm.ppf(0.5 + LEVEL / 2))
+    z = float(special.ndtri(0.5 + LEVEL / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # the bounds hold the share itself, whatever rounding does at 0 and 1
@@ -106,7 +106,7 @@ def linear_interval(
     variance, free = _variance(values, heads, tails, draws, both)
     if math.isnan(variance):
         return Estimate(value, None, None, n)
-    half = float(stats.t.ppf(0.5 + LEVEL / 2, free)) * math.sqrt(variance)
+    half = float(special.stdtrit(free, 0.5 + LEVEL / 2)) * math.sqrt(variance)
     return Estimate(value, value - half, value + half, n)
 
 
@@ -148,7 +148,7 @@ DESIGN_EFFECT = 1.57
 def expected_half_width(facts: int, statements_per_fact: int = 8) -> float:
     """Half the width, at worst, of the interval of an average accuracy over so many positive facts, and as many negative."""
     independent = 0.5 / math.sqrt(2 * facts * statements_per_fact)
-    return float(stats.norm.ppf(0.5 + LEVEL / 2)) * DESIGN_EFFECT * independent
+    return float(special.ndtri(0.5 + LEVEL / 2)) * DESIGN_EFFECT * independent
 
 
 class Difference(NamedTuple):
@@ -203,7 +203,7 @@ def paired_difference(differences: Floats, heads: Codes, seed: int = 0) -> Diffe
 def _bootstrapped(sums: Floats, sizes: Codes, seed: int) -> tuple[float, float]:
     """The percentile interval of Σ sums / Σ sizes over drawn heads, as much wider as t is for so few (Hesterberg 2015)."""
     heads = len(sums)
-    tail = float(stats.norm.cdf(-math.sqrt(heads / (heads - 1)) * stats.t.ppf(0.5 + LEVEL / 2, heads - 1)))
+    tail = float(special.ndtr(-math.sqrt(heads / (heads - 1)) * special.stdtrit(heads - 1, 0.5 + LEVEL / 2)))
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return float(low), float(high)

@@ -380,8 +380,9 @@
     };
   };
 
-  /* The plotting library is large: it is fetched when the page has nothing else to do, or when the first figure comes near
-     the window. */
+  /* The plotting library is large, and takes long to begin: it is fetched when the first figure comes near the window, else
+     when the page has been there for a while and has nothing else to do. */
+  const A_WHILE = 4000;
   let plotting;
   const fetchPlotting = () =>
     (plotting ??= new Promise((fetched) => {
@@ -417,7 +418,7 @@
     new ResizeObserver(() => isNear() && window.requestAnimationFrame(draw)).observe(element);
     new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["class"] });
     draw();
-    whenIdle(fetchPlotting);
+    setTimeout(() => whenIdle(fetchPlotting), A_WHILE);
   };
 
   const mountView = (name, element, props, trigger, watch) => {
@@ -442,7 +443,7 @@
     draw();
   };
 
-  /* A value comes as a text; it is read once for each. */
+  /* A value comes as a text, which is read once, or by the news. What came last is the value. */
   const readable = (props) => {
     let text, value;
     return {
@@ -453,18 +454,56 @@
         }
         return value;
       },
+      tell(told) {
+        text = props.value;
+        value = told;
+      },
     };
   };
 
-  const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch) };
+  /* News are one component's value: what many views show, by their ids. Each view that the page library has to bring up to
+     date by itself costs it, and the server, more than all of these together. */
+  const tellers = new Map(); // id of a view → tells it its value
+  const untold = new Map(); // id → what came before its view was there
+  let drawn = ""; // the name of the news that were drawn last
+
+  const tell = (name, value) => (tellers.has(name) ? tellers.get(name)(value) : untold.set(name, value));
+
+  const mountNews = (element, props, trigger, watch) => {
+    const draw = () => {
+      const news = props.value;
+      if (!news?.look || news.look === drawn) return;
+      for (const [name, value] of Object.entries(news.views)) tell(name, value);
+      drawn = news.look;
+      if (news.moved) trigger("click", {});
+    };
+    watch("value", draw);
+    draw();
+  };
+
+  const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch), news: mountNews };
+
+  const mount = (view, name, element, props, trigger, watch) => {
+    const data = readable(props);
+    const changes = [];
+    const watchBoth = (what, change) => {
+      changes.push(change);
+      watch(what, change);
+    };
+    tellers.set(name, (value) => {
+      data.tell(value);
+      for (const change of changes) change();
+    });
+    if (untold.has(name)) data.tell(untold.get(name));
+    untold.delete(name);
+    return mounts[view] ? mounts[view](element, data, trigger, watchBoth) : mountView(view, element, data, trigger, watchBoth);
+  };
 
   window.medfact = {
     views,
     mounts,
     parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
-    mount: (name, element, props, trigger, watch) => {
-      const data = readable(props);
-      return mounts[name] ? mounts[name](element, data, trigger, watch) : mountView(name, element, data, trigger, watch);
-    },
+    mount,
+    drawn: () => drawn,
   };
 })();

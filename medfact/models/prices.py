@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def price_of(model: str, table: Path = PRICES) -> Price | None:
     Raises:
         ModelError: the table cannot be read; says where.
     """
-    prices = {price.model: price for price in _prices(table)}
+    prices = _prices(table)
     name = model.removeprefix("openai:").strip()
     return prices.get(name) or prices.get(_DATE.sub("", name))
 
@@ -77,10 +78,11 @@ def _tokens(text: str) -> int:
     return math.ceil(dense + (len(text) - dense) / CHARACTERS_A_TOKEN)
 
 
-def _prices(table: Path) -> Iterable[Price]:
+@cache
+def _prices(table: Path) -> Mapping[str, Price]:
     try:
         groups = yaml.safe_load(table.read_text(encoding="utf-8"))
-        return [price for group in groups for price in _group(group)]
+        return {price.model: price for group in groups for price in _group(group)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split())[:120]
         raise ModelError(

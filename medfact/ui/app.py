@@ -20,6 +20,11 @@ from medfact.ui.services import Services, demonstration_run, open_services
 
 LARGEST_UPLOAD = "50mb"
 
+QUEUE_LOOKS = 0.05
+"""Seconds between two looks of the page library's queue at what waits in it: its own number on Windows. The millisecond that it
+takes elsewhere costs a tenth of a processor while nobody is there.
+"""
+
 INTRODUCTION = """
 # medfact
 **Does a language model know a medical fact, or only one way of saying it?**
@@ -43,7 +48,7 @@ def build_page(services: Services, demonstration: str) -> gr.Blocks:
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
         evaluate = evaluate_step.build(services, demonstration)
-        results = results_step.build(services, evaluate.page.runs)
+        results = results_step.build()
         live_runs.wire(services, demonstration, page, facts, statements, evaluate, results)
         gr.Markdown(FOOTER)
     with page.route("Runs", "/runs"):
@@ -51,6 +56,7 @@ def build_page(services: Services, demonstration: str) -> gr.Blocks:
     with page.route("Compare", "/compare"):
         compare_page.build(services, page)
     page.queue(max_size=64, default_concurrency_limit=8)
+    page._queue.sleep_when_free = QUEUE_LOOKS
     return page
 
 

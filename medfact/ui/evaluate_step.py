@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from medfact.live import PACE
+from medfact.store import Run
 from medfact.ui import live_views
 from medfact.ui.run_controls import Controls, controls
 from medfact.ui.services import Services
@@ -20,33 +21,29 @@ HEAT_PAGE = 24
 
 @dataclass(frozen=True)
 class Results:
-    """What a run moves."""
+    """What of the results a visitor can press or choose, and what their choices show."""
 
-    banner: gr.HTML
     link: gr.HTML
-    progress: gr.HTML
-    scores: gr.HTML
-    bars: gr.HTML
-    calibration_said: gr.HTML
-    calibration: gr.HTML
     which: gr.Radio
     heat: gr.HTML
     back: gr.Button
-    where: gr.Markdown
     forward: gr.Button
     detail: gr.HTML
 
 
 @dataclass(frozen=True)
 class Page:
-    """What this browser shows: runs, which of them in the heat map and on which page, and what of them it has already."""
+    """What this browser shows: runs, which of them in the heat map and on which page; what it has been told of them, the last
+    news that came through, and when it looks again."""
 
     runs: gr.State
     kept: gr.BrowserState
     chosen: gr.State
     page: gr.State
     seen: gr.State
+    drawn: gr.JSON
     clock: gr.Timer
+    news: gr.HTML
 
 
 @dataclass(frozen=True)
@@ -71,70 +68,51 @@ def build(services: Services, demonstration: str) -> EvaluateStep:
         chosen=gr.State(0),
         page=gr.State(0),
         seen=gr.State({}),
+        drawn=gr.JSON(visible=False),
         clock=gr.Timer(PACE, active=False),
+        news=view("news", {}, elem_id="news"),
     )
     results = _results()
-    _wire_heat_map(services, page, results)
+
+    def open_answer(runs: list[str], chosen: int, event: gr.EventData) -> dict[str, Any]:
+        return opened(services, runs[chosen], str(event._data.get("key", "")))
+
+    results.heat.click(open_answer, [page.runs, page.chosen], results.detail, api_name="open_answer", **AT_ONCE)
     return EvaluateStep(chosen, page, results)
 
 
 def _results() -> Results:
-    banner = view("message", message(""), elem_id="banner")
-    progress = view("progress", {"runs": []}, elem_id="progress")
+    view("message", message(""), elem_id="banner")
+    view("progress", {"runs": []}, elem_id="progress")
     link = view("link", {"runs": []}, elem_id="link")
-    scores = view("scores", None, elem_id="scores")
+    view("scores", None, elem_id="scores")
     gr.Markdown("### Right answers by the way of saying")
-    bars = view("figure", {}, elem_id="bars")
+    view("figure", {}, elem_id="bars")
     gr.Markdown("### Does the model know when it knows?")
-    calibration_said = view("message", message(""), elem_id="calibration-said")
-    calibration = view("figure", {}, elem_id="calibration")
+    view("message", message(""), elem_id="calibration-said")
+    view("figure", {}, elem_id="calibration")
     gr.Markdown("### Fact by fact")
     which = gr.Radio([], label="Model", visible=False, elem_id="which", interactive=True)
     heat = view("heatmap", None, elem_id="heat")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous facts", size="sm", elem_id="heat-previous", min_width=90)
-        where = gr.Markdown("", elem_id="heat-where")
+        view("message", message(""), elem_id="heat-where")
         forward = gr.Button("Next facts →", size="sm", elem_id="heat-next", min_width=90)
     detail = view("detail", {}, elem_id="detail")
-    return Results(
-        banner, link, progress, scores, bars, calibration_said, calibration, which, heat, back, where, forward, detail
-    )
+    return Results(link, which, heat, back, forward, detail)
 
 
-def _wire_heat_map(services: Services, page: Page, results: Results) -> None:
-    """Turning pages, choosing a model, and opening a cell."""
-
-    def previous(runs: list[str], chosen: int, number: int) -> tuple[Any, str, int]:
-        return heat_map(services, runs[chosen], number - 1)
-
-    def following(runs: list[str], chosen: int, number: int) -> tuple[Any, str, int]:
-        return heat_map(services, runs[chosen], number + 1)
-
-    def choose_model(runs: list[str], chosen: int) -> list[Any]:
-        return [chosen, {}, *heat_map(services, runs[chosen], 0)]
-
-    def open_answer(runs: list[str], chosen: int, event: gr.EventData) -> dict[str, Any]:
-        return opened(services, runs[chosen], str(event._data.get("key", "")))
-
-    shown, inputs = [results.heat, results.where, page.page], [page.runs, page.chosen, page.page]
-    results.back.click(previous, inputs, shown, api_name="previous_facts", **AT_ONCE)
-    results.forward.click(following, inputs, shown, api_name="next_facts", **AT_ONCE)
-    results.which.input(
-        choose_model,
-        [page.runs, results.which],
-        [page.chosen, results.detail, *shown],
-        api_name="choose_model",
-        **AT_ONCE,
-    )
-    results.heat.click(open_answer, [page.runs, page.chosen], results.detail, api_name="open_answer", **AT_ONCE)
+def last_page(run: Run) -> int:
+    """The number of the last page of the heat map, from 0."""
+    return (run.facts - 1) // HEAT_PAGE
 
 
-def heat_map(services: Services, run: str, page: int) -> tuple[dict[str, Any], str, int]:
-    """One page of the facts of a run, kept within the pages there are."""
+def heat_map(services: Services, run: str, page: int) -> dict[str, Any]:
+    """One page of the facts of a run, and which of them these are, by where they are shown."""
     record = services.store.run(run)
-    page = max(0, min(page, (record.facts - 1) // HEAT_PAGE))
     items = services.store.asked(run, facts=range(page * HEAT_PAGE, (page + 1) * HEAT_PAGE))
-    return *live_views.heatmap(record, items, page, HEAT_PAGE), page
+    heat, where = live_views.heatmap(record, items, page, HEAT_PAGE)
+    return {"heat": heat, "heat-where": message(where)}
 
 
 def opened(services: Services, run: str, key: str) -> dict[str, Any]:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Sequence
 from functools import partial
-from operator import eq
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 
 from medfact import figures
 from medfact.errors import MedfactError
-from medfact.live import Live
+from medfact.live import PACE, Live
 from medfact.models import is_service
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED, RESUMABLE
 from medfact.ui import live_views
-from medfact.ui.evaluate_step import EvaluateStep, heat_map
+from medfact.ui.evaluate_step import EvaluateStep, heat_map, last_page
 from medfact.ui.facts_step import FactsStep
-from medfact.ui.results_step import FIRST, PLACES, ResultsStep, drawn
+from medfact.ui.results_step import FIRST, ResultsStep, results_of
 from medfact.ui.run_controls import FEWEST_SHOTS, MOST_MODELS, recorded, wire_price
 from medfact.ui.services import Services, Source
 from medfact.ui.statements_step import StatementsStep
@@ -30,17 +30,21 @@ from medfact.ui.visitors import owner_of, owners_seen_by
 ASKED_FOR = "(kept, asked) => [kept, new URLSearchParams(window.location.search).get('run') ?? '']"
 """Puts the runs of the page's address in place of the second input."""
 
-VIEWS = 7 + PLACES
-"""Components that show something of the runs."""
-
-REST = 6
-"""Where the heat map is, three buttons, the clock, and what the page has seen."""
+WHAT_IS_DRAWN = "(...inputs) => [...inputs.slice(0, -1), window.medfact.drawn()]"
+"""Puts the name of the last news that the page has drawn in place of the last input."""
 
 SELDOM = 10.0
 """Seconds between two renewals of the papers' tables and curves while runs go on; they are large, and far down the page."""
 
-Handler = tuple[Any, list[Any], list[Any]]
-"""A function, the components that it reads, and those that it moves."""
+STILL = {"going": False, "resumable": False, "moving": False, "pace": PACE}
+"""What the buttons and the clock are told at first: nothing is asked, and the page need not look again."""
+
+
+class Look(NamedTuple):
+    """Components that say what a page shows and what it has, and those that take what is new."""
+
+    inputs: list[Any]
+    outputs: list[Any]
 
 
 def wire(
@@ -53,35 +57,53 @@ def wire(
     results: ResultsStep,
 ) -> None:
     """Wires the buttons, the clock, and what happens after a (re)load."""
-    look = _look(services, demonstration, evaluate, results)
     page, shown, controls = evaluate.page, evaluate.results, evaluate.controls
-    page.clock.tick(*look, api_name="look", concurrency_limit=None, trigger_mode="once", **AT_ONCE)
-    _wire_buttons(services, facts, statements, evaluate, look)
+    look = Look([page.runs, page.chosen, page.page, results.chosen, page.seen, page.drawn], [page.news, page.seen])
+    tell = partial(news, services, demonstration)
+    looking: dict[str, Any] = {"inputs": look.inputs, "outputs": look.outputs, "js": WHAT_IS_DRAWN, **AT_ONCE}
+    page.clock.tick(tell, **looking, api_name="look", concurrency_limit=None, trigger_mode="once")
+    begun = _wire_buttons(services, facts, statements, evaluate)
+    begun.then(tell, **looking, api_name="look_at_once")
+    moved = [controls.go, controls.stop, controls.resume, page.clock]
+    page.news.click(_moved, page.seen, moved, api_name="moved", **AT_ONCE)
+    _wire_choices(services, tell, evaluate, results, look)
     wire_price(services, controls, facts.source, statements.protocol, statements.pool)
     asked = gr.Textbox(visible=False)
 
     def reattach(request: gr.Request, kept: Sequence[str] | None, asked_for: str) -> list[Any]:
         runs, *attached = _reattach(services, demonstration, owners_seen_by(request), kept, asked_for)
-        return [runs, *attached, *news(services, demonstration, runs, {}, 0, 0, FIRST)]
+        return [runs, *attached, *tell(runs, 0, 0, FIRST, {}, "")]
 
-    attached = [page.runs, shown.which, shown.link, controls.said, *look[-1]]
+    attached = [page.runs, shown.which, shown.link, controls.said, *look.outputs]
     blocks.load(reattach, [page.kept, asked], attached, js=ASKED_FOR, api_name="reattach", **AT_ONCE)
 
 
-def _look(services: Services, demonstration: str, evaluate: EvaluateStep, results: ResultsStep) -> Handler:
-    page, shown, controls = evaluate.page, evaluate.results, evaluate.controls
-    views = [shown.progress, shown.scores, shown.bars, shown.calibration, shown.calibration_said, shown.banner]
-    return (
-        partial(news, services, demonstration),
-        [page.runs, page.seen, page.chosen, page.page, results.chosen],
-        [*views, shown.heat, *results.places, shown.where, controls.go, controls.stop, controls.resume, page.clock, page.seen],
-    )
+def _wire_choices(services: Services, tell: Any, evaluate: EvaluateStep, results: ResultsStep, look: Look) -> None:
+    """Turning the heat map's pages, choosing its model, choosing a paper: what is shown changes, and the page looks at once."""
+    page, shown = evaluate.page, evaluate.results
+
+    def turned(by: int, runs: list[str], chosen: int, number: int, *rest: Any) -> list[Any]:
+        number = max(0, min(number + by, last_page(services.store.run(runs[chosen]))))
+        return [number, *tell(runs, chosen, number, *rest)]
+
+    def choose_model(runs: list[str], chosen: int, _: int, *rest: Any) -> list[Any]:
+        return [chosen, 0, {}, *tell(runs, chosen, 0, *rest)]
+
+    def choose_paper(runs: list[str], chosen: int, number: int, paper: str, *rest: Any) -> list[Any]:
+        return [paper, *tell(runs, chosen, number, paper, *rest)]
+
+    choosing: dict[str, Any] = {"js": WHAT_IS_DRAWN, **AT_ONCE}
+    for button, by, name in ((shown.back, -1, "previous_facts"), (shown.forward, 1, "next_facts")):
+        button.click(partial(turned, by), look.inputs, [page.page, *look.outputs], api_name=name, **choosing)
+    of_model = [shown.which if one is page.chosen else one for one in look.inputs]
+    outputs = [page.chosen, page.page, shown.detail, *look.outputs]
+    shown.which.input(choose_model, of_model, outputs, api_name="choose_model", **choosing)
+    of_paper = [results.choice if one is results.chosen else one for one in look.inputs]
+    results.choice.input(choose_paper, of_paper, [results.chosen, *look.outputs], api_name="choose_paper", **choosing)
 
 
-def _wire_buttons(
-    services: Services, facts: FactsStep, statements: StatementsStep, evaluate: EvaluateStep, look: Handler
-) -> None:
-    """Evaluate, Stop, Resume, and the number of demonstrations that a method proposes."""
+def _wire_buttons(services: Services, facts: FactsStep, statements: StatementsStep, evaluate: EvaluateStep) -> Any:
+    """Evaluate, Stop, Resume, and the number of demonstrations that a method proposes; returns what may follow Evaluate."""
     page, shown, controls = evaluate.page, evaluate.results, evaluate.controls
 
     def begin(request: gr.Request, source: Source, protocol: str, pool: str, values: list[Any]) -> list[Any]:
@@ -89,7 +111,7 @@ def _wire_buttons(
 
     chosen = [controls.key, *controls.chosen]
     clicked, values = gathered(controls.go.click, chosen)
-    clicked.then(
+    begun = clicked.then(
         begin,
         [facts.source, statements.protocol, statements.pool, values],
         [controls.said, page.runs, page.kept, page.chosen, page.page, page.clock, shown.which, shown.detail, shown.link],
@@ -97,7 +119,7 @@ def _wire_buttons(
         trigger_mode="once",
         concurrency_limit=2,  # planning takes the processor; other visitors' clicks come between
         **QUIETLY,
-    ).then(*look, api_name="look_at_once", **AT_ONCE)
+    )
     controls.stop.click(partial(_stop, services), page.runs, controls.stop, api_name="stop", **AT_ONCE)
     controls.resume.click(
         partial(_resume, services),
@@ -113,6 +135,7 @@ def _wire_buttons(
         api_name="shots_of_method",
         **AT_ONCE,
     )
+    return begun
 
 
 def _begin(services: Services, owner: str, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[Any]:
@@ -179,47 +202,75 @@ def news(
     services: Services,
     demonstration: str,
     runs: Sequence[str],
-    seen: dict[str, Any],
     chosen: int,
     page: int,
     paper: str,
-) -> list[Any]:
-    """What is new of the runs since a page looked last, for the outputs of `_look`; nothing of what it has already.
+    seen: dict[str, Any],
+    drawn: str,
+) -> list[dict[str, Any]]:
+    """What is new of the runs since a page looked last, and what the page has seen with it.
 
-    seen: what was chosen and the runs' versions at the last look, a fingerprint of each view's value, and when the papers'
-    results are due again.
+    seen: what was chosen and the runs' versions at the last look, a fingerprint of each view's value, what the buttons were
+    told, and when the papers' results are due again. drawn: the name of the last news that the page has drawn; if that was
+    not the last that it was told, it is told everything.
+
+    New are: the values of views that differ, by the views' names; and whether the buttons and the clock must change.
     """
+    if seen.get("look") != drawn:
+        seen = {}
     lives = [services.reports.live(run) for run in runs]
     moving = any(live.going or live.behind for live in lives)
     state = [chosen, page, paper, *((live.run.run, live.version) for live in lives)]
-    if state == seen.get("state"):
-        how_far = live_views.progress(lives) if moving else gr.skip()
-        return [how_far, *[gr.skip()] * (VIEWS - 1 + REST)]
-    going, of = any(live.going for live in lives), [*runs, paper]
-    due = not going or of != seen.get("of") or time.monotonic() > seen["due"]
-    heat, where, _ = heat_map(services, runs[chosen], page)
-    views = [*_values(lives, demonstration), heat, *(drawn(lives, paper) if due else [gr.skip()] * PLACES)]
-    prints = [hash(json.dumps(value)) for value in views]
-    known = seen.get("prints") or [None] * VIEWS
-    return [
-        *(gr.skip() if is_known else value for value, is_known in zip(views, map(eq, prints, known), strict=True)),
-        where,
-        gr.Button(interactive=not going),
-        gr.Button(interactive=going),
-        gr.Button(visible=any(_may_go_on(live) for live in lives)),
-        gr.Timer(services.reports.pace(), active=moving),
-        {"state": state, "prints": prints, "of": of, "due": time.monotonic() + SELDOM if due else seen["due"]},
-    ]
+    as_it_was = state == seen.get("state")
+    of = [*runs, paper]
+    due = not any(live.going for live in lives) or of != seen.get("of") or time.monotonic() > seen["due"]
+    values: dict[str, Any] = {"progress": live_views.progress(lives)}
+    if not as_it_was:
+        values |= _figures(lives, demonstration) | heat_map(services, runs[chosen], page)
+        values |= results_of(lives, paper) if due else {}
+    prints = {name: hash(json.dumps(value)) for name, value in values.items()}
+    known = seen.get("prints", {})
+    controls = _controls(services, lives, moving)
+    look = secrets.token_hex(8)
+    told = {
+        "look": look,
+        "views": {name: value for name, value in values.items() if prints[name] != known.get(name)},
+        "moved": controls != seen.get("controls", STILL) or (as_it_was and not moving),
+    }
+    renewed = time.monotonic() + SELDOM if due and not as_it_was else seen["due"]
+    has = {"look": look, "state": state, "prints": known | prints, "controls": controls, "of": of, "due": renewed}
+    return [told, has]
 
 
-def _values(lives: Sequence[Live], demonstration: str) -> list[dict[str, Any]]:
-    """The values of the views that show the runs, in the order of `_look`."""
+def _figures(lives: Sequence[Live], demonstration: str) -> dict[str, Any]:
+    """The scores and figures of the runs, by the names of their views."""
     reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
+    return {
+        "scores": live_views.scores(lives),
+        "bars": figures.accuracy_by_variant(reports),
+        "calibration": figures.calibration(reports),
+        "calibration-said": live_views.calibration_said(lives),
+        "banner": message(live_views.DEMONSTRATION_BANNER if [live.run.run for live in lives] == [demonstration] else ""),
+    }
+
+
+def _controls(services: Services, lives: Sequence[Live], moving: bool) -> dict[str, Any]:
+    return {
+        "going": any(live.going for live in lives),
+        "resumable": any(_may_go_on(live) for live in lives),
+        "moving": moving,
+        "pace": services.reports.pace() if moving else PACE,
+    }
+
+
+def _moved(seen: dict[str, Any]) -> list[Any]:
+    """The buttons and the clock as the news said, not as the runs are by now: a page whose clock stopped before the last news
+    came would never hear of them.
+    """
+    told = seen.get("controls", STILL)
     return [
-        live_views.progress(lives),
-        live_views.scores(lives),
-        figures.accuracy_by_variant(reports),
-        figures.calibration(reports),
-        live_views.calibration_said(lives),
-        message(live_views.DEMONSTRATION_BANNER if [live.run.run for live in lives] == [demonstration] else ""),
+        gr.Button(interactive=not told["going"]),
+        gr.Button(interactive=told["going"]),
+        gr.Button(visible=told["resumable"]),
+        gr.Timer(told["pace"], active=told["moving"]),
     ]

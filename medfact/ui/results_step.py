@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -15,83 +14,72 @@ from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, T
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
 from medfact.ui import live_views
-from medfact.ui.services import Services
-from medfact.ui.view import AT_ONCE, message, view
+from medfact.ui.view import message, view
 
 FIRST = "pretexttrans"
 """The paper whose tables are shown for runs of the project's own method, which has PretextTrans' variants."""
 
 FIGURES = 3
-"""Places for figures; a paper may fill fewer."""
-
-PLACES = 2 * FIGURES + 1
-"""Each figure has a sentence that reads it; the tables come after them."""
+"""Places for figures, each under a sentence that reads it; a paper may fill fewer."""
 
 NOTHING = "No run here has the statements that this needs."
 
 
 @dataclass(frozen=True)
 class ResultsStep:
-    """The paper that is chosen, and the places where its figures, what they say, and its tables are shown."""
+    """The choice of a paper, and the one that was chosen last."""
 
+    choice: gr.Radio
     chosen: gr.State
-    places: tuple[gr.HTML, ...]
 
 
-def build(services: Services, runs: gr.State) -> ResultsStep:
-    """Lays the step out. `runs` are the runs that the page shows."""
+def build() -> ResultsStep:
+    """Lays the step out."""
     gr.Markdown(
         "## 4 · Results\nEach paper's tables and curves by their names, with your models as rows. Grey rows are the paper's "
         "own figures, on other facts: they say what was published, not how your models compare."
     )
-    paper = gr.Radio(
+    choice = gr.Radio(
         [(PROTOCOLS[name].title, name) for name in PAPERS], value=FIRST, label="Tables and curves of", elem_id="paper"
     )
-    places = []
     for number in range(FIGURES):
-        places += [view("message", message(""), elem_id=f"said-{number}"), view("figure", {}, elem_id=f"curve-{number}")]
-    places.append(view("tables", {"tables": []}, elem_id="tables"))
-    chosen = gr.State(FIRST)
-    paper.input(partial(_chosen, services), [runs, paper], [*places, chosen], api_name="choose_paper", **AT_ONCE)
-    return ResultsStep(chosen, tuple(places))
+        view("message", message(""), elem_id=f"said-{number}")
+        view("figure", {}, elem_id=f"curve-{number}")
+    view("tables", {"tables": []}, elem_id="tables")
+    return ResultsStep(choice, gr.State(FIRST))
 
 
-def _chosen(services: Services, runs: Sequence[str], paper: str) -> list[Any]:
-    return [*drawn([services.reports.live(run) for run in runs], paper), paper]
-
-
-def drawn(lives: Sequence[Live], paper: str) -> list[dict[str, Any]]:
-    """The values of the places: a paper's figures and tables with these runs as rows."""
+def results_of(lives: Sequence[Live], paper: str) -> dict[str, Any]:
+    """A paper's figures and tables with these runs as rows, by where they are shown."""
     reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
-    return [*_curves(reports, paper), {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}]
+    curves = _curves(reports, paper)
+    curves += [(message(""), {})] * (FIGURES - len(curves))
+    shown = {}
+    for number, (said, figure) in enumerate(curves):
+        shown |= {f"said-{number}": said, f"curve-{number}": figure}
+    return {**shown, "tables": {"tables": [_table(table) for table in tables(list(reports.values()), paper)]}}
 
 
-def _curves(reports: Mapping[str, Mapping[str, Any]], paper: str) -> list[Any]:
-    """What the paper draws beside its tables, of the runs that have its statements: figures, each after a sentence that reads
-    it.
-    """
+def _curves(reports: Mapping[str, Mapping[str, Any]], paper: str) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """What the paper draws beside its tables, of the runs that have its statements: sentences, and the figures they read."""
     reports = {model: report for model, report in reports.items() if fits(report, paper)}
-    made: list[Any] = []
-    if paper != "mkj" and not reports:
-        made = [message(f"{NOTHING} Choose the paper's method in step 2, and evaluate."), {}]
-    elif paper == "mkj":
-        made = [message("MKJ draws calibration curves (its Figure 4): see “Does the model know when it knows?” above."), {}]
-    elif paper == "tpeval":
+    if paper == "mkj":
+        said = "MKJ draws calibration curves (its Figure 4): see “Does the model know when it knows?” above."
+        return [(message(said), {})]
+    if not reports:
+        return [(message(f"{NOTHING} Choose the paper's method in step 2, and evaluate."), {})]
+    if paper == "tpeval":
         before = "With the first statement alone, then the first two, and so on"
-        made = [
-            _said_of_curve(reports, "joint_ordered", f"Figure 6, left. {before}: "),
-            figures.by_statements(reports, "joint_ordered"),
-            _said_of_curve(reports, "average_ordered", f"Figure 6, right. {before}, over all statements: "),
-            figures.by_statements(reports, "average_ordered"),
-            message(f"Figure 7, three views: by whether the fact holds, by polarity, by form. {_said_of_views(reports)}"),
-            figures.three_views(reports),
+        joint = _said_of_curve(reports, "joint_ordered", f"Figure 6, left. {before}: ")
+        average = _said_of_curve(reports, "average_ordered", f"Figure 6, right. {before}, over all statements: ")
+        views = f"Figure 7, three views: by whether the fact holds, by polarity, by form. {_said_of_views(reports)}"
+        return [
+            (joint, figures.by_statements(reports, "joint_ordered")),
+            (average, figures.by_statements(reports, "average_ordered")),
+            (message(views), figures.three_views(reports)),
         ]
-    else:
-        made = [
-            _said_of_curve(reports, "joint_any_order", "Figure 5. With any so many of a fact's statements: "),
-            figures.by_statements(reports, "joint_any_order"),
-        ]
-    return [*made, *[message(""), {}] * (FIGURES - len(made) // 2)]
+    any_order = _said_of_curve(reports, "joint_any_order", "Figure 5. With any so many of a fact's statements: ")
+    return [(any_order, figures.by_statements(reports, "joint_any_order"))]
 
 
 def _said_of_curve(reports: Mapping[str, Mapping[str, Any]], curve: str, before: str) -> dict[str, str]:

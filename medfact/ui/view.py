@@ -29,7 +29,10 @@ def view(name: str, value: Any, **options: Any) -> gr.HTML:
         value=json.dumps(value),
         html_template="<div></div>",
         css_template="",
-        js_on_load=f"window.medfact.mount('{name}', element.firstElementChild || element, props, trigger, watch);",
+        js_on_load=(
+            f"window.medfact.mount('{name}', '{options.get('elem_id', '')}', element.firstElementChild || element, props, "
+            "trigger, watch);"
+        ),
         apply_default_css=False,
         **options,
     )
