@@ -9,17 +9,19 @@ import pytest
 
 from medfact.compare import Comparisons
 from medfact.jobs import Jobs
-from medfact.live import Reports
+from medfact.live import PACE, Reports
 from medfact.runner import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
 from medfact.ui import live_runs
-from medfact.ui.live_runs import REST, VIEWS, news
+from medfact.ui.live_runs import news
 from medfact.ui.services import Services
 from medfact.ui.view import preprocessed
 
-PROGRESS, SCORES, BANNER, HEAT, TABLES = 0, 1, 5, 6, VIEWS - 1
-SKIPPED = gr.skip()
+Seen = dict[str, Any]
+
+VIEWS = {"progress", "scores", "bars", "calibration", "calibration-said", "banner", "heat", "heat-where", "tables"}
+VIEWS |= {f"{what}-{number}" for what in ("said", "curve") for number in range(3)}
 
 
 @pytest.fixture
@@ -37,59 +39,88 @@ def run(services: Services) -> str:
     return start(RunSpec(model="baseline:always-true", limit=40, shots=0), services.store)
 
 
-def look(services: Services, run: str, seen: dict[str, Any], paper: str = "pretexttrans") -> list[Any]:
-    return news(services, "demonstration", [run], seen, 0, 0, paper)
+def look(services: Services, run: str, seen: Seen, paper: str = "pretexttrans", drawn: str | None = None) -> tuple[Any, Seen]:
+    """The news, and what a page has seen that drew all that it was told before (or `drawn` alone)."""
+    told, has = news(services, "demonstration", [run], 0, 0, paper, seen, seen.get("look", "") if drawn is None else drawn)
+    return told, has
 
 
-def text_of(told: list[Any]) -> str:
-    return told[PROGRESS]["runs"][0]["text"]
+def text_of(told: dict[str, Any]) -> str:
+    return told["views"]["progress"]["runs"][0]["text"]
 
 
-def test_a_second_look_brings_nothing_but_progress(services: Services, run: str) -> None:
-    first = look(services, run, {})
-    assert len(first) == VIEWS + REST
-    assert SKIPPED not in first
+def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
+    first, seen = look(services, run, {})
+    assert set(first["views"]) == VIEWS
+    assert first["moved"]  # Evaluate waits, Stop may be pressed, the clock goes
     assert text_of(first).startswith("0 of 640 statements")
     assert services.reports.live(run).going  # it waits for its turn
-    again = look(services, run, first[-1])
-    assert len(again) == VIEWS + REST
-    assert again[1:] == [SKIPPED] * (VIEWS - 1 + REST)
+    again, seen_again = look(services, run, seen)
+    assert again["views"] == {}
+    assert not again["moved"]
+    assert again["look"] == seen_again["look"] != first["look"]
+
+
+def test_a_page_that_did_not_draw_the_last_news_is_told_everything(services: Services, run: str) -> None:
+    _, seen = look(services, run, {})
+    _, seen = look(services, run, seen)  # nothing new
+    lost, _ = look(services, run, seen, drawn="what came before")
+    assert set(lost["views"]) == VIEWS
+    assert lost["moved"]
 
 
 def test_only_what_differs_is_told_until_the_run_ends(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medfact.live.Reports.pace", lambda self: 0.0)
-    before = look(services, run, {})
+    _, seen = look(services, run, {})
     events = answer(run, services.store)
     for _ in range(4):  # begun, loaded, and some answers
         next(events)
-    meanwhile = look(services, run, before[-1])
+    meanwhile, seen = look(services, run, seen)
     assert not text_of(meanwhile).startswith("0 of")
-    assert meanwhile[SCORES] != SKIPPED
-    assert meanwhile[HEAT] != SKIPPED
-    assert meanwhile[BANNER] == SKIPPED  # as it was
-    assert meanwhile[TABLES] == SKIPPED  # large, and not due yet
+    assert {"scores", "heat"} <= set(meanwhile["views"])
+    assert not {"banner", "tables"} & set(meanwhile["views"])  # as it was; large, and not due yet
     for _ in events:
         pass
-    after = look(services, run, meanwhile[-1])
+    after, seen = look(services, run, seen)
     assert services.store.run(run).state == COMPLETE
     assert text_of(after) == "640 of 640 statements · complete"
-    assert after[SCORES]["rows"][0]["figures"][0]["value"] == "50.0 %"  # half of the statements are true
-    assert after[TABLES] != SKIPPED  # the end is told whole
-    assert look(services, run, after[-1]) == [SKIPPED] * (VIEWS + REST)
+    assert after["views"]["scores"]["rows"][0]["figures"][0]["value"] == "50.0 %"  # half of the statements are true
+    assert "tables" in after["views"]  # the end is told whole
+    assert look(services, run, seen)[0]["views"] == {}
+
+
+def test_the_clock_and_the_buttons_follow_what_was_told(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medfact.live.Reports.pace", lambda self: 0.001)
+    _, seen = look(services, run, {})
+    for _ in answer(run, services.store):
+        pass
+    # The run has ended, but this page has not been told: a clock that stopped now would leave it with half the answers.
+    assert moved(seen) == {"evaluate": False, "stop": True, "resume": False, "clock": True, "seconds": 0.001}
+    last, seen = look(services, run, seen)
+    assert last["moved"]
+    assert moved(seen) == {"evaluate": True, "stop": False, "resume": False, "clock": False, "seconds": PACE}
+    in_vain, _ = look(services, run, seen)
+    assert in_vain["moved"]  # its clock goes on all the same: it is told again
+
+
+def moved(seen: Seen) -> dict[str, Any]:
+    go, stop, resume, clock = live_runs._moved(seen)
+    named = {"evaluate": go.interactive, "stop": stop.interactive, "resume": resume.visible}
+    return {**named, "clock": clock.active, "seconds": clock.value}
 
 
 def test_results_are_renewed_when_they_are_due_and_for_another_paper(
     services: Services, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medfact.live.Reports.pace", lambda self: 0.0)
-    seen = look(services, run, {})[-1]
-    assert look(services, run, seen, paper="mkj")[TABLES] != SKIPPED
+    _, seen = look(services, run, {})
+    assert "tables" in look(services, run, seen, paper="mkj")[0]["views"]
     events = answer(run, services.store)
     for _ in range(4):
         next(events)
-    assert look(services, run, seen)[TABLES] == SKIPPED
+    assert "tables" not in look(services, run, seen)[0]["views"]
     monkeypatch.setattr(live_runs.time, "monotonic", lambda: seen["due"] + 1)
-    assert look(services, run, seen)[TABLES] != SKIPPED
+    assert "tables" in look(services, run, seen)[0]["views"]
     events.close()
 
 

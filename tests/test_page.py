@@ -341,3 +341,55 @@ def test_page_fits_its_screen(browser: Browser, address: str, width: int, scheme
         raise AssertionError(str(error)) from error
     finally:
         context.close()
+
+
+def test_an_open_page_that_nobody_uses_costs_next_to_nothing(browser: Browser, address: str) -> None:
+    """The page library asks for a frame after every frame for as long as its first sign of loading was shown once."""
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.add_init_script(
+        "window.asked = 0; const ask = window.requestAnimationFrame.bind(window);"
+        "window.requestAnimationFrame = (draw) => { window.asked += 1; return ask(draw); };"
+    )
+    try:
+        opened.goto(address)
+        expect(opened.locator("#heat .mf-cell[data-key]").first).to_be_visible()
+        opened.wait_for_timeout(6000)
+        opened.evaluate("window.asked = 0")
+        opened.wait_for_timeout(4000)
+        assert opened.evaluate("window.asked") <= 20  # one a second for each clock; 240 without an end to them
+    finally:
+        context.close()
+
+
+def test_the_heat_map_turns_its_pages_and_papers_take_turns(page: Page) -> None:
+    where = page.locator("#heat-where")
+    expect(where).to_have_text("facts 1 to 24 of 120")
+    first = page.locator("#heat tbody th").first.inner_text()
+    for button, said in (("Next", "25 to 48"), ("Next", "49 to 72"), ("Previous", "25 to 48"), ("Previous", "1 to 24")):
+        page.get_by_role("button", name=f"{button} facts").click()
+        expect(where).to_have_text(f"facts {said} of 120")
+    expect(page.locator("#heat tbody th").first).to_have_text(first)
+    page.get_by_role("button", name="Previous facts").click()  # there is none
+    expect(where).to_have_text("facts 1 to 24 of 120")
+    papers = page.locator("#paper")
+    for name, said in (
+        ("MKJ", "MKJ draws calibration curves"),
+        ("PretextTrans", "Figure 5."),
+        ("TPEval", "Choose the paper's method"),
+    ):
+        papers.get_by_role("radio", name=name).check()
+        expect(page.locator("#said-0")).to_contain_text(said)
+    expect(page.locator("#curve-0 .mf-plot")).to_be_hidden()
+
+
+def test_the_heat_map_shows_the_model_that_is_chosen(page: Page) -> None:
+    choose_models(page, "a coin", "true unless denied")
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.locator("#progress")).to_contain_text(re.compile(r"complete[\s\S]*complete"), timeout=60_000)
+    marks = page.locator("#heat tbody tr")
+    coin = marks.first.inner_text()
+    page.locator("#which").get_by_role("radio").last.check()
+    expect(marks.first).not_to_have_text(coin)
+    ticks = [[cell.inner_text() for cell in row.locator(".mf-cell").all()].count("✓") for row in marks.all()]
+    assert set(ticks) == {0, 8}  # what holds is affirmed and not denied, in all eight; of what is false, nothing is right
