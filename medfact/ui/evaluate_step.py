@@ -96,7 +96,7 @@ def _results() -> Results:
     heat = view("heatmap", None, elem_id="heat")
     with gr.Row(equal_height=True):
         back = gr.Button("← Previous facts", size="sm", elem_id="heat-previous", min_width=90)
-        view("message", message(""), elem_id="heat-where")
+        view("message", message(""), elem_id="heat-where", padding=False)
         forward = gr.Button("Next facts →", size="sm", elem_id="heat-next", min_width=90)
     detail = view("detail", {}, elem_id="detail")
     return Results(link, which, heat, back, forward, detail)
