@@ -119,3 +119,15 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     yield opened
     context.close()
     assert trouble == []
+
+
+def choose_models(page: Page, *names: str) -> None:
+    """Ticks these models and no others; waits until there is a choice."""
+    from playwright.sync_api import expect
+
+    boxes = page.locator("#models input[type=checkbox]")
+    expect(boxes.first).to_be_visible()
+    for box in boxes.all():
+        box.set_checked(False)
+    for name in names:
+        page.locator("#models").get_by_role("checkbox", name=name).set_checked(True)

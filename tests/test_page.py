@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import choose_models
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Error, Page, expect
 
@@ -26,13 +27,6 @@ def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str,
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])
     return path
-
-
-def choose_models(page: Page, *names: str) -> None:
-    for box in page.locator("#models input[type=checkbox]").all():
-        box.set_checked(False)
-    for name in names:
-        page.locator("#models").get_by_role("checkbox", name=name).set_checked(True)
 
 
 def progress(page: Page) -> str:

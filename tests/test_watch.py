@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser import trouble_of
+from browser import choose_models, trouble_of
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
 
@@ -51,8 +51,7 @@ def opened(browser: Browser, address: str) -> Iterator[Opened]:
 
 def begin_at(page: Page, service: MockService, facts: int) -> str:
     """Starts a run at a service; returns the path of its link."""
-    for box in page.locator("#models input[type=checkbox]").all():
-        box.set_checked(False)
+    choose_models(page)
     page.locator("#service").get_by_role("button").first.click()
     page.get_by_label("model's name").fill("m")
     page.get_by_label("address (base URL)").fill(service.base_url)
@@ -77,7 +76,6 @@ def answered(page: Page) -> int:
 def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, store: Store) -> None:
     with MockService(Behaviour(latency=0.4)) as service:
         page = opened()
-        expect(page.locator("#cards .mf-card").first).to_be_visible()
         link = begin_at(page, service, 100)
         run = link.partition("run=")[2][:32]
         page.context.close()
@@ -130,10 +128,7 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
     """Each starts a run of 50 facts and clicks about; all finish, and nobody's list shows another's run."""
     pages = [opened() for _ in range(10)]
     for page in pages:
-        expect(page.locator("#cards .mf-card").first).to_be_visible()
-        for box in page.locator("#models input[type=checkbox]").all():
-            box.set_checked(False)
-        page.locator("#models").get_by_role("checkbox", name="a coin").set_checked(True)
+        choose_models(page, "a coin")
     links = [begin(page, 50) for page in pages]
     runs = [link.partition("run=")[2][:32] for link in links]
     assert len(set(runs)) == 10

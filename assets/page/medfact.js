@@ -481,7 +481,15 @@
     draw();
   };
 
-  const mounts = { figure: (element, props, trigger, watch) => mountFigure(element, props, watch), news: mountNews };
+  const mountPlaces = (element, props) => {
+    for (const { heading, id, view } of props.value) {
+      const part = heading ? make("h3", {}, heading) : make("div", { id });
+      element.append(part);
+      if (id) mount(view, id, part, { value: null }, () => {}, () => {});
+    }
+  };
+
+  const mounts = { places: mountPlaces, figure: (element, props, trigger, watch) => mountFigure(element, props, watch), news: mountNews };
 
   const mount = (view, name, element, props, trigger, watch) => {
     const data = readable(props);

@@ -13,7 +13,7 @@ from medfact.store import Run
 from medfact.ui import live_views
 from medfact.ui.run_controls import Controls, controls
 from medfact.ui.services import Services
-from medfact.ui.view import AT_ONCE, message, view
+from medfact.ui.view import AT_ONCE, message, places, view
 
 HEAT_PAGE = 24
 """Facts on one page of the heat map."""
@@ -82,16 +82,17 @@ def build(services: Services, demonstration: str) -> EvaluateStep:
 
 
 def _results() -> Results:
-    view("message", message(""), elem_id="banner")
-    view("progress", {"runs": []}, elem_id="progress")
+    places(("banner", "message"), ("progress", "progress"))
     link = view("link", {"runs": []}, elem_id="link")
-    view("scores", None, elem_id="scores")
-    gr.Markdown("### Right answers by the way of saying")
-    view("figure", {}, elem_id="bars")
-    gr.Markdown("### Does the model know when it knows?")
-    view("message", message(""), elem_id="calibration-said")
-    view("figure", {}, elem_id="calibration")
-    gr.Markdown("### Fact by fact")
+    places(
+        ("scores", "scores"),
+        "Right answers by the way of saying",
+        ("bars", "figure"),
+        "Does the model know when it knows?",
+        ("calibration-said", "message"),
+        ("calibration", "figure"),
+        "Fact by fact",
+    )
     which = gr.Radio([], label="Model", visible=False, elem_id="which", interactive=True)
     heat = view("heatmap", None, elem_id="heat")
     with gr.Row(equal_height=True):

@@ -173,14 +173,16 @@ def _may_go_on(live: Live) -> bool:
 def _reattach(
     services: Services, demonstration: str, owners: Sequence[str], kept: Sequence[str] | None, asked_for: str
 ) -> list[Any]:
-    """The runs of the page's address, else those that this browser showed last, else the demonstration."""
+    """The runs of the page's address, else those that this browser showed last, else the demonstration; and what is to be said,
+    which takes the place of nothing that was said meanwhile.
+    """
     wanted = [run for run in (asked_for or "").split(",") if run][:MOST_MODELS]
     named = [run for run in wanted if services.has(run)]
     lost = len(wanted) - len(named)
     runs = named or [run for run in kept or [] if isinstance(run, str) and services.has(run)] or [demonstration]
     said = message("There is no run of that link; it may have been deleted.", "warn") if lost else _unfinished(services, owners)
     link = {"runs": [run for run in runs if run != demonstration]}
-    return [runs, _which(services, runs), link, said]
+    return [runs, _which(services, runs), link, said if said["text"] else gr.skip()]
 
 
 def _unfinished(services: Services, owners: Sequence[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, T
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
 from medfact.ui import live_views
-from medfact.ui.view import message, view
+from medfact.ui.view import message, places
 
 FIRST = "pretexttrans"
 """The paper whose tables are shown for runs of the project's own method, which has PretextTrans' variants."""
@@ -42,10 +42,8 @@ def build() -> ResultsStep:
     choice = gr.Radio(
         [(PROTOCOLS[name].title, name) for name in PAPERS], value=FIRST, label="Tables and curves of", elem_id="paper"
     )
-    for number in range(FIGURES):
-        view("message", message(""), elem_id=f"said-{number}")
-        view("figure", {}, elem_id=f"curve-{number}")
-    view("tables", {"tables": []}, elem_id="tables")
+    curves = [((f"said-{number}", "message"), (f"curve-{number}", "figure")) for number in range(FIGURES)]
+    places(*[place for curve in curves for place in curve], ("tables", "tables"))
     return ResultsStep(choice, gr.State(FIRST))
 
 

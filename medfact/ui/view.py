@@ -40,6 +40,15 @@ def view(name: str, value: Any, **options: Any) -> gr.HTML:
     return made
 
 
+def places(*parts: str | tuple[str, str]) -> gr.HTML:
+    """Headings (texts) and views (id, kind), one under the other in one component: the news fill them by their ids.
+
+    A component each would cost the page library a hundredth of a second each while a page opens.
+    """
+    shown = [{"heading": part} if isinstance(part, str) else {"id": part[0], "view": part[1]} for part in parts]
+    return view("places", shown, elem_classes="mf-places")
+
+
 def message(text: str, kind: str = "") -> dict[str, str]:
     """The value of a `message` view; `kind` is "", "good" or "warn"."""
     return {"text": text, "kind": f"mf-{kind}" if kind else ""}
