@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from fastapi.testclient import TestClient
 
@@ -20,9 +20,8 @@ def client() -> TestClient:
     app = FastAPI()
     app.add_middleware(scripts.WithScripts)
 
-    @app.get(scripts.ADDRESS)
-    def script(name: str, request: Request) -> Response:
-        return scripts.answer(name, request)
+    app.get(scripts.ADDRESS)(scripts.script)
+    app.get(scripts.LIBRARY_ADDRESS)(scripts.of_library)
 
     @app.get("/html")
     def html() -> Response:
@@ -84,3 +83,16 @@ def test_a_script_that_the_browser_has_is_not_sent_again(client: TestClient) -> 
 def test_no_other_file_is_served(client: TestClient) -> None:
     for name in ("app", "..%2Fpage%2Fmedfact", "medfact.css", str(Path(__file__).with_suffix(""))):
         assert client.get(f"/page/{name}.js").status_code == 404
+
+
+def test_the_page_librarys_files_are_sent_whole_and_for_good(client: TestClient) -> None:
+    assert len(scripts.LIBRARY) > 100
+    for name in sorted(scripts.LIBRARY)[::40]:
+        said = client.get(f"/assets/{name}")
+        assert said.content == scripts.LIBRARY[name].read_bytes(), name
+        assert "immutable" in said.headers["cache-control"]
+    kinds = {name.rpartition(".")[2]: client.get(f"/assets/{name}").headers["content-type"] for name in scripts.LIBRARY}
+    assert kinds["js"].startswith("text/javascript")
+    assert kinds["css"].startswith("text/css")
+    assert client.get("/assets/..%2Findex.html").status_code == 404
+    assert client.get("/assets/nothing.js").status_code == 404

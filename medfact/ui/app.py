@@ -12,7 +12,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
 import uvicorn
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 
 from medfact.ui import compare_page, evaluate_step, facts_step, live_runs, results_step, runs_page, scripts, statements_step
 from medfact.ui.headers import WithHeaders
@@ -100,9 +100,8 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_middleware(scripts.WithScripts)
     app.add_middleware(WithHeaders)
 
-    @app.get(scripts.ADDRESS, include_in_schema=False)
-    def script(name: str, request: Request) -> Response:
-        return scripts.answer(name, request)
+    for address, answer in ((scripts.ADDRESS, scripts.script), (scripts.LIBRARY_ADDRESS, scripts.of_library)):
+        app.get(address, include_in_schema=False)(answer)
 
     @app.get("/export/{run}", include_in_schema=False)
     def export(run: str) -> Response:
