@@ -1,0 +1,142 @@
+"""How the page feels: how long it takes to open, and how long a click takes while many visitors' runs go on.
+
+    python benchmarks/visitors.py --visitors 10 --facts 50 [--service]
+
+Starts the app in a home of its own and a browser beside it; each visitor has a browser context of their own. All press Evaluate
+at once; then one after the other presses “Next” under the statements until all runs are complete. The runs are answered by a
+coin, or with --service by a service on this machine that takes 200 ms a call. Browser, app and service share the processors, so
+absolute figures depend on the machine above all. Needs Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from browser import choose_models, chromium
+from mock_service import Behaviour, MockService
+
+ROOT = Path(__file__).resolve().parents[1]
+
+LATENCY = 0.2
+"""Seconds that the service takes for a call."""
+LONGEST = 300
+"""Seconds that the runs may take in all."""
+
+CLICK = """async () => {
+  const where = document.querySelector("#where"), before = where.innerText, begun = performance.now();
+  document.querySelector("#next").click();
+  while (where.innerText === before && performance.now() - begun < 20000) await new Promise((soon) => setTimeout(soon, 5));
+  return performance.now() - begun;
+}"""
+"""Milliseconds until the next statements are there."""
+
+
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """The app's address, once it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "MEDFACT_HOME": home, "GRADIO_SERVER_PORT": str(port), "HF_HUB_OFFLINE": "1"}
+        app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        try:
+            for _ in range(240):
+                with contextlib.suppress(OSError):
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=2).close()
+                    break
+                time.sleep(0.5)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            app.terminate()
+            app.wait(30)
+
+
+def opened(browser: Browser, address: str) -> tuple[Page, float]:
+    """A new visitor's page, and the seconds until it shows scores."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    begun = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    page.wait_for_selector("#scores tbody tr", state="attached")
+    return page, time.perf_counter() - begun
+
+
+def prepare(page: Page, facts: int, service: MockService | None) -> None:
+    """Chooses the model and the number of facts."""
+    if service is None:
+        choose_models(page, "a coin")
+    else:
+        choose_models(page)
+        page.locator("#service").get_by_role("button").first.click()
+        page.get_by_label("model's name").fill("m")
+        page.get_by_label("address (base URL)").fill(service.base_url)
+        page.get_by_label("key", exact=True).fill("none")
+    box = page.locator("#facts-count input[type=number]")
+    box.fill(str(facts))
+    box.press("Tab")
+
+
+def complete(page: Page) -> bool:
+    return "run=" in page.url and "complete" in page.locator("#progress").inner_text()
+
+
+def clicked(pages: list[Page]) -> tuple[list[float], float]:
+    """Milliseconds of each click while the runs go on, and the seconds until all are complete."""
+    begun, times = time.perf_counter(), []
+    for page in pages:
+        page.evaluate("document.querySelector('#evaluate').click()")
+    going = set(range(len(pages)))
+    while going and time.perf_counter() - begun < LONGEST:
+        for number, page in enumerate(pages):
+            times.append(page.evaluate(CLICK))
+            if complete(page):
+                going.discard(number)
+    if going:
+        raise SystemExit(f"{len(going)} of {len(pages)} runs did not end within {LONGEST} s.")
+    return times, time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--visitors", type=int, default=10)
+    parser.add_argument("--facts", type=int, default=50)
+    parser.add_argument("--service", action="store_true")
+    chosen = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        address = stack.enter_context(served())
+        service = stack.enter_context(MockService(Behaviour(latency=LATENCY))) if chosen.service else None
+        browser = stack.enter_context(sync_playwright()).chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        first, _ = opened(browser, address)  # the demonstration is computed once
+        expect(first.locator("#progress")).to_contain_text("complete", timeout=120_000)
+        first.context.close()
+        pages, opening = zip(*[opened(browser, address) for _ in range(chosen.visitors)], strict=True)
+        print(f"opening: {statistics.median(opening):.2f} s (from {min(opening):.2f} to {max(opening):.2f})")
+        for page in pages:
+            prepare(page, chosen.facts, service)
+        time.sleep(5)
+        times, seconds = clicked(list(pages))
+        worst = statistics.quantiles(times, n=20)[-1]
+        print(f"{len(times)} clicks: half within {statistics.median(times):.0f} ms, 95 % within {worst:.0f} ms")
+        print(f"all {chosen.visitors} runs were complete after {seconds:.1f} s")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
