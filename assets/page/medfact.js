@@ -337,15 +337,15 @@
   /* What is far from the window is drawn when the page has nothing else to do. */
   const whenIdle = (work) => (window.requestIdleCallback ? window.requestIdleCallback(work) : setTimeout(work, 100));
 
-  /* Says whether a node is near the window; undefined as long as nobody knows. */
-  const nearness = (node, change) => {
+  /* Says whether a node is so near the window; undefined as long as nobody knows. */
+  const nearness = (node, change, margin = "100px") => {
     let near;
     new IntersectionObserver(
       (seen) => {
         near = seen.at(-1).isIntersecting;
         change(near);
       },
-      { rootMargin: "100px" },
+      { rootMargin: margin },
     ).observe(node);
     return () => near;
   };
@@ -380,9 +380,7 @@
     };
   };
 
-  /* The plotting library is large, and takes long to begin: it is fetched when the first figure comes near the window, else
-     when the page has been there for a while and has nothing else to do. */
-  const A_WHILE = 4000;
+  /* The plotting library is large, and takes long to begin: it is fetched when the first figure is a screen away, or saved. */
   let plotting;
   const fetchPlotting = () =>
     (plotting ??= new Promise((fetched) => {
@@ -418,7 +416,7 @@
     new ResizeObserver(() => isNear() && window.requestAnimationFrame(draw)).observe(element);
     new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["class"] });
     draw();
-    setTimeout(() => whenIdle(fetchPlotting), A_WHILE);
+    nearness(node, (near) => near && props.value?.data && fetchPlotting(), "100%");
   };
 
   const mountView = (name, element, props, trigger, watch) => {
