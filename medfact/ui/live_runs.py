@@ -216,7 +216,7 @@ def news(
     told, and when the papers' results are due again. drawn: the name of the last news that the page has drawn; if that was
     not the last that it was told, it is told everything.
 
-    New are: the values of views that differ, by the views' names; and whether the buttons and the clock must change.
+    New are: the values of views that differ, by the ids of the views; and whether the buttons and the clock must change.
     """
     if seen.get("look") != drawn:
         seen = {}
