@@ -92,6 +92,7 @@ class _Judge:
         self.head = known.entity(fact.head)
         self.linked = known.linked(fact.head)
         self.listed = frozenset(map(_words, known.known_tails(fact.head)))
+        self.spoken = frozenset().union(*self.listed)
         names = (fact.head, *known.known_tails(fact.head)) if known.is_a else ()
         self.relatives = frozenset(relative for name in names for relative in known.relatives(name))
 
@@ -103,14 +104,19 @@ class _Judge:
             return "known"
         if entity in self.relatives:
             return "relative"
-        words = _words(tail.name)
-        if any(map(words.issubset, self.listed)) or any(map(words.issuperset, self.listed)):
+        if self._nested(_words(tail.name)):
             return "nested"
         if self._common(tail):
             return "common"
         if _JUNK.search(tail.name):
             return "junk"
         return "rejected" if name_key(tail.name) in self.rejected else None
+
+    def _nested(self, words: frozenset[str]) -> bool:
+        """Whether some known tail has all of these words, or only some of them."""
+        if words and self.spoken.isdisjoint(words) and frozenset() not in self.listed:
+            return False
+        return any(map(words.issubset, self.listed)) or any(map(words.issuperset, self.listed))
 
     def _common(self, tail: Tail) -> bool:
         facts = len(self.known.tails(self.fact.relation, self.fact.tail_type))

@@ -101,8 +101,13 @@ def run(spec: RunSpec, store: Store, *, stopped: Callable[[], bool] = lambda: Fa
 
 
 def start(spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
-    """Records a run of this spec, before its model loads; returns its id."""
-    return store.start_run(spec, plan(spec, collection, store.rejections()), _versions())
+    """Plans and records a run of this spec, before its model loads; returns its id."""
+    return start_planned(spec, plan(spec, collection, store.rejections()), store)
+
+
+def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
+    """Records a run that asks what was planned; returns its id."""
+    return store.start_run(spec, planned, _versions())
 
 
 def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
@@ -110,8 +115,8 @@ def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
 
     spec: in place of the run's own, for another model, or to ask it in another way.
     """
-    record = store.run(run_id)
-    return store.start_run(spec or record.spec, recorded_plan(record, store), _versions())
+    other = store.run(run_id)
+    return start_planned(spec or other.spec, recorded_plan(other, store), store)
 
 
 def recorded_plan(record: Run, store: Store) -> Plan:

@@ -248,6 +248,33 @@
       ),
     );
 
+  /* One of several; the name ties its parts together for the arrow keys. */
+  views.choice = (value) =>
+    value.options
+      ? make(
+          "fieldset",
+          { class: "mf-radios" },
+          make("legend", {}, value.label),
+          value.options.map((option) =>
+            make(
+              "label",
+              {},
+              make("input", { type: "radio", name: value.label, "data-key": option.value, checked: option.value === value.chosen }),
+              make("span", {}, option.text),
+            ),
+          ),
+        )
+      : [];
+
+  views.turn = (value) =>
+    make(
+      "div",
+      { class: "mf-turn" },
+      make("button", { type: "button", "data-key": -1, disabled: !value.back }, `← Previous ${value.what}`),
+      make("p", { class: "mf-note mf-where", role: "status" }, value.where),
+      make("button", { type: "button", "data-key": 1, disabled: !value.forward }, `Next ${value.what} →`),
+    );
+
   const GLYPHS = { right: "✓", wrong: "✗", unreadable: "?", failed: "!", pending: "·" };
 
   views.heatmap = (value, trigger) =>
@@ -299,7 +326,7 @@
           copyable("The exact prompt", value.prompt),
           copyable("The raw reply", value.raw),
         )
-      : note("Choose a cell above to see its statement, the exact prompt and the raw reply.");
+      : note(value.lost ?? "Choose a cell above to see its statement, the exact prompt and the raw reply.", value.lost ? "mf-warn" : "");
 
   const copyable = (title, text) => {
     const button = make("button", { type: "button", class: "mf-copy" }, "Copy");
@@ -403,14 +430,15 @@
       Plotly.downloadImage({ data, layout: onPaper }, { format: "svg", filename: `medfact-${element.closest("#bars, #calibration, [id^=curve-]")?.id ?? "figure"}`, width: 900, height: layout.height });
     });
     element.append(node, save);
-    const drawn = async () => {
+    const drawSoon = atEase(async () => {
+      if (isNear() && (await fetchPlotting()) && props.value?.data) drawFigure(node, props.value);
+    });
+    const draw = () => {
       const figure = props.value;
       node.hidden = save.hidden = !figure?.data;
-      if (node.hidden) return;
-      node.style.minHeight = `${figure.layout?.height ?? 0}px`;
-      if (isNear() && (await fetchPlotting()) && props.value?.data) drawFigure(node, props.value);
+      node.style.minHeight = `${figure?.layout?.height ?? 0}px`;
+      if (!node.hidden) drawSoon();
     };
-    const draw = atEase(drawn);
     const isNear = nearness(node, (near) => near && draw());
     watch("value", draw);
     new ResizeObserver(() => isNear() && window.requestAnimationFrame(draw)).observe(element);
@@ -422,9 +450,11 @@
   const mountView = (name, element, props, trigger, watch) => {
     const node = make("div", { class: `mf-view mf-view-${name}` });
     element.append(node);
+    let scrolled = []; // noted as it happens: to ask while drawing would have the browser lay out the whole page anew
+    const noteScroll = () => (scrolled = [...node.querySelectorAll(".mf-scroll")].map((part) => part.scrollLeft));
+    node.addEventListener("scroll", noteScroll, { capture: true, passive: true });
     const draw = () => {
       const focused = node.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-      const scrolled = [...node.querySelectorAll(".mf-scroll")].map((part) => part.scrollLeft);
       node.replaceChildren(...[props.value ? views[name](props.value, trigger) : []].flat(Infinity).filter(Boolean));
       node.querySelectorAll(".mf-scroll").forEach((part, index) => scrolled[index] && (part.scrollLeft = scrolled[index]));
       if (focused !== undefined) node.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
@@ -459,35 +489,23 @@
     };
   };
 
-  /* News are one component's value: what many views show, by their ids. Each view that the page library has to bring up to
-     date by itself costs it, and the server, more than all of these together. */
+  /* What many views show comes by their ids, from the news: each view that the page library has to bring up to date by itself
+     costs it, and the server, more than all of these together. */
   const tellers = new Map(); // id of a view → tells it its value
   const untold = new Map(); // id → what came before its view was there
-  let drawn = ""; // the name of the news that were drawn last
+  const presses = {}; // id of a view → what is done with the key of what is pressed in it
 
   const tell = (name, value) => (tellers.has(name) ? tellers.get(name)(value) : untold.set(name, value));
-
-  const mountNews = (element, props, trigger, watch) => {
-    const draw = () => {
-      const news = props.value;
-      if (!news?.look || news.look === drawn) return;
-      for (const [name, value] of Object.entries(news.views)) tell(name, value);
-      drawn = news.look;
-      if (news.moved) trigger("click", {});
-    };
-    watch("value", draw);
-    draw();
-  };
 
   const mountPlaces = (element, props) => {
     for (const { heading, id, view } of props.value) {
       const part = heading ? make("h3", {}, heading) : make("div", { id });
       element.append(part);
-      if (id) mount(view, id, part, { value: null }, () => {}, () => {});
+      if (id) mount(view, id, part, { value: null }, (_, { key }) => presses[id]?.(key), () => {});
     }
   };
 
-  const mounts = { places: mountPlaces, figure: (element, props, trigger, watch) => mountFigure(element, props, watch), news: mountNews };
+  const mounts = { places: mountPlaces, figure: (element, props, trigger, watch) => mountFigure(element, props, watch) };
 
   const mount = (view, name, element, props, trigger, watch) => {
     const data = readable(props);
@@ -510,6 +528,7 @@
     mounts,
     parts: { make, badge, note, table, interval, saveButton, csv, copyable, copyText, factLine, GLYPHS },
     mount,
-    drawn: () => drawn,
+    tell,
+    presses,
   };
 })();

@@ -193,7 +193,8 @@ class Jobs:
             self._local.kill()
 
     def warm_up(self, model: str) -> None:
-        """Loads a local model in its process, so that the first run need not wait for it."""
+        """Starts the processes, and loads a local model in its own, so that the first run need not wait for them."""
+        self._beside.prepare()
         if not zero_gpu.is_there():
             self._local.warm_up(model)
 

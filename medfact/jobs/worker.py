@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import multiprocessing
 import os
 import signal
@@ -108,6 +109,10 @@ class Worker:
         """Loads a local model before it is needed."""
         self._send(("warm up", model, {}))
 
+    def prepare(self) -> None:
+        """Starts the process before it is needed, and has it import the client of the services, which takes a second."""
+        self._send(("prepare", "", {}))
+
     def kill(self) -> None:
         """Ends the process at once; what was answered is on disk."""
         with self._lock:
@@ -175,6 +180,8 @@ def _serve(connection: Connection, url: str) -> None:
                 threading.Thread(target=work, args=(name, stops[name], options), daemon=True, name=f"run-{name}").start()
             elif what == "stop" and name in stops:
                 stops[name].set()
+            elif what == "prepare":
+                threading.Thread(target=importlib.import_module, args=("medfact.models.api",), daemon=True).start()
             elif what == "warm up":
                 threading.Thread(target=_warm_up, args=(kept, name), daemon=True).start()
     os._exit(0)

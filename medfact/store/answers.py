@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -46,21 +47,26 @@ class Answers(Database):
         """Commits answers. A statement's earlier failure is replaced; an answer, once given, stays."""
         if not answers:
             return
-        places, runs = tables.run_statements, tables.runs
+        runs = tables.runs
         with self._writing() as connection:
             connection.execute(runs.update().where(runs.c.run == run).values(changed=runs.c.changed + 1, beat_at=now()))
             batch = connection.execute(sql.select(runs.c.changed).where(runs.c.run == run)).scalar_one()
-            of = (places.c.run == sql.bindparam("of_run"), places.c.statement_id == sql.bindparam("of_statement"))
-            position = sql.select(places.c.position).where(*of, places.c.draw == sql.bindparam("of_draw")).scalar_subquery()
-            insertion = self._insert(tables.answers).values(position=position)
-            replaced = {name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)}
-            insertion = insertion.on_conflict_do_update(
-                index_elements=["run", "statement_id", "draw"], set_=replaced, where=tables.answers.c.failure.is_not(None)
-            )
-            columns = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
             at = now()
             rows = ((run, at, batch, *_values(a), run, a.statement_id, a.draw) for a in answers)
-            self._insert_all(connection, insertion, columns, rows)
+            self._insert_all(connection, self._saving, _SAVED, rows)
+
+    @cached_property
+    def _saving(self) -> Any:
+        """The insertion of answers, compiled once: a run saves thousands of times."""
+        places = tables.run_statements
+        of = (places.c.run == sql.bindparam("of_run"), places.c.statement_id == sql.bindparam("of_statement"))
+        position = sql.select(places.c.position).where(*of, places.c.draw == sql.bindparam("of_draw")).scalar_subquery()
+        insertion = self._insert(tables.answers).values(position=position)
+        replaced = {name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)}
+        insertion = insertion.on_conflict_do_update(
+            index_elements=["run", "statement_id", "draw"], set_=replaced, where=tables.answers.c.failure.is_not(None)
+        )
+        return self._compiled(insertion, _SAVED)
 
     def asked(self, run: str, facts: Sequence[int] | None = None, positions: Sequence[int] | None = None) -> list[Asked]:
         """Statements of a run in the order in which they are asked, with the answers there are: all of them, or those of some
@@ -202,6 +208,7 @@ class Answers(Database):
 
 _ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
 _values = attrgetter(*_ANSWER_COLUMNS)
+_SAVED = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
 
 
 def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:

@@ -146,14 +146,17 @@ class Database:
         """An insertion that leaves rows as they are whose key is there already."""
         return self._insert(table).on_conflict_do_nothing()
 
+    def _compiled(self, insertion: Any, columns: Sequence[str]) -> Any:
+        """An insertion with a parameter for each of these columns, by their names, as `_insert_all` takes it."""
+        return insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
+
     def _insert_all(
-        self, connection: sql.Connection, insertion: Any, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
+        self, connection: sql.Connection, made: Any, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
     ) -> None:
         """Many rows, as the driver takes them: of large runs, what is otherwise done for each value takes longest.
 
-        insertion: has a parameter for each of the columns, by their names. rows: their values in the order of the columns.
+        made: a compiled insertion. rows: the values of its columns, in their order.
         """
-        made = insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
         names = made.positiontup if made.positional else None
         order = [columns.index(name) for name in names or ()]
         rows = map(_writable, rows)

@@ -79,7 +79,7 @@ class Runs(Database):
                 (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, number)
                 for position, (planned, number) in enumerate(zip(plan.statements, numbers, strict=True))
             )
-            self._insert_all(connection, tables.run_statements.insert(), columns, places)
+            self._insert_all(connection, self._compiled(tables.run_statements.insert(), columns), columns, places)
         shots = [
             {"run": run, "shots_of": group, "position": i, "text": shot.text, "label": shot.label}
             for group, demonstrations in plan.demonstrations.items()
@@ -93,7 +93,8 @@ class Runs(Database):
         """Adds statements, by their ids. What is here of one already stays, unless it only came out of files."""
         ids = sorted(statements)  # of two processes that add the same ones, none waits for one that waits for it
         values = (statement_values(statements[name]) for name in ids)
-        self._insert_all(connection, self._insert_new(tables.statements), STATEMENT_COLUMNS, values)
+        made = self._compiled(self._insert_new(tables.statements), STATEMENT_COLUMNS)
+        self._insert_all(connection, made, STATEMENT_COLUMNS, values)
         imported = sql.select(tables.events.c.run).where(tables.events.c.what == IMPORTED)
         if connection.execute(imported.limit(1)).first() is None:
             return

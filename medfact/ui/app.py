@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,11 +12,26 @@ from contextlib import asynccontextmanager
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
+if importlib.util.find_spec("matplotlib") is None:
+    # The page library tries to import it at each call of a handler, and searches every folder anew: 7 % of the server's work.
+    sys.modules.setdefault("matplotlib", None)  # Python's own way of saying that there is none
+
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
 
-from medfact.ui import compare_page, evaluate_step, facts_step, live_runs, results_step, runs_page, scripts, statements_step
+from medfact.errors import MedfactError
+from medfact.ui import (
+    compare_page,
+    evaluate_step,
+    facts_step,
+    live_runs,
+    news,
+    results_step,
+    runs_page,
+    scripts,
+    statements_step,
+)
 from medfact.ui.headers import WithHeaders
 from medfact.ui.services import Services, demonstration_run, open_services
 
@@ -40,16 +57,16 @@ facts can still be wrong, and mastery of a fact is not competence. No clinician 
 """
 
 
-def build_page(services: Services, demonstration: str) -> gr.Blocks:
+def build_page(services: Services) -> gr.Blocks:
     """The four steps on one page, and two pages that read: all runs, and some of them beside each other."""
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
         gr.Navbar(main_page_name="Evaluate")
         gr.Markdown(INTRODUCTION)
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
-        evaluate = evaluate_step.build(services, demonstration)
-        results = results_step.build()
-        live_runs.wire(services, demonstration, page, facts, statements, evaluate, results)
+        evaluate = evaluate_step.build()
+        results_step.build()
+        live_runs.wire(services, facts, statements, evaluate)
         gr.Markdown(FOOTER)
     with page.route("Runs", "/runs"):
         runs_page.build(services, page)
@@ -89,6 +106,7 @@ def theme() -> gr.themes.Base:
 def create_app(url: str | None = None) -> FastAPI:
     """The whole application on one database; `url` is the default one's when not given."""
     services = open_services(url)
+    demonstration = demonstration_run(services)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -97,6 +115,7 @@ def create_app(url: str | None = None) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
 
+    app.add_exception_handler(MedfactError, news.refused)
     app.add_middleware(scripts.WithScripts)
     app.add_middleware(WithHeaders)
 
@@ -107,11 +126,13 @@ def create_app(url: str | None = None) -> FastAPI:
     def export(run: str) -> Response:
         return runs_page.exported(services, run)
 
+    app.include_router(news.routes(services, demonstration))
+
     # It says that pages are not rendered on the server, which they never were.
     warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
     return gr.mount_gradio_app(
         app,
-        build_page(services, demonstration_run(services)),
+        build_page(services),
         path="",
         theme=theme(),
         css=(scripts.ASSETS / "medfact.css").read_text(encoding="utf-8"),

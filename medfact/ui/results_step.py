@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -25,30 +24,25 @@ FIGURES = 3
 NOTHING = "No run here has the statements that this needs."
 
 
-@dataclass(frozen=True)
-class ResultsStep:
-    """The choice of a paper, and the one that was chosen last."""
-
-    choice: gr.Radio
-    chosen: gr.State
-
-
-def build() -> ResultsStep:
+def build() -> None:
     """Lays the step out."""
     gr.Markdown(
         "## 4 · Results\nEach paper's tables and curves by their names, with your models as rows. Grey rows are the paper's "
         "own figures, on other facts: they say what was published, not how your models compare."
     )
-    choice = gr.Radio(
-        [(PROTOCOLS[name].title, name) for name in PAPERS], value=FIRST, label="Tables and curves of", elem_id="paper"
-    )
     curves = [((f"said-{number}", "message"), (f"curve-{number}", "figure")) for number in range(FIGURES)]
-    places(*[place for curve in curves for place in curve], ("tables", "tables"))
-    return ResultsStep(choice, gr.State(FIRST))
+    places(("paper", "choice"), *[place for curve in curves for place in curve], ("tables", "tables"))
+
+
+def choice_of_paper(paper: str) -> dict[str, Any]:
+    """The papers that have tables; the chosen one is the first where there is no such paper."""
+    options = [{"text": PROTOCOLS[name].title, "value": name} for name in PAPERS]
+    return {"label": "Tables and curves of", "options": options, "chosen": paper if paper in PAPERS else FIRST}
 
 
 def results_of(lives: Sequence[Live], paper: str) -> dict[str, Any]:
     """A paper's figures and tables with these runs as rows, by where they are shown."""
+    paper = paper if paper in PAPERS else FIRST
     reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
     curves = _curves(reports, paper)
     curves += [(message(""), {})] * (FIGURES - len(curves))

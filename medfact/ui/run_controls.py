@@ -17,9 +17,9 @@ from medfact.costs import costs
 from medfact.errors import MedfactError, Mistake
 from medfact.models import BUNDLED_MODEL, ApiSettings, check_spec, is_service, known_models
 from medfact.models.service import address_of, host_of, is_loopback, key_of
-from medfact.runner import start
+from medfact.runner import start_planned
 from medfact.spec import RunSpec
-from medfact.ui.services import Services, Source, collection_of, spec_of
+from medfact.ui.services import Services, Source, collection_of, planned, spec_of
 from medfact.ui.view import AT_ONCE, message, view
 from medfact.uncertainty import expected_half_width
 
@@ -141,8 +141,8 @@ def recorded(services: Services, owner: str, source: Source, protocol: str, pool
     for spec in specs:
         if is_service(spec.model):
             key_of(ApiSettings(base_url=spec.service.base_url, key=key or None))
-    collection = collection_of(source)
-    runs = [start(spec, services.store.of(owner), collection) for spec in specs]
+    store = services.store.of(owner)
+    runs = [start_planned(spec, planned(spec, source, store.rejections()), store) for spec in specs]
     for run, spec in zip(runs, specs, strict=True):
         services.jobs.submit(run, (key or None) if is_service(spec.model) else None)
     return runs

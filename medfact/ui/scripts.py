@@ -21,7 +21,7 @@ from starlette.datastructures import MutableHeaders
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "page"
 ADDRESS = "/page/{name}.js"
 
-AT_THE_TOP = {"clocks": "", **dict.fromkeys(("medfact", "runs", "compare"), " defer")}
+AT_THE_TOP = {"clocks": "", **dict.fromkeys(("medfact", "news", "runs", "compare"), " defer")}
 """Name → how it is run: `clocks` before anything else, the others in order, before the page library's module."""
 
 FILES = {name: ASSETS / f"{name}.js" for name in AT_THE_TOP}

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from medfact.compare import Comparisons
 from medfact.datasets import Collection, load
+from medfact.datasets.selection import Rejections
 from medfact.errors import StoreError, UnknownName
 from medfact.jobs import Jobs
 from medfact.live import Reports
 from medfact.models import BUNDLED_MODEL, bundled_revision
+from medfact.models.service import DEFAULTS
 from medfact.planning import plan
 from medfact.runner import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, Store
+from medfact.store import COMPLETE, Plan, Store
 
 DEMONSTRATION_OWNER = "demonstration"
 DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
@@ -82,6 +84,18 @@ def spec_of(source: Source, **numbers: object) -> RunSpec:
 def collection_of(source: Source) -> Collection:
     """The facts of a source, kept for the sources last looked at. Raises FactsError or UnknownName."""
     return _collection(spec_of(source))
+
+
+def planned(spec: RunSpec, source: Source, rejections: Rejections) -> Plan:
+    """What a run of this spec asks of the facts of a source, and of whatever model: several models at once ask the same, and
+    many visitors do. Raises MedfactError."""
+    of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
+    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())))
+
+
+@lru_cache(maxsize=4)
+def _planned(spec: RunSpec, source: RunSpec, rejections: tuple[tuple[str, frozenset[str]], ...]) -> Plan:
+    return plan(spec, _collection(source), dict(rejections))
 
 
 _collection = lru_cache(maxsize=8)(load)
