@@ -38,9 +38,9 @@ LONGEST = 300
 """Seconds that the runs may take in all."""
 
 CLICK = """async () => {
-  const where = document.querySelector("#where"), before = where.innerText, begun = performance.now();
+  const where = () => document.querySelector("#where").innerText, before = where(), begun = performance.now();
   document.querySelector("#next").click();
-  while (where.innerText === before && performance.now() - begun < 20000) await new Promise((soon) => setTimeout(soon, 5));
+  while (where() === before && performance.now() - begun < 20000) await new Promise((soon) => setTimeout(soon, 5));
   return performance.now() - begun;
 }"""
 """Milliseconds until the next statements are there."""

@@ -357,7 +357,7 @@ def test_an_open_page_that_nobody_uses_costs_next_to_nothing(browser: Browser, a
 
 
 def test_the_heat_map_turns_its_pages_and_papers_take_turns(page: Page) -> None:
-    where = page.locator("#heat-turn .mf-where")
+    where = page.locator("#heat-where")
     expect(where).to_have_text("facts 1 to 24 of 120")
     first = page.locator("#heat tbody th").first.inner_text()
     for button, said in (("Next", "25 to 48"), ("Next", "49 to 72"), ("Previous", "25 to 48"), ("Previous", "1 to 24")):

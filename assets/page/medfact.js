@@ -55,7 +55,7 @@
 
   views.statements = (value) =>
     value.cards.length
-      ? value.cards.map(statementCard)
+      ? [value.cards.map(statementCard), turn(value.turn)]
       : note(value.none);
 
   const factLine = (fact) =>
@@ -266,14 +266,19 @@
         )
       : [];
 
-  views.turn = (value) =>
-    make(
+  /* Two buttons that turn pages, and between them which facts are shown. */
+  const turn = (value, prefix = "") => {
+    const button = (id, text, by, there) => make("button", { type: "button", id: prefix + id, "data-key": `turn:${by}`, disabled: !there }, text);
+    return make(
       "div",
       { class: "mf-turn" },
-      make("button", { type: "button", "data-key": -1, disabled: !value.back }, `← Previous ${value.what}`),
-      make("p", { class: "mf-note mf-where", role: "status" }, value.where),
-      make("button", { type: "button", "data-key": 1, disabled: !value.forward }, `Next ${value.what} →`),
+      button("previous", `← Previous ${value.what}`.trim(), -1, value.back),
+      make("p", { class: "mf-note mf-where", id: `${prefix}where`, role: "status" }, value.where),
+      button("next", value.what ? `Next ${value.what} →` : "Next →", 1, value.forward),
     );
+  };
+
+  views.turn = (value) => turn(value, "heat-");
 
   const GLYPHS = { right: "✓", wrong: "✗", unreadable: "?", failed: "!", pending: "·" };
 
@@ -498,8 +503,8 @@
   const tell = (name, value) => (tellers.has(name) ? tellers.get(name)(value) : untold.set(name, value));
 
   const mountPlaces = (element, props) => {
-    for (const { heading, id, view } of props.value) {
-      const part = heading ? make("h3", {}, heading) : make("div", { id });
+    for (const { id, view, text, level, lead } of props.value) {
+      const part = id ? make("div", { id }) : level ? make(`h${level}`, {}, text) : make("p", {}, lead ? [make("b", {}, lead), " "] : null, text);
       element.append(part);
       if (id) mount(view, id, part, { value: null }, (_, { key }) => presses[id]?.(key), () => {});
     }

@@ -75,7 +75,7 @@
     look();
   };
 
-  presses["heat-turn"] = (by) => choose({ page: shown.page + Number(by) });
+  presses["heat-turn"] = (key) => choose({ page: shown.page + Number(key.replace("turn:", "")) });
   presses.which = (place) => choose({ chosen: Number(place), page: 0 }, true);
   presses.paper = (paper) => choose({ paper });
   presses.heat = async (place) => {

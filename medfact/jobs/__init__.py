@@ -130,8 +130,8 @@ class Jobs:
             self._begin(job.kind)
 
     def going(self) -> int:
-        """How many runs are being asked now."""
-        return sum(job.state == RUNNING for job in list(self._jobs.values()))
+        """How many runs are being asked now, or wait for their turn."""
+        return sum(job.going for job in list(self._jobs.values()))
 
     def snapshot(self, run: str) -> Snapshot | None:
         """The job of a run, or None where this process has not had one."""

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+import psutil
+
 from medfact.errors import MedfactError, StoreError
 from medfact.models import HERE, Model, Placement, is_local, load_model
 from medfact.models.machine import memory_is_short
@@ -25,6 +27,9 @@ from medfact.store import FAILED_RUN, PAUSED, RUNNING, Store
 
 IDLE = 900.0
 """Seconds that a local model is kept loaded after its last run."""
+
+GIVES_WAY = 10
+"""How much it gives way to the page, and to the browser that shows it, from 0 to 19."""
 
 LOOK = 5.0
 """Seconds between two looks at whether it should be kept."""
@@ -158,6 +163,7 @@ def _serve(connection: Connection, url: str) -> None:
     interrupt from the keyboard is the page's to deal with.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else GIVES_WAY)
     store, kept = Store(url), Kept()
     stops: dict[str, threading.Event] = {}
     sending = threading.Lock()

@@ -34,6 +34,7 @@ from medfact.ui import (
 )
 from medfact.ui.headers import WithHeaders
 from medfact.ui.services import Services, demonstration_run, open_services
+from medfact.ui.view import Text, places
 
 LARGEST_UPLOAD = "50mb"
 
@@ -50,11 +51,11 @@ Half of the statements below are false on purpose, and marked **FALSE (test stat
 It is not for clinical use, and not a place for patient data.
 """
 
-FOOTER = """
----
-**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
-facts can still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet.
-"""
+FOOTER = Text(
+    lead="What this is not.",
+    text="Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these facts can "
+    "still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet.",
+)
 
 
 def build_page(services: Services) -> gr.Blocks:
@@ -65,9 +66,8 @@ def build_page(services: Services) -> gr.Blocks:
         facts = facts_step.build()
         statements = statements_step.build(services, facts.source)
         evaluate = evaluate_step.build()
-        results_step.build()
+        places(*evaluate_step.PLACES, *results_step.PLACES, FOOTER)
         live_runs.wire(services, facts, statements, evaluate)
-        gr.Markdown(FOOTER)
     with page.route("Runs", "/runs"):
         runs_page.build(services, page)
     with page.route("Compare", "/compare"):

@@ -7,7 +7,25 @@ from dataclasses import dataclass
 import gradio as gr
 
 from medfact.ui.run_controls import Controls, controls
-from medfact.ui.view import places, view
+from medfact.ui.view import Heading, Place, view
+
+PLACES = (
+    Place("banner", "message"),
+    Place("progress", "progress"),
+    Place("link", "link"),
+    Place("scores", "scores"),
+    Heading("Right answers by the way of saying"),
+    Place("bars", "figure"),
+    Heading("Does the model know when it knows?"),
+    Place("calibration-said", "message"),
+    Place("calibration", "figure"),
+    Heading("Fact by fact"),
+    Place("which", "choice"),
+    Place("heat", "heatmap"),
+    Place("heat-turn", "turn"),
+    Place("detail", "detail"),
+)
+"""Where it is shown what comes of the runs."""
 
 
 @dataclass(frozen=True)
@@ -19,27 +37,11 @@ class EvaluateStep:
 
 
 def build() -> EvaluateStep:
-    """Lays the step out. What comes of the runs is told by the news, which fill the places by their names."""
+    """Lays the controls out."""
     gr.Markdown(
         "## 3 · Evaluate\nA model says true or false to each statement. A fact counts as mastered only when *all eight* "
         "answers are right."
     )
     chosen = controls()
     shown = view("shown", {}, elem_id="shown-runs")
-    places(
-        ("banner", "message"),
-        ("progress", "progress"),
-        ("link", "link"),
-        ("scores", "scores"),
-        "Right answers by the way of saying",
-        ("bars", "figure"),
-        "Does the model know when it knows?",
-        ("calibration-said", "message"),
-        ("calibration", "figure"),
-        "Fact by fact",
-        ("which", "choice"),
-        ("heat", "heatmap"),
-        ("heat-turn", "turn"),
-        ("detail", "detail"),
-    )
     return EvaluateStep(chosen, shown)

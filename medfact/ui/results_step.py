@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import gradio as gr
-
 from medfact import figures
 from medfact.live import Live
 from medfact.papers import CHANCE, NOT_THE_SAME, PAPERS, PUBLISHED, Cell, Row, Table, fits, tables
 from medfact.report import in_words
 from medfact.spec import PROTOCOLS
 from medfact.ui import live_views
-from medfact.ui.view import message, places
+from medfact.ui.view import Heading, Place, Text, message
 
 FIRST = "pretexttrans"
 """The paper whose tables are shown for runs of the project's own method, which has PretextTrans' variants."""
@@ -24,14 +22,21 @@ FIGURES = 3
 NOTHING = "No run here has the statements that this needs."
 
 
-def build() -> None:
-    """Lays the step out."""
-    gr.Markdown(
-        "## 4 · Results\nEach paper's tables and curves by their names, with your models as rows. Grey rows are the paper's "
-        "own figures, on other facts: they say what was published, not how your models compare."
-    )
-    curves = [((f"said-{number}", "message"), (f"curve-{number}", "figure")) for number in range(FIGURES)]
-    places(("paper", "choice"), *[place for curve in curves for place in curve], ("tables", "tables"))
+PLACES = (
+    Heading("4 · Results", level=2),
+    Text(
+        "Each paper's tables and curves by their names, with your models as rows. Grey rows are the paper's own figures, on "
+        "other facts: they say what was published, not how your models compare."
+    ),
+    Place("paper", "choice"),
+    *(
+        Place(f"{what}-{number}", view)
+        for number in range(FIGURES)
+        for what, view in (("said", "message"), ("curve", "figure"))
+    ),
+    Place("tables", "tables"),
+)
+"""What stands under each other in this step."""
 
 
 def choice_of_paper(paper: str) -> dict[str, Any]:

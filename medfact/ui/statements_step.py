@@ -21,7 +21,7 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Store
 from medfact.ui.services import Services, Source, collection_of, spec_of
-from medfact.ui.view import AT_ONCE, gathered, message, view
+from medfact.ui.view import AT_ONCE, message, view
 from medfact.ui.visitors import owner_of
 
 PAGE = 2
@@ -29,6 +29,10 @@ PAGE = 2
 
 ALL = "all relations"
 EVERY_SPECIALTY = "all specialties"
+REJECT = "reject"
+TURNS = {("turn", "-1"): -1, ("turn", "1"): 1}
+"""What a key of what is pressed among the statements means."""
+
 OWN = ""
 """The value of the pool that stands for the method's own."""
 
@@ -51,9 +55,6 @@ class _Filters:
 @dataclass(frozen=True)
 class _Cards:
     cards: gr.HTML
-    back: gr.Button
-    where: gr.Markdown
-    forward: gr.Button
     page: gr.State
 
 
@@ -75,12 +76,7 @@ def build(services: Services, source: gr.State) -> StatementsStep:
             ),
         )
     first = _turned(services.store, {}, RunSpec.protocol, OWN, "", ALL, EVERY_SPECIALTY, 0)
-    cards = view("statements", first[0], elem_id="cards")
-    with gr.Row(equal_height=True):
-        back = gr.Button("← Previous", size="sm", elem_id="previous", min_width=90)
-        where = gr.Markdown(first[1], elem_id="where")
-        forward = gr.Button("Next →", size="sm", elem_id="next", min_width=90)
-    _wire(services, source, step, filters, _Cards(cards, back, where, forward, gr.State(0)))
+    _wire(services, source, step, filters, _Cards(view("statements", first[0], elem_id="cards"), gr.State(0)))
     return step
 
 
@@ -132,26 +128,19 @@ def _take_pool(path: str, source: Source) -> list[Any]:
 def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _Filters, cards: _Cards) -> None:
     """Turning pages, filtering, another method, and rejecting a false partner."""
 
-    def turned(by: int, request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
-        *method, (search, relation, specialty), page = chosen
-        return _turned(_store_of(services, request), given, *method, search, relation, specialty, page + by)
-
-    def previous(request: gr.Request, *given: Any) -> tuple[Any, str, int]:
-        return turned(-1, request, *given)
-
-    def following(request: gr.Request, *given: Any) -> tuple[Any, str, int]:
-        return turned(1, request, *given)
-
-    def first_page(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+    def first_page(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, int]:
         return _turned(_store_of(services, request), given, *chosen, 0)
 
-    def rejected(request: gr.Request, event: gr.EventData, given: Source, *chosen: Any) -> tuple[Any, str, int]:
+    def pressed(request: gr.Request, event: gr.EventData, given: Source, *chosen: Any) -> tuple[Any, int]:
         store = _store_of(services, request)
-        _reject(store, given, str(chosen[0]), str(event._data.get("key", "")))
-        return _turned(store, given, *chosen)
+        *filtered, page = chosen
+        what, _, key = str(event._data.get("key", "")).partition(":")
+        if what == REJECT:
+            _reject(store, given, str(chosen[0]), key)
+        return _turned(store, given, *filtered, page + TURNS.get((what, key), 0))
 
     inputs = [source, step.protocol, step.pool, filters.search, filters.relation, filters.specialty]
-    outputs = [cards.cards, cards.where, cards.page]
+    outputs = [cards.cards, cards.page]
     for event, name in (
         (filters.search.change, "search"),
         (filters.relation.input, "filter"),
@@ -170,10 +159,7 @@ def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _
         api_name="filters_of_source",
         **AT_ONCE,
     ).then(first_page, inputs, outputs, api_name="statements_of_source", **AT_ONCE)
-    for button, turn, name in ((cards.back, previous, "previous_page"), (cards.forward, following, "next_page")):
-        clicked, values = gathered(button.click, [filters.search, filters.relation, filters.specialty])
-        clicked.then(turn, [*inputs[:3], values, cards.page], outputs, api_name=name, **AT_ONCE)
-    cards.cards.click(rejected, [*inputs, cards.page], outputs, api_name="reject", **AT_ONCE)
+    cards.cards.click(pressed, [*inputs, cards.page], outputs, api_name="press_card", **AT_ONCE)
 
 
 def _store_of(services: Services, request: gr.Request) -> Store:
@@ -193,8 +179,8 @@ def _specialties(source: Source) -> list[str]:
 
 
 def _reject(store: Store, source: Source, protocol: str, key: str) -> None:
-    """Bars the tails of a card's false partners (key: "reject:" and the fact's id, or a partner's tail after it)."""
-    fact_id, _, tail = key.removeprefix("reject:").partition(":")
+    """Bars the tail of a card's false partner (key: the fact's id, and the tail after it)."""
+    fact_id, _, tail = key.partition(":")
     fact = next((f for f in collection_of(source).known.facts if f.fact_id == fact_id), None)
     if fact is not None:
         _, *partners = _group(store, source, protocol)(fact)
@@ -209,20 +195,26 @@ def _group(store: Store, source: Source, protocol: str) -> Callable[[Fact], tupl
 
 def _turned(
     store: Store, source: Source, protocol: str, pool_name: str, search: str, relation: str, specialty: str, page: int
-) -> tuple[dict[str, Any], str, int]:
-    """The facts of one page with their statements, where that page is, and its number, kept within the pages there are."""
+) -> tuple[dict[str, Any], int]:
+    """The facts of one page with their statements and where that page is; and its number, kept within the pages there are."""
     spec = spec_of(source, protocol=protocol, pool=pool_name or None)
     try:
         pool = pool_of(spec)
     except MedfactError as error:
-        return {"cards": [], "none": str(error)}, "no facts", 0
+        return {"cards": [], "none": str(error), "turn": None}, 0
     found = _matching(source, pool, search, relation, specialty)
     page = max(0, min(page, (len(found) - 1) // PAGE))
     group, shown = _group(store, source, protocol), found[page * PAGE : (page + 1) * PAGE]
-    where = f"facts {page * PAGE + 1:,} to {page * PAGE + len(shown):,} of {len(found):,}" if found else "no facts"
+    turn = {
+        "what": "",
+        "where": f"facts {page * PAGE + 1:,} to {page * PAGE + len(shown):,} of {len(found):,}",
+        "back": page > 0,
+        "forward": (page + 1) * PAGE < len(found),
+    }
     rejections = store.rejections()
     cards = [_card(pool, collection_of(source).known, rejections, *group(fact)) for fact in shown]
-    return {"cards": cards, "none": "No fact matches. Clear the search, or choose another relation."}, where, page
+    none = "No fact matches. Clear the search, or choose another relation."
+    return {"cards": cards, "none": none, "turn": turn if found else None}, page
 
 
 def _matching(source: Source, pool: Pool, search: str, relation: str, specialty: str) -> list[Fact]:

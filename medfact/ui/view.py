@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 
@@ -40,13 +40,33 @@ def view(name: str, value: Any, **options: Any) -> gr.HTML:
     return made
 
 
-def places(*parts: str | tuple[str, str]) -> gr.HTML:
-    """Headings (texts) and views (id, kind), one under the other in one component: the news fill them by their ids.
+class Heading(NamedTuple):
+    """A heading between views: level 2 for a step, 3 within one."""
+
+    text: str
+    level: int = 3
+
+
+class Text(NamedTuple):
+    """A paragraph between views, begun in bold where it has a `lead`."""
+
+    text: str
+    lead: str = ""
+
+
+class Place(NamedTuple):
+    """Where a view of some kind (`scores`, `figure`, …) stands; the news fill it by its id."""
+
+    id: str
+    view: str
+
+
+def places(*parts: Heading | Text | Place) -> gr.HTML:
+    """Headings, paragraphs and views, one under the other in one component.
 
     A component each would cost the page library a hundredth of a second each while a page opens.
     """
-    shown = [{"heading": part} if isinstance(part, str) else {"id": part[0], "view": part[1]} for part in parts]
-    return view("places", shown, elem_classes="mf-places")
+    return view("places", [part._asdict() for part in parts], elem_classes="mf-places")
 
 
 def message(text: str, kind: str = "") -> dict[str, str]:
