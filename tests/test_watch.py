@@ -117,6 +117,20 @@ def test_a_stopped_run_is_resumed_from_another_browser(opened: Opened, store: St
     assert report_of(store, run)["joint_accuracy"]["value"] == 0.5
 
 
+def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, store: Store) -> None:
+    run = start(RunSpec(model="baseline:negation-cue", limit=20, shots=0), store.of("somebody"))
+    page = opened(f"?run={run}")
+    expect(page.locator("#progress")).to_contain_text("0 of 320 statements", timeout=PATIENT)
+    page.route("**/news", lambda route: route.fulfill(body="502 of a gateway between"))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # somebody looks at it again
+    said = page.locator("#evaluate-message")
+    expect(said).to_contain_text("The app does not answer", timeout=PATIENT)
+    list(answer(run, store))
+    page.unroute("**/news")
+    expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
+    expect(said).to_have_text("")
+
+
 def test_a_link_to_nothing_says_so(opened: Opened) -> None:
     for nothing in ("0" * 32, "<img src=x onerror=alert(1)>", "a,b,c", "%00"):
         page = opened(f"?run={nothing}")

@@ -2,9 +2,11 @@
    drawn. The page library takes no part in this; an answer of its own would cost it ten times as long. */
 (() => {
   const { tell, presses, mounts } = window.medfact;
+  const SAID = "evaluate-message";
   const KEPT = "medfact-shown-runs";
   const RESULTS_AFTER = 10_000; // milliseconds; they are large, and far down the page
   const PATIENCE = 30_000;
+  const HERE = window.gradio_config?.current_page === ""; // the other pages show no run in this way
   const RETRIES = [1000, 2000, 5000];
 
   const kept = () => {
@@ -37,7 +39,7 @@
     clearTimeout(clock);
     const mine = ++question;
     const results = resultsOf !== what() || performance.now() - resultsAt > RESULTS_AFTER;
-    let news;
+    let news, why = "The app does not answer.";
     try {
       const answer = await fetch("/news", {
         method: "POST",
@@ -45,13 +47,20 @@
         body: JSON.stringify({ ...shown, results }),
         signal: AbortSignal.timeout(PATIENCE),
       });
-      if (!answer.ok) throw new Error(answer.statusText);
+      if (answer.status === 503) why = await answer.text();
+      if (!answer.ok) throw new Error(why);
       news = await answer.json();
     } catch {
-      if (mine === question) clock = setTimeout(look, RETRIES[Math.min(failed++, RETRIES.length - 1)]);
+      if (mine !== question) return;
+      clock = setTimeout(look, RETRIES[Math.min(failed, RETRIES.length - 1)]);
+      if (++failed === RETRIES.length) tell(SAID, { text: `${why} What is shown may be old; the page asks again by itself.`, kind: "mf-warn" });
       return;
     }
     if (mine !== question) return; // something else was asked meanwhile
+    if (failed >= RETRIES.length) {
+      tell(SAID, { text: "", kind: "" });
+      delete shown.drawn[SAID];
+    }
     failed = 0;
     take(news);
     if (news.again !== null) clock = setTimeout(look, 1000 * news.again);
@@ -91,7 +100,7 @@
       const begun = props.value?.runs;
       if (begun) {
         keep(begun);
-        delete shown.drawn["evaluate-message"];
+        delete shown.drawn[SAID];
         choose({ asked: begun, chosen: 0, page: 0 }, true);
       } else {
         look();
@@ -100,13 +109,16 @@
     if (buttons.going || buttons.resumable) pressButtons();
   };
 
+  /* Clocks nearly stand still on a page that nobody sees, and runs are moved from elsewhere too. */
+  if (HERE) document.addEventListener("visibilitychange", () => document.hidden || look());
+
   window.medfact.runs = () => runs;
   window.medfact.buttons = () => {
     const update = (properties) => ({ ...properties, __type__: "update" });
     return [update({ interactive: !buttons.going }), update({ interactive: buttons.going }), update({ visible: buttons.resumable })];
   };
 
-  if (window.gradio_config?.current_page === "") {
+  if (HERE) {
     tell("detail", {});
     look();
   }
