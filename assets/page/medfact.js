@@ -473,7 +473,8 @@
       drawSoon();
       if (["detail", "fact-of-runs"].includes(name) && node.childElementCount && !node.querySelector(".mf-note:only-child")) node.scrollIntoView({ block: "nearest", behavior: "smooth" });
     });
-    draw();
+    if (LARGE.has(name)) whenIdle(draw); // what stands first on the page is drawn first
+    else draw();
   };
 
   /* A value comes as a text, which is read once, or by the news. What came last is the value. */
