@@ -61,6 +61,11 @@ class Live:
         """Whether somebody works on it now, or will."""
         return self.state in {WAITING, RUNNING}
 
+    @property
+    def resumable(self) -> bool:
+        """Whether anything is left to ask, and nobody asks it now."""
+        return self.state in RESUMABLE or (not self.going and self.figures["failed"] > 0)
+
 
 class Reports:
     """Reports of runs that may still be going on, made once per version and kept for the runs last looked at."""

@@ -160,10 +160,10 @@ def test_which_runs_a_page_shows(services: Services, run: str) -> None:
     assert look(services, Shown(kept=[other, "gone"]))["runs"] == [other]
     lost = look(services, Shown(asked=["gone"], kept=[other]))
     assert lost["runs"] == [other]
-    assert "no run of that link" in lost["views"]["evaluate-message"]["text"]
+    assert "no run of that link" in lost["views"]["runs-message"]["text"]
     some = look(services, Shown(asked=[run, "gone", run]))
     assert some["runs"] == [run]
-    assert "no run of that link" in some["views"]["evaluate-message"]["text"]
+    assert "no run of that link" in some["views"]["runs-message"]["text"]
 
 
 def test_a_visitor_hears_once_of_interrupted_runs(services: Services, run: str) -> None:
@@ -171,9 +171,9 @@ def test_a_visitor_hears_once_of_interrupted_runs(services: Services, run: str) 
     services.store.set_state(interrupted, "interrupted")
     shown = Shown(asked=[run])
     told = look(services, shown)
-    assert told["views"]["evaluate-message"]["text"].startswith("One run of yours was interrupted.")
-    assert "evaluate-message" not in look(services, after(shown, told, page=1))["views"]
-    assert "evaluate-message" not in look(services, shown, owner="somebody else")["views"]
+    assert told["views"]["runs-message"]["text"].startswith("One run of yours was interrupted.")
+    assert "runs-message" not in look(services, after(shown, told, page=1))["views"]
+    assert "runs-message" not in look(services, shown, owner="somebody else")["views"]
 
 
 @pytest.mark.parametrize("place", ["640", "-1", "0.5", "", "1e3", "9" * 40, "<b>"])
@@ -215,6 +215,9 @@ def test_a_page_that_names_nothing_sees_the_demonstration(visitor: TestClient, r
     assert told["runs"] == [run]
     assert visitor.get(f"/answer/{run}/0").json()["statement"]
     assert visitor.get("/answer/gone/0").json() == {}
+    for half in ("\\ud800", "\\u0000"):  # what JSON can say and no database can hold
+        given = f'{{"asked": ["{half}"], "paper": "{half}", "state": "{half}"}}'
+        assert visitor.post("/news", content=given, headers={"Content-Type": "application/json"}).json()["runs"] == [run]
     odd = visitor.post("/news", json={"asked": ["<img src=x>", "a' or 1=1 --"], "page": -(10**9), "chosen": 10**9}).json()
     assert odd["runs"] == [run]
 

@@ -123,7 +123,7 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
     expect(page.locator("#progress")).to_contain_text("0 of 320 statements", timeout=PATIENT)
     page.route("**/news", lambda route: route.fulfill(body="502 of a gateway between"))
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # somebody looks at it again
-    said = page.locator("#evaluate-message")
+    said = page.locator("#runs-message")
     expect(said).to_contain_text("The app does not answer", timeout=PATIENT)
     list(answer(run, store))
     page.unroute("**/news")
@@ -134,7 +134,7 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
 def test_a_link_to_nothing_says_so(opened: Opened) -> None:
     for nothing in ("0" * 32, "<img src=x onerror=alert(1)>", "a,b,c", "%00"):
         page = opened(f"?run={nothing}")
-        expect(page.locator("#evaluate-message")).to_contain_text("There is no run of that link", timeout=PATIENT)
+        expect(page.locator("#runs-message")).to_contain_text("There is no run of that link", timeout=PATIENT)
         page.context.close()
 
 
@@ -158,6 +158,16 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
         assert run in shown
         assert not [other for other in runs if other != run and other in shown]
     expect(opened(links[0]).locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
+
+
+def test_what_was_said_of_a_link_goes_when_a_run_is_begun(opened: Opened) -> None:
+    page = opened(f"?run={'0' * 32}")
+    said = page.get_by_text("There is no run of that link")
+    expect(said).to_be_visible(timeout=PATIENT)
+    choose_models(page, "a coin")
+    begin(page, 10)
+    expect(page.locator("#progress")).to_contain_text("baseline:random", timeout=PATIENT)
+    expect(said).to_be_hidden()
 
 
 # ------------------------------------------------------------------------- Compare

@@ -2,12 +2,12 @@
    drawn. The page library takes no part in this; an answer of its own would cost it ten times as long. */
 (() => {
   const { tell, presses, mounts } = window.medfact;
-  const SAID = "evaluate-message";
+  const SAID = "runs-message";
   const KEPT = "medfact-shown-runs";
   const RESULTS_AFTER = 10_000; // milliseconds; they are large, and far down the page
-  const PATIENCE = 30_000;
+  const PATIENCE = 30_000; // milliseconds that an answer may take
   const HERE = window.gradio_config?.current_page === ""; // the other pages show no run in this way
-  const RETRIES = [1000, 2000, 5000];
+  const RETRIES = [1000, 2000, 5000]; // milliseconds until the page asks again; the last goes on
 
   const kept = () => {
     try {
@@ -33,6 +33,11 @@
   let question = 0, failed = 0, clock;
   let pressButtons = () => {};
 
+  const sayNothing = () => {
+    tell(SAID, { text: "", kind: "" });
+    delete shown.drawn[SAID];
+  };
+
   const what = () => JSON.stringify([shown.asked, shown.paper]);
 
   const look = async () => {
@@ -57,10 +62,7 @@
       return;
     }
     if (mine !== question) return; // something else was asked meanwhile
-    if (failed >= RETRIES.length) {
-      tell(SAID, { text: "", kind: "" });
-      delete shown.drawn[SAID];
-    }
+    if (failed >= RETRIES.length) sayNothing();
     failed = 0;
     take(news);
     if (news.again !== null) clock = setTimeout(look, 1000 * news.again);
@@ -100,7 +102,7 @@
       const begun = props.value?.runs;
       if (begun) {
         keep(begun);
-        delete shown.drawn[SAID];
+        sayNothing();
         choose({ asked: begun, chosen: 0, page: 0 }, true);
       } else {
         look();

@@ -10,6 +10,7 @@ from medfact.ui.run_controls import Controls, controls
 from medfact.ui.view import Heading, Place, view
 
 PLACES = (
+    Place("runs-message", "message"),
     Place("banner", "message"),
     Place("progress", "progress"),
     Place("link", "link"),

@@ -14,7 +14,6 @@ from medfact.models import is_service
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.ui.evaluate_step import EvaluateStep
 from medfact.ui.facts_step import FactsStep
-from medfact.ui.news import may_go_on
 from medfact.ui.run_controls import FEWEST_SHOTS, recorded, wire_price
 from medfact.ui.services import Services, Source
 from medfact.ui.statements_step import StatementsStep
@@ -81,7 +80,7 @@ def _resume(services: Services, runs: Sequence[str], key: str, budget: float | N
     """Goes on with those of the runs that did not end, and asks failed calls again."""
     try:
         for run in runs:
-            if may_go_on(services.reports.live(run)):
+            if services.reports.live(run).resumable:
                 service = is_service(services.store.run(run).model)
                 services.jobs.submit(run, (key or None) if service else None, (budget or None) if service else None)
     except MedfactError as error:

@@ -18,7 +18,8 @@ from pydantic import BaseModel, Field
 
 from medfact import figures
 from medfact.live import PACE, Live
-from medfact.store import INTERRUPTED, PAUSED, RESUMABLE, Run
+from medfact.papers import PAPERS
+from medfact.store import INTERRUPTED, PAUSED, Run
 from medfact.ui import live_views
 from medfact.ui.results_step import FIRST, choice_of_paper, results_of
 from medfact.ui.run_controls import MOST_MODELS
@@ -77,13 +78,14 @@ def news(services: Services, demonstration: str, owners: Sequence[str], shown: S
     going, behind = any(live.going for live in lives), any(live.behind for live in lives)
     chosen = min(max(shown.chosen, 0), len(runs) - 1)
     page = min(max(shown.page, 0), last_page(lives[chosen].run))
-    state = _fingerprint(orjson.dumps([chosen, page, shown.paper, [(live.run.run, live.version) for live in lives]]))
+    paper = shown.paper if shown.paper in PAPERS else FIRST
+    state = _fingerprint(orjson.dumps([chosen, page, paper, [(live.run.run, live.version) for live in lives]]))
     values: dict[str, Any] = {"progress": live_views.progress(lives)}
     if state != shown.state:
         values |= _figures(lives, demonstration)
         values |= _facts(services, lives, chosen, page)
-        values |= results_of(lives, shown.paper) if shown.results or not going else {}
-        values |= {"paper": choice_of_paper(shown.paper), "link": {"runs": [run for run in runs if run != demonstration]}}
+        values |= results_of(lives, paper) if shown.results or not going else {}
+        values |= {"paper": choice_of_paper(paper), "link": {"runs": [run for run in runs if run != demonstration]}}
     values |= _said(services, owners, shown, runs)
     texts = {name: orjson.dumps(value) for name, value in values.items()}
     prints = {name: _fingerprint(text) for name, text in texts.items()}
@@ -95,7 +97,7 @@ def news(services: Services, demonstration: str, owners: Sequence[str], shown: S
         "page": page,
         "views": {name: orjson.Fragment(texts[name]) for name in new},
         "drawn": {name: prints[name] for name in new},
-        "buttons": {"going": going, "resumable": any(may_go_on(live) for live in lives)},
+        "buttons": {"going": going, "resumable": any(live.resumable for live in lives)},
         "again": (services.reports.pace() if going else PACE) if going or behind else None,
     }
     return orjson.dumps(told)
@@ -103,11 +105,6 @@ def news(services: Services, demonstration: str, owners: Sequence[str], shown: S
 
 def _fingerprint(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=8).hexdigest()
-
-
-def may_go_on(live: Live) -> bool:
-    """Whether anything is left to ask of a run that nobody asks now."""
-    return live.state in RESUMABLE or (not live.going and live.figures["failed"] > 0)
 
 
 def last_page(run: Run) -> int:
@@ -133,15 +130,15 @@ def _runs(services: Services, demonstration: str, shown: Shown) -> list[str]:
 
 
 def _said(services: Services, owners: Sequence[str], shown: Shown, runs: Sequence[str]) -> dict[str, Any]:
-    """What is to be said over the runs, if anything; it takes the place of nothing that was said meanwhile."""
+    """What is to be said of the runs before them, if anything."""
     if set(shown.asked) - set(runs):
-        return {"evaluate-message": message("There is no run of that link; it may have been deleted.", "warn")}
+        return {"runs-message": message("There is no run of that link; it may have been deleted.", "warn")}
     count = 0 if shown.drawn else sum(run.state in {INTERRUPTED, PAUSED} for run in services.store.runs(*owners))
     if not count:
         return {}
     which = "One run of yours was" if count == 1 else f"{count} runs of yours were"
     said = f"{which} interrupted. What was answered is kept: open “Runs” above, and resume."
-    return {"evaluate-message": message(said, "warn")}
+    return {"runs-message": message(said, "warn")}
 
 
 def _figures(lives: Sequence[Live], demonstration: str) -> dict[str, Any]:

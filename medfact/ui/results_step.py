@@ -40,14 +40,13 @@ PLACES = (
 
 
 def choice_of_paper(paper: str) -> dict[str, Any]:
-    """The papers that have tables; the chosen one is the first where there is no such paper."""
+    """The papers that have tables."""
     options = [{"text": PROTOCOLS[name].title, "value": name} for name in PAPERS]
-    return {"label": "Tables and curves of", "options": options, "chosen": paper if paper in PAPERS else FIRST}
+    return {"label": "Tables and curves of", "options": options, "chosen": paper}
 
 
 def results_of(lives: Sequence[Live], paper: str) -> dict[str, Any]:
     """A paper's figures and tables with these runs as rows, by where they are shown."""
-    paper = paper if paper in PAPERS else FIRST
     reports = {label: live.figures for label, live in live_views.by_label(lives).items()}
     curves = _curves(reports, paper)
     curves += [(message(""), {})] * (FIGURES - len(curves))

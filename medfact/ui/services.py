@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ class Services:
     def has(self, run: str) -> bool:
         """Whether there is a run of this whole id."""
         try:
-            return bool(self.store.pulse(run))
+            return bool(re.fullmatch(r"[0-9a-f]{32}", run) and self.store.pulse(run))
         except UnknownName:
             return False
 

@@ -64,7 +64,7 @@ class Place(NamedTuple):
 def places(*parts: Heading | Text | Place) -> gr.HTML:
     """Headings, paragraphs and views, one under the other in one component.
 
-    A component each would cost the page library a hundredth of a second each while a page opens.
+    A component for each would cost the page library a hundredth of a second while a page opens.
     """
     return view("places", [part._asdict() for part in parts], elem_classes="mf-places")
 
