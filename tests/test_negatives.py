@@ -289,6 +289,21 @@ def test_an_explanation_counts_what_each_rule_removes() -> None:
     assert set(made.removed) <= set(RULES)
 
 
+WORDS = st.lists(st.sampled_from(["bone", "back", "pain", "of the", "rash", "!"]), min_size=1, max_size=3).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(listed=st.lists(WORDS, min_size=1, max_size=4, unique=True), tail=WORDS)
+def test_a_tail_is_nested_if_its_words_are_all_in_a_listed_one_or_the_other_way_round(listed: list[str], tail: str) -> None:
+    words = {name: set(re.findall(r"\w+", name)) for name in (*listed, tail)}
+    small = {"of", "the"}
+    said = {name: found - small or found for name, found in words.items()}
+    known = base(*(("gout", SIGN, name) for name in listed), ("b", SIGN, tail))
+    removed = explain(known.facts[0], known).removed
+    if tail not in listed:
+        assert removed.get("nested", 0) == any(said[tail] <= said[name] or said[name] <= said[tail] for name in listed)
+
+
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=14)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -19,7 +18,6 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
 from medfact.ui.news import HEAT_PAGE, Shown, news, opened, refused, routes
 from medfact.ui.services import Services
-from medfact.ui.view import preprocessed
 
 VIEWS = {"progress", "scores", "bars", "calibration", "calibration-said", "banner", "heat", "heat-turn", "which", "tables"}
 VIEWS |= {"paper", "link"} | {f"{what}-{number}" for what in ("said", "curve") for number in range(3)}
@@ -229,18 +227,3 @@ def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClien
     monkeypatch.setattr("medfact.live.Reports.live", locked)
     refused = visitor.post("/news", json={})
     assert (refused.status_code, refused.text) == (503, "The database is locked. Wait.")
-
-
-@pytest.mark.parametrize(
-    ("component", "value"),
-    [
-        (lambda: gr.Slider(10, 1000), 1_000_000),
-        (lambda: gr.CheckboxGroup([("a coin", "baseline:random")]), ["baseline:other"]),
-        (lambda: gr.Radio([("none", 0), ("five", 5)]), 7),
-        (lambda: gr.Number(minimum=0), -3),
-    ],
-    ids=["slider", "checkboxes", "radio", "number"],
-)
-def test_a_gathered_value_that_its_component_cannot_have_is_refused(component: Any, value: object) -> None:
-    with pytest.raises(gr.Error):
-        preprocessed([component()], [value])

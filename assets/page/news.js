@@ -4,6 +4,7 @@
   const { tell, presses, mounts } = window.medfact;
   const SAID = "runs-message";
   const KEPT = "medfact-shown-runs";
+  const MOST = 8; // runs beside each other, as in step 3
   const RESULTS_AFTER = 10_000; // milliseconds; they are large, and far down the page
   const PATIENCE = 30_000; // milliseconds that an answer may take
   const HERE = window.gradio_config?.current_page === ""; // the other pages show no run in this way
@@ -12,7 +13,7 @@
   const kept = () => {
     try {
       const runs = JSON.parse(window.localStorage.getItem(KEPT));
-      return Array.isArray(runs) ? runs.filter((run) => typeof run === "string").slice(0, 8) : [];
+      return Array.isArray(runs) ? runs.filter((run) => typeof run === "string").slice(0, MOST) : [];
     } catch {
       return []; // nothing is kept here, or nothing may be
     }
@@ -26,7 +27,7 @@
     }
   };
 
-  const asked = (new URLSearchParams(window.location.search).get("run") ?? "").split(",").filter(Boolean).slice(0, 8);
+  const asked = (new URLSearchParams(window.location.search).get("run") ?? "").split(",").filter(Boolean).slice(0, MOST);
   const shown = { asked, kept: kept(), chosen: 0, page: 0, paper: undefined, state: "", drawn: {} };
   let runs = [], buttons = { going: false, resumable: false };
   let resultsAt = -RESULTS_AFTER, resultsOf = "";

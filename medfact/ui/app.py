@@ -25,9 +25,9 @@ from medfact.ui import (
     compare_page,
     evaluate_step,
     facts_step,
-    live_runs,
     news,
     results_step,
+    run_buttons,
     runs_page,
     scripts,
     statements_step,
@@ -67,7 +67,7 @@ def build_page(services: Services) -> gr.Blocks:
         statements = statements_step.build(services, facts.source)
         evaluate = evaluate_step.build()
         places(*evaluate_step.PLACES, *results_step.PLACES, FOOTER)
-        live_runs.wire(services, facts, statements, evaluate)
+        run_buttons.wire(services, facts, statements, evaluate)
     with page.route("Runs", "/runs"):
         runs_page.build(services, page)
     with page.route("Compare", "/compare"):
