@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,14 @@ def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(app_home: Path) -> Iterator[str]:
     """The app, started as its user starts it, on a free port and in a home of its own."""
-    home = app_home
+    with served(app_home) as url:
+        yield url
+    assert "Traceback" not in (app_home / "log.txt").read_text()
+
+
+@contextmanager
+def served(home: Path, **more: str) -> Iterator[str]:
+    """The app as a process, with these variables in its environment."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -44,7 +52,7 @@ def address(app_home: Path) -> Iterator[str]:
     for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         environment.pop(name, None)
     log = (home / "log.txt").open("w")
-    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
+    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment | more, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_until_served(url, process, Path(log.name))
@@ -53,7 +61,6 @@ def address(app_home: Path) -> Iterator[str]:
         process.terminate()
         process.wait(20)
         log.close()
-    assert "Traceback" not in Path(log.name).read_text()
 
 
 def _wait_until_served(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -1,11 +1,13 @@
 """Very small random language models, made by the tests: real architectures, real tokenizers, real files."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
+    AutoModelForImageTextToText,
     AutoModelForSeq2SeqLM,
     LlamaConfig,
     LlamaForCausalLM,
@@ -108,13 +110,15 @@ def small_model(
     padding_side: str = "left",
     chat: bool = False,
     letters: bool = False,
+    change: Callable[[PreTrainedTokenizerFast], PreTrainedTokenizerFast] | None = None,
     **settings: object,
 ) -> Path:
     """Writes a random model of an architecture with its tokenizer to a folder, and returns the folder.
 
-    bos: whether the tokenizer puts a token of its own before every text.
+    bos: whether the tokenizer puts a token of its own before every text. change: makes another tokenizer of it.
     """
     tokenizer = small_tokenizer(chat=chat, letters=letters)
+    tokenizer = change(tokenizer) if change else tokenizer
     if bos:
         tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)]
@@ -132,6 +136,21 @@ def small_model(
     config = AutoConfig.for_model(kind, **given)
     auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     model = auto.from_config(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def small_image_text_model(folder: Path, *, chat: bool = False) -> Path:
+    """Writes a random Qwen 2.5 VL, which sees images too, with its tokenizer to a folder, and returns the folder."""
+    tokenizer = small_tokenizer(chat=chat)
+    set_seed(0)
+    tokens = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    rope = {"rope_type": "default", "mrope_section": [2, 2, 2], "rope_theta": 10_000.0}
+    text = {**_GROUPED, "vocab_size": len(tokenizer), "initializer_range": 0.3, "rope_parameters": rope, **tokens}
+    image = {"depth": 1, "hidden_size": 32, "num_heads": 2, "intermediate_size": 64, "out_hidden_size": 48}
+    config = AutoConfig.for_model("qwen2_5_vl", text_config=text, vision_config=image, **tokens)
+    model = AutoModelForImageTextToText.from_config(config)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -61,13 +61,13 @@ def test_a_statement_and_its_text_make_the_same_prompt(chat: bool) -> None:
 
 
 def test_the_question_of_the_published_code_is_plain_text_for_chat_models_too() -> None:
-    """METHOD: the statement in quotation marks with its full stop, then "Answer:"; 50 tokens, stop at the next statement."""
+    """As the script writes it, the stray colon too; labels in lower case; 50 tokens, stop at the next statement."""
     ask = ", is the statement above true or false? Please answer true/false.\nAnswer:".removeprefix(",")
     made = make_prompt(FEVER, SHOTS[:2], chat=True, question="code")
     assert made.content == (
-        f'Statement: "pain is a symptom of gout.",{ask} True\n'
-        f'Statement: "pain is not a symptom of gout.",{ask} False\n'
-        f'Statement: "fever is a symptom of influenza.",{ask}'
+        f'Statement: ": pain is a symptom of gout.",{ask} true\n\n'
+        f'Statement: ": pain is not a symptom of gout.",{ask} false\n\n'
+        f'Statement: ": fever is a symptom of influenza.",{ask}'
     )
     assert (made.stop, made.max_tokens) == ("\nStatement", 50)
 

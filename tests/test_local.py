@@ -2,26 +2,22 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from naive import FAMILY, SHOTS, TEXTS, expected, greedy, loaded, product, says_the_same
 from psutil import Process
 from small_models import ARCHITECTURES, small_llama, small_model
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from medfact.answers import CHOICES, Demonstration, make_prompt, read_answer
+from medfact.answers import CHOICES, make_prompt, read_answer
 from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
 from medfact.models.memory import working_memory
 
 pytestmark = pytest.mark.model
-
-TEXTS = ["fever is a symptom of influenza.", "Symptoms of asthma do not include wheezing, coughing at night or dyspnea.", "x"]
-SHOTS = (Demonstration("cough is a symptom of gout.", False), Demonstration("pain is a symptom of gout.", True))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "chat"])
@@ -36,58 +32,6 @@ def completed(model: Model, prompts: Sequence[Prompt]) -> list[Completion]:
     return [completion for _, completion in sorted(made, key=lambda item: item[0])]
 
 
-@dataclass
-class Step:
-    """What greedy decoding has said up to a token, that token, and the probability of the True and False words there."""
-
-    so_far: str
-    token: str
-    true: float
-    false: float
-
-
-@cache
-def loaded(folder: Path) -> tuple[Any, Any]:
-    return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
-
-
-def greedy(folder: Path, prompt: Prompt) -> list[Step]:
-    """Plain greedy decoding of one prompt, to the end or the limit: the whole text anew for each token, without padding."""
-    tokenizer, model = loaded(folder)
-    if isinstance(prompt.content, str):
-        ids = tokenizer(prompt.content, return_tensors="pt")["input_ids"]
-    else:
-        text = tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True)
-        ids = tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
-    begins = ids.shape[1]
-    said = [tokenizer.decode([token]).strip().lower() for token in range(model.config.vocab_size)]
-    true, false = (torch.tensor([word in {w.lower() for w in words} for word in said]) for words in CHOICES)
-    steps: list[Step] = []
-    while len(steps) < prompt.max_tokens:
-        with torch.inference_mode():
-            probabilities = model(ids).logits[0, -1].softmax(dim=-1)
-        token = int(probabilities.argmax())
-        if token == tokenizer.eos_token_id:
-            break
-        ids = torch.cat([ids, torch.tensor([[token]])], dim=-1)
-        so_far = tokenizer.decode(ids[0, begins:], skip_special_tokens=True)
-        steps.append(Step(so_far, said[token], float(probabilities[true].sum()), float(probabilities[false].sum())))
-        if prompt.stop and prompt.stop in so_far.lstrip():
-            break
-    return steps
-
-
-def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
-    """The reply before the stop, P(True) and mass at the first answer word (at the last one, where the whole reply counts)."""
-    text = steps[-1].so_far
-    if prompt.stop and prompt.stop in text.lstrip():
-        text = text[: len(text) - len(text.lstrip()) + text.lstrip().index(prompt.stop)]
-    words = {word.lower() for words in CHOICES for word in words}
-    places = [i for i, step in enumerate(steps) if step.token in words]
-    at = steps[0 if not places else places[-1] if prompt.settled_after is None else places[0]]
-    return text, at.true / (at.true + at.false), at.true + at.false
-
-
 @pytest.mark.parametrize(("question", "reading"), [("paper", "committed"), ("code", "keyword"), ("mkj", "last-word")])
 def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path, question: str, reading: str) -> None:
     model = load_model(f"hf:{folder}")
@@ -98,8 +42,7 @@ def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path, question:
         text, p_true, mass = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
-        assert completion.text is not None
-        assert text.startswith(completion.text) if prompt.settled_after else text == completion.text
+        assert says_the_same(prompt, completion, text)
 
 
 def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) -> None:
@@ -159,13 +102,6 @@ def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, 
 
 # ------------------------------------------------------------------------- packs
 
-FAMILY = [  # a tree of depth three: what all begin with, what those of one form begin with, and their ends
-    f"{begin} {form} {end}."
-    for begin in ("fever", "fever and pain")
-    for form in ("is a symptom of", "is no symptom of")
-    for end in ("gout", "influenza", "influenza and gout")
-]
-
 
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
 @pytest.mark.parametrize("kind", ARCHITECTURES)
@@ -186,7 +122,7 @@ def test_packs_say_what_whole_prompts_say(kind: str, chat: bool, tmp_path: Path)
         text, p_true, mass = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)
-        assert text.startswith(completion.text) if prompt.settled_after else text == completion.text
+        assert says_the_same(prompt, completion, text)
 
 
 def test_a_smaller_pack_changes_nothing_but_the_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,26 +184,16 @@ def test_a_prompt_longer_than_the_sliding_window_is_computed_whole(tmp_path: Pat
 # ------------------------------------------------------------------------- words of several tokens, encoder and decoder
 
 
-def product(model: Any, ids: list[int], word: list[int]) -> float:
-    """Probability that a text goes on with a word, token after token."""
-    made = 1.0
-    for token in word:
-        with torch.inference_mode():
-            made *= float(model(torch.tensor([ids])).logits[0, -1].softmax(dim=-1)[token])
-        ids = [*ids, token]
-    return made
-
-
 def test_words_of_several_tokens_are_forced(tmp_path: Path) -> None:
     """A tokenizer that knows letters alone: "True" is five tokens with its space, "False" is six."""
     folder = small_model(tmp_path, "llama", letters=True)
     model = load_model(f"hf:{folder}")
-    tokenizer, plain = loaded(folder)
+    tokenizer, _ = loaded(folder)
     words = [tokenizer(word, add_special_tokens=False).input_ids for word in (" True", " False")]
     assert [len(word) for word in words] == [5, 6]
     prompts = [make_prompt(text, (), chat=False) for text in FAMILY[:4]]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
-        true, false = (product(plain, tokenizer(prompt.content).input_ids, word) for word in words)
+        true, false = (product(folder, tokenizer(prompt.content).input_ids, [], word) for word in words)
         assert completion.p_mass == pytest.approx(true + false, rel=1e-3)
         assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
         assert completion.text == greedy(folder, prompt)[-1].so_far.partition(prompt.stop or "\x00")[0]

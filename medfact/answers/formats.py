@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medfact.answers.reading import COMMITTED
+from medfact.answers.reading import COMMITTED, PLACES
 from medfact.models import Message, Prompt
 from medfact.statements import Statement
 
@@ -28,7 +28,8 @@ class QuestionFormat:
 
     preface:    what stands before everything, once in a text and in each question of a chat.
     question:   one statement's question. full_stop: whether the statement keeps its own.
-    answer:     what follows a question in a demonstration; a chat's turn is the same, stripped.
+    answer:     what follows a question in a demonstration; a chat's turn is the same, stripped. words: what it says of a true
+                and of a false statement.
     chat:       whether a chat model gets messages; else it gets plain text too.
     stop:       where a text's reply ends; shots_stop: the same where demonstrations have shown it.
     max_tokens: tokens that a reply may take.
@@ -36,13 +37,18 @@ class QuestionFormat:
 
     title: str
     question: str
-    answer: str = " {label}\n"
+    answer: str = " {word}\n"
+    words: tuple[str, str] = ("True", "False")
     preface: str = ""
     full_stop: bool = False
     chat: bool = True
     stop: str = ""
     shots_stop: str = "\n"
     max_tokens: int = 16
+
+    def reply(self, label: bool) -> str:
+        """What follows a question in a demonstration."""
+        return self.answer.format(word=self.words[0 if label else 1])
 
     def ask(self, text: str) -> str:
         """The question about one statement's text."""
@@ -57,7 +63,10 @@ FORMATS = {
     ),
     "code": QuestionFormat(
         title="the question of PretextTrans' published code",
-        question='Statement: "{statement}", is the statement above true or false? Please answer true/false.\nAnswer:',
+        # character for character, the stray colon among them
+        question='Statement: ": {statement}", is the statement above true or false? Please answer true/false.\nAnswer:',
+        answer=" {word}\n\n",
+        words=("true", "false"),
         full_stop=True,
         chat=False,
         stop="\nStatement",
@@ -71,7 +80,7 @@ FORMATS = {
             'Format your answer like this: "Answer: [True or False]".\n\n'
         ),
         question="Statement: {statement}",
-        answer="\nAnswer: {label}\n\n",
+        answer="\nAnswer: {word}\n\n",
         full_stop=True,
         shots_stop="\nStatement",
         max_tokens=50,
@@ -100,16 +109,23 @@ def make_prompt(
     made = FORMATS[question]
     messages = chat and made.chat
     shots = tuple(demonstrations)
-    content = _messages(made, text, shots) if messages else made.preface + _shown(made, shots) + made.ask(text)
-    settled = None if reading != COMMITTED else 1 if messages or demonstrations else 2
-    stop = "" if messages else made.shots_stop if demonstrations else made.stop
-    return Prompt(content, CHOICES, statement=text, stop=stop, max_tokens=made.max_tokens, settled_after=settled)
+    replies = (made.reply(True).rstrip(), made.reply(False).rstrip())
+    return Prompt(
+        content=_messages(made, text, shots) if messages else made.preface + _shown(made, shots) + made.ask(text),
+        choices=CHOICES,
+        statement=text,
+        stop="" if messages else made.shots_stop if demonstrations else made.stop,
+        max_tokens=made.max_tokens,
+        settled_after=None if reading != COMMITTED else 1 if messages or demonstrations else 2,
+        answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
+        place=PLACES[reading],
+    )
 
 
 @lru_cache(maxsize=1024)
 def _shown(made: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
     """What all prompts of a group begin with."""
-    return "".join(made.ask(shot.text) + made.answer.format(label=shot.label) for shot in demonstrations)
+    return "".join(made.ask(shot.text) + made.reply(shot.label) for shot in demonstrations)
 
 
 def _messages(made: QuestionFormat, text: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
@@ -117,5 +133,5 @@ def _messages(made: QuestionFormat, text: str, demonstrations: Sequence[Demonstr
     turns: list[Message] = []
     for shot in demonstrations:
         turns.append({"role": "user", "content": made.preface + made.ask(shot.text)})
-        turns.append({"role": "assistant", "content": made.answer.format(label=shot.label).strip()})
+        turns.append({"role": "assistant", "content": made.reply(shot.label).strip()})
     return (*turns, {"role": "user", "content": made.preface + made.ask(text)})

@@ -1,9 +1,15 @@
-"""How a reply is read: True, False, or unreadable (None). Three readings: the project's own, PretextTrans', and MKJ's."""
+"""How a reply is read: True, False, or unreadable (None). Three readings: the project's own, PretextTrans', and MKJ's.
+
+What does not count in a reply is overwritten with spaces, never cut out: so a reading also says where in the reply the word
+stands by which it decided.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 TRUE_WORDS = ("True", "Entailed", "Correct", "Yes")
 FALSE_WORDS = ("False", "Contradicted", "Wrong", "No")
@@ -26,6 +32,7 @@ _THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | _FLAGS
 _RUN_ON = re.compile(r"(?<=\S)\s*\n\s*Statement\s*:.*", re.DOTALL | _FLAGS)
 _UNCHOSEN = re.compile(r"~~.*?~~|\[ \]\s*\w+", _FLAGS)
 _MARKUP = re.compile(r"[*_`#]+")
+_WITHIN_A_WORD = re.compile(r"[^\W_]+(?:[*_`#]+[^\W_]+)+")
 _ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", _FLAGS)
 _ASIDES = re.compile(
     rf"\b(?:both|neither)\s+(?:{_WORDS})\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,;]*"
@@ -39,14 +46,39 @@ _ASIDES = re.compile(
 """Neither this nor that; what is asked, conceded, heard or set against the answer."""
 
 
+class Verdict(NamedTuple):
+    """What a reply says, and the index of the character at which the word begins that decided it; both None: unreadable."""
+
+    answer: bool | None
+    at: int | None
+
+
+UNREADABLE = Verdict(None, None)
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """The text with spaces in place of what the pattern finds."""
+    return pattern.sub(lambda found: " " * len(found.group()), text)
+
+
+def _from(start: int, text: str) -> str:
+    """The text with spaces up to an index."""
+    return " " * start + text[start:]
+
+
 def _without_thoughts(reply: str) -> str:
-    return _THOUGHT.sub(" ", _THINKING.sub(" ", reply))
+    return _without(_THOUGHT, _without(_THINKING, reply))
 
 
-def _said(reply: str) -> str:
+def _joined(found: re.Match[str]) -> str:
+    """A word without the markup within it ("in**correct**"), as far to the right as it was long."""
+    return _MARKUP.sub("", found.group()).rjust(len(found.group()))
+
+
+def _spoken(reply: str) -> str:
     """The reply without thoughts, markup, the question's echo, and the next statement that a model goes on to write."""
-    text = _RUN_ON.sub("", _without_thoughts(reply).lstrip())
-    return _ECHO.sub(" ", _MARKUP.sub("", text))
+    text = _WITHIN_A_WORD.sub(_joined, _without(_RUN_ON, _without_thoughts(reply)))
+    return _without(_ECHO, _without(_MARKUP, text))
 
 
 # ------------------------------------------------------------------------------------------ the committed answer
@@ -58,7 +90,7 @@ _NAMES = r"(?:positives?|negatives?|lumen|ribs?|alarms?|allerg\w+|labou?r|aneury
 """Nouns that a keyword may belong to: false positives, a true aneurysm, the correct answer."""
 
 _BOTH = re.compile(r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z", _FLAGS)
-_VERDICT = re.compile(rf"\W*(?P<word>true|false)\b(?!\W{{1,2}}{_NAMES})", _FLAGS)
+_VERDICT = re.compile(rf"\W*(?P<word>true|false)\b(?!(?:\W{{1,2}}| {{3,5}}){_NAMES})", _FLAGS)
 _SENTENCE = re.compile(rf"(?:statement|claim|it|this|that)\s+is\s+(?P<negation>not\s+)?(?P<word>{_WORDS})\b", _FLAGS)
 _ANSWER = re.compile(rf"(?:answer|verdict|conclusion)\s*(?:is|:)\s*[\W_]*\b(?P<word>{_WORDS})\b", _FLAGS)
 _AND_THE_OTHER = re.compile(rf"\W*(?:and|or|,|/)\W*(?:{_WORDS})\b", _FLAGS)
@@ -66,30 +98,37 @@ _OPENING = re.compile(rf"\W*(?:(?P<word>{_WORDS})\s*(?:[.!;:\n]|\Z)|(?P<other>(?
 _HEDGE = re.compile(r"(?<!anything )\b(?:but|however|yet|although)\b", _FLAGS)
 
 
-def _committed(reply: str) -> bool | None:
+def _committed(reply: str) -> Verdict:
     """The answer that a reply commits to.
 
     Decided in turn by: a correction ("wait, no: …"); an opening True or False; a sentence that contradicts an opening yes or
     no; "the answer is …"; a keyword that opens the reply as a sentence or clause of its own; what comes after the last "but" or
     "however"; and otherwise the keywords, if they all agree.
     """
-    text = _said(_UNCHOSEN.sub(" ", reply))
-    if (corrected := [*_CORRECTED.finditer(text)]) and (meant := _committed(text[corrected[-1].end() :])) is not None:
-        return meant
+    text = _spoken(_without(_UNCHOSEN, reply))
+    if corrected := [*_CORRECTED.finditer(text)]:
+        meant = _committed(_from(corrected[-1].end(), text))
+        if meant.answer is not None:
+            return meant
     if _BOTH.match(text):
-        return None
+        return UNREADABLE
     if (verdict := _VERDICT.match(text)) and not text[verdict.end() :].startswith("?"):
-        return _meaning(verdict["word"])
-    text = _ASIDES.sub(" ", text)
+        return _verdict(verdict)
+    text = _without(_ASIDES, text)
     if answers := [*_ANSWER.finditer(text)]:
-        return None if _AND_THE_OTHER.match(text, answers[-1].end()) else _meaning(answers[-1]["word"])
+        return UNREADABLE if _AND_THE_OTHER.match(text, answers[-1].end()) else _verdict(answers[-1])
     if opening := _OPENING.match(text):
-        return _meaning(opening["word"] or opening["other"])
+        return _verdict(opening, "word" if opening["word"] else "other")
     if text.lstrip().lower().startswith(("yes", "no,")) and (sentence := _SENTENCE.search(text)):
-        return _meaning(sentence["word"]) != (sentence["negation"] is not None)
-    if (hedges := [*_HEDGE.finditer(text)]) and (after := _meanings(text[hedges[-1].end() :])):
+        return _verdict(sentence)
+    if (hedges := [*_HEDGE.finditer(text)]) and (after := _keywords(_from(hedges[-1].end(), text))):
         return _agreed(after)
-    return _agreed(_meanings(text))
+    return _agreed(_keywords(text))
+
+
+def _verdict(found: re.Match[str], name: str = "word") -> Verdict:
+    """What a keyword says that was found, turned round where the pattern found a negation of it too."""
+    return Verdict(_meaning(found[name]) != (found.groupdict().get("negation") is not None), found.start(name))
 
 
 def _meaning(word: str) -> bool:
@@ -118,26 +157,27 @@ _PART_OF_A_NAME = re.compile(
 _PRONOUN = re.compile(r"(?:it|this|that|the)\b", _FLAGS)
 
 
-def _meanings(text: str) -> set[bool]:
+def _keywords(text: str) -> list[Verdict]:
     """What each keyword says. Yes and no count only where they stand apart ("No, …", "… no."), and none counts that belongs to
     a name, or in "the correct treatment", "no doubt".
     """
-    said = set()
+    verdicts = []
     for found in _KEYWORD.finditer(text):
         word = found["word"].lower()
-        before, after = text[: found.start()].rstrip(" \"'(["), text[found.end() :].lstrip(" \"')]")
+        before, after = text[: found.start()].strip(" \n\t\"'(["), text[found.end() :].lstrip(" \"')]")
         opens = not before and (word == "yes" or _PRONOUN.match(after) is not None)
         apart = opens or not after or after[0] in ".,!?:;\n–—-"
         attribute = _PART_OF_A_NAME.match(text, found.end())
         if attribute and not (word in {"true", "false"} and re.match(r"\s+(?:statement|claim|answer)", attribute.group())):
             continue
         if apart or word not in {"yes", "no"}:
-            said.add(_meaning(word) != (found["negation"] is not None))
-    return said
+            verdicts.append(_verdict(found))
+    return verdicts
 
 
-def _agreed(meanings: set[bool]) -> bool | None:
-    return meanings.pop() if len(meanings) == 1 else None
+def _agreed(verdicts: Sequence[Verdict]) -> Verdict:
+    """The first of several verdicts, where all say the same."""
+    return verdicts[0] if len({verdict.answer for verdict in verdicts}) == 1 else UNREADABLE
 
 
 # ---------------------------------------------------------------------------------------------- the papers' own
@@ -146,27 +186,35 @@ _TURNED = r"(?:\b(?:not|never|cannot|hardly)|n['’]t)(?:\s+(?:a|at|all|be|consi
 _NEGATED = re.compile(rf"(?P<negation>{_TURNED})?\b(?P<word>{_WORDS})\b", _FLAGS)
 
 
-def _keyword(reply: str) -> bool | None:
+def _keyword(reply: str) -> Verdict:
     """PretextTrans: True or False words as whole words, wherever they stand; unreadable where both sides are said, or neither.
 
     A keyword that "not" turns round counts for the other side.
     """
-    return _agreed({_meaning(found["word"]) != (found["negation"] is not None) for found in _NEGATED.finditer(_said(reply))})
+    return _agreed([_verdict(found) for found in _NEGATED.finditer(_spoken(reply))])
 
 
 _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _last_word(reply: str) -> bool | None:
+def _last_word(reply: str) -> Verdict:
     """MKJ: the last "true" or "false" of the reply. Its code took a reply with neither for False; here it is unreadable."""
     found = [*_TRUE_OR_FALSE.finditer(_without_thoughts(reply))]
-    return _meaning(found[-1]["word"]) if found else None
+    return _verdict(found[-1]) if found else UNREADABLE
 
 
-READINGS: dict[str, Callable[[str], bool | None]] = {COMMITTED: _committed, KEYWORD: _keyword, LAST_WORD: _last_word}
-"""Name → reading: a reply's text to True, False or None."""
+READINGS: dict[str, Callable[[str], Verdict]] = {COMMITTED: _committed, KEYWORD: _keyword, LAST_WORD: _last_word}
+"""Name → reading: a reply's text to its verdict."""
 
 
 def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
     """What a reply says, by a reading; None where it is unreadable: no answer, both answers, a refusal, nothing."""
-    return READINGS[reading](reply)
+    return READINGS[reading](reply).answer
+
+
+def _place(reading: str, reply: str) -> int | None:
+    return READINGS[reading](reply).at
+
+
+PLACES: dict[str, Callable[[str], int | None]] = {name: partial(_place, name) for name in READINGS}
+"""Name → where in a reply the word begins by which the reading decides; None where it does not."""

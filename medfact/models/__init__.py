@@ -13,6 +13,7 @@ from typing import Any, NotRequired, Protocol, TypedDict
 from medfact.errors import UnknownName
 from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.placement import HERE, Placement
+from medfact.models.policy import check_model_source
 from medfact.models.prompt import Completion, Message, Prompt, Served
 from medfact.models.revision import folder_revision
 from medfact.models.service import DEFAULTS, NOBODY, ApiSettings, Watch
@@ -88,10 +89,14 @@ def is_service(spec: str) -> bool:
 
 
 def check_spec(spec: str) -> None:
-    """Raises UnknownName where a spec names no kind of model; whether it can be loaded shows when it is."""
+    """Raises UnknownName where a spec names no kind of model, and ModelError where a public server may not load it; whether it
+    can be loaded shows when it is.
+    """
     kind, _, name = spec.partition(":")
     if spec not in known_models() and not (kind in ("hf", "openai") and name.strip()):
         raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>", "openai:<model>"])
+    if kind == "hf":
+        check_model_source(name.strip())
 
 
 def load_model(
@@ -130,8 +135,12 @@ def load_model(
 
 
 def _source(spec: str) -> str:
-    """The folder or repository of a local model."""
-    return str(BUNDLED_FOLDER) if spec == BUNDLED_MODEL else spec.partition(":")[2].strip()
+    """The folder or repository of a local model. Raises ModelError where a public server may not load it."""
+    if spec == BUNDLED_MODEL:
+        return str(BUNDLED_FOLDER)
+    source = spec.partition(":")[2].strip()
+    check_model_source(source)
+    return source
 
 
 def takes_messages(spec: str, placement: Placement = HERE, service: ApiSettings = DEFAULTS) -> bool:

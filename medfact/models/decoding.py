@@ -5,15 +5,17 @@ Both ways end a reply at the same token, and read P(True) at the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
 from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
 
 from medfact.models.packing import Pack
-from medfact.models.prompt import Completion
+from medfact.models.prompt import Completion, answer_position
 from medfact.models.vocabulary import How, Vocabulary
 
 
@@ -33,12 +35,13 @@ class Reply:
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes prompts that are asked alike with one model."""
+    """Decodes prompts that are asked alike with one model. `opening` is what the prompts say already of their replies."""
 
     model: Any
     vocabulary: Vocabulary
     how: How
     pad: int
+    opening: str = ""
 
     # -------------------------------------------------------------------------------- what a reply says
 
@@ -53,26 +56,35 @@ class Decoder:
         """Whether the opening answer word is the answer already: no more of the reply is read."""
         if len(reply.tokens) != self.how.settled_after or reply.tokens[0] not in self.vocabulary.committed:
             return False
-        return len(reply.tokens) == 1 or self.vocabulary.settles(reply.tokens[1])
+        return len(reply.tokens) == 1 or self.vocabulary.settles(reply.tokens)
 
     def completion(self, reply: Reply) -> Completion:
-        """A reply that is over. P(True) is read where the answer word is said: the first one, or the last where the whole reply
-        counts; at the first token where none is.
-        """
+        """A reply that is over, with P(True) where its answer is said."""
         if self._settled(reply):
             return _completion(self.vocabulary.text(reply.tokens[:1]), reply.true[0], reply.false[0])
-        ends = [place for place, token in enumerate(reply.tokens) if token in self.vocabulary.ends]
-        tokens = reply.tokens[: ends[0]] if ends else reply.tokens
-        words = set(self.vocabulary.tokens(sum(self.how.choices, ())))
-        said = [place for place, token in enumerate(tokens) if token in words] or [0]
-        at = said[-1] if self.how.settled_after is None else said[0]
-        return _completion(_cut(self.vocabulary.text(tokens), self.how.stop), reply.true[at], reply.false[at])
+        text = self.text(reply)
+        at = self.position(reply)
+        if at is None:
+            return Completion(text)
+        return _completion(text, reply.true[at], reply.false[at])
+
+    def text(self, reply: Reply) -> str:
+        """What a reply says, before what stops it."""
+        tokens = reply.tokens[:-1] if reply.tokens[-1] in self.vocabulary.ends else reply.tokens
+        return self.opening + _cut(self.vocabulary.text(tokens), self.how.stop)
+
+    def position(self, reply: Reply) -> int | None:
+        """At which of its tokens a reply says its answer; None where it only thinks."""
+        before = [self.opening] if self.opening else []
+        pieces = [*before, *self.vocabulary.pieces(reply.tokens)]
+        at = answer_position(pieces, self.text(reply), self.how.place, self.how.choices)
+        return None if at is None else at - len(before)
 
     # -------------------------------------------------------------------------------- packs
 
-    def of_packs(self, group: Iterable[Pack]) -> Iterator[tuple[int, Completion]]:
-        """The places of the packs' prompts and their completions, as they are over. Each is computed by itself; replies that
-        need more tokens are decoded on together.
+    def of_packs(self, group: Iterable[Pack]) -> Iterator[tuple[int, Reply]]:
+        """The places of the packs' prompts and their replies, as they are over. Each is computed by itself; replies that need
+        more tokens are decoded on together.
         """
         row = Row(self.model)
         open_: list[tuple[int, Reply]] = []
@@ -83,7 +95,7 @@ class Decoder:
             self._say(replies, row.begin(pack))
             for number, (place, reply) in enumerate(replies, begun):
                 if self.over(reply):
-                    yield place, self.completion(reply)
+                    yield place, reply
                 else:
                     open_.append((place, reply))
                     rows.append(number)
@@ -91,7 +103,7 @@ class Decoder:
         while open_:
             self._say(open_, row.go_on(rows, [reply.tokens[-1] for _, reply in open_]))
             over = [self.over(reply) for _, reply in open_]
-            yield from ((place, self.completion(reply)) for (place, reply), done in zip(open_, over, strict=True) if done)
+            yield from (one for one, done in zip(open_, over, strict=True) if done)
             rows = [number for number, done in enumerate(over) if not done]
             open_ = [open_[number] for number in rows]
 
@@ -103,8 +115,8 @@ class Decoder:
     # -------------------------------------------------------------------------------- whole prompts
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def of_whole(self, prompts: Sequence[Sequence[int]]) -> list[Completion]:
-        """Completions of prompts that are computed whole, in one padded batch."""
+    def of_whole(self, prompts: Sequence[Sequence[int]]) -> list[Reply]:
+        """Replies to prompts that are computed whole, in one padded batch."""
         replies = [Reply() for _ in prompts]
         over = [False] * len(prompts)
         masses: tuple[list[float], list[float]] = ([], [])
@@ -127,7 +139,7 @@ class Decoder:
             logits_processor=LogitsProcessorList([watch]),
             stopping_criteria=StoppingCriteriaList([stop]),
         )
-        return [self.completion(reply) for reply in replies]
+        return replies
 
     # -------------------------------------------------------------------------------- probabilities
 
@@ -138,16 +150,21 @@ class Decoder:
         return true, false
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def forced(self, prompts: Sequence[Sequence[int]], word: Sequence[int]) -> list[float]:
-        """Probability that each prompt goes on with a word of several tokens: the product of theirs (teacher forcing)."""
+    def forced(self, begun: Sequence[tuple[Sequence[int], Sequence[int]]], word: Sequence[int]) -> list[float]:
+        """Probability that each prompt, and what of its reply was said already, goes on with a word of several tokens: the
+        product of theirs (teacher forcing).
+        """
         count = len(word)
         if self.model.config.is_encoder_decoder:
-            begin = self.model.generation_config.decoder_start_token_id
-            rows = torch.tensor([[begin, *word[:-1]]] * len(prompts), device=self.model.device)
-            logits = self.model(**padded(prompts, self.pad, self.model), decoder_input_ids=rows).logits
+            start = self.model.generation_config.decoder_start_token_id
+            encoded = padded([prompt for prompt, _ in begun], self.pad, self.model)
+            replies = right_padded([[start, *said, *word[:-1]] for _, said in begun], self.pad, self.model)
+            logits = self.model(**encoded, decoder_input_ids=replies).logits
+            last = [len(said) + count for _, said in begun]
+            logits = torch.stack([row[end - count : end] for row, end in zip(logits, last, strict=True)])
         else:
-            encoded = padded([[*prompt, *word] for prompt in prompts], self.pad, self.model)
-            logits = self.model(**encoded, **_positions(encoded), logits_to_keep=count + 1).logits[:, -count - 1 : -1]
+            encoded = padded([[*prompt, *said, *word] for prompt, said in begun], self.pad, self.model)
+            logits = logits_of_last(self.model, encoded, count + 1)[:, :-1]
         steps = torch.arange(count, device=logits.device)
         wanted = torch.tensor(list(word), device=logits.device)
         return [float(p) for p in logits.float().log_softmax(dim=-1)[:, steps, wanted].sum(dim=-1).exp()]
@@ -190,7 +207,7 @@ class Row:
     def _join(self) -> None:
         """Makes one row of the packs; a prompt sees its own pack alone."""
         self._seen = torch.block_diag(*(seen for _, seen in self._apart))
-        for layer, parts in enumerate(zip(*(cache.layers for cache, _ in self._apart), strict=True)):
+        for layer, parts in enumerate(zip(*(kept.layers for kept, _ in self._apart), strict=True)):
             keys, values = (torch.cat([getattr(part, side) for part in parts], dim=2) for side in ("keys", "values"))
             self._cache.update(keys, values, layer)
         self._apart = []
@@ -232,11 +249,43 @@ def padded(prompts: Sequence[Sequence[int]], pad: int, model: Any) -> dict[str, 
     }
 
 
+def right_padded(rows: Sequence[Sequence[int]], pad: int, model: Any) -> Any:
+    """Token ids of a batch for a decoder that sees no further than each token: (row, longest)."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=model.device)
+
+
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def next_token(model: Any, tokens: Sequence[int]) -> Any:
     """Logits of the token after one prompt that is computed alone: (vocabulary,), in float32."""
-    encoded = padded([tokens], 0, model)
-    return model(**encoded, **_positions(encoded), logits_to_keep=1).logits[0, -1].float()
+    return logits_of_last(model, padded([tokens], 0, model), 1)[0, -1].float()
+
+
+def logits_of_last(model: Any, encoded: dict[str, Any], count: int) -> Any:
+    """Logits at the last tokens of each prompt of a batch: (prompt, count, vocabulary). Some models give no fewer than all."""
+    taken = _parameters(type(model).forward)
+    options = _positions(encoded) if "position_ids" in taken else {}
+    if "logits_to_keep" in taken:
+        options["logits_to_keep"] = count
+    return model(**encoded, **options).logits[:, -count:]
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def first_steps(model: Any, prompts: Sequence[Sequence[int]], pad: int, count: int) -> Any:
+    """Logits of the first tokens of each prompt's greedy reply, in one padded batch: (prompt, count, vocabulary)."""
+    made = model.generate(
+        **padded(prompts, pad, model),
+        max_new_tokens=count,
+        min_new_tokens=count,
+        output_logits=True,
+        return_dict_in_generate=True,
+    )
+    return torch.stack(made.logits, dim=1).float()
 
 
 def _positions(encoded: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
+    AutoModelForImageTextToText,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
     BitsAndBytesConfig,
@@ -20,10 +24,11 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
+from medfact.models.chat import Chat
 from medfact.models.local import LocalModel
 from medfact.models.memory import LARGEST, room_for, tokens_together
 from medfact.models.placement import Placement
-from medfact.models.repository import Repository, Tell, fetched, look_at
+from medfact.models.repository import CAUSAL, ENCODER_DECODER, IMAGE_TEXT, Repository, Tell, fetched, look_at
 from medfact.models.revision import folder_revision
 
 if TYPE_CHECKING:
@@ -76,28 +81,57 @@ def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> Loca
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.decode([0])
     model.generation_config = _plain_greedy(model, tokenizer)
-    info: ModelInfo = {"revision": _revision(folder), "decoding": {"greedy": True, "dtype": dtype}, "notes": ()}
-    loaded = LocalModel(spec, model, tokenizer, info, tokens)
-    if not loaded.packs_well:
-        loaded.info["notes"] = (_whole(repository),)
+    tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(folder)
+    info: ModelInfo = {"revision": _revision(folder), "decoding": _decoding(dtype, placement), "notes": ()}
+    talk = Chat(placement.thinking, {name: _value(value) for name, value in placement.template})
+    loaded = LocalModel(spec, model, tokenizer, info, tokens, talk, placement.max_tokens)
+    loaded.info["notes"] = tuple(_notes(loaded, repository))
     return loaded
+
+
+def _decoding(dtype: str, placement: Placement) -> dict[str, Any]:
+    """The settings that answers depend on; those that nobody chose are left out."""
+    chosen = {"thinking": placement.thinking, "template": dict(placement.template), "max_tokens": placement.max_tokens}
+    return {"greedy": True, "dtype": dtype, **{name: value for name, value in chosen.items() if value}}
+
+
+def _value(text: str) -> Any:
+    """A template's argument as it was typed: true, false, a number, or a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _template_of_processor(folder: Path) -> str | None:
+    """The chat template of a model that sees images too; older ones keep it apart from the tokenizer."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        template = json.loads((folder / "chat_template.json").read_text(encoding="utf-8")).get("chat_template")
+        return template if isinstance(template, str) else None
+    return None
+
+
+def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
+    kind = repository.config.get("model_type", "its own")
+    if not loaded.packs_well:
+        yield (
+            f"What prompts begin with cannot be shared in this architecture ({kind}): each prompt is computed whole, which "
+            "takes longer and changes no answer."
+        )
+        if not loaded.pads_well:
+            yield f"Prompts of different lengths cannot be computed together ({kind}): they are asked one at a time."
+    if (thinks := loaded.talk.note(loaded.tokenizer)) is not None:
+        yield thinks
 
 
 def has_chat_template(source: str, placement: Placement) -> bool:
     """Whether a model's tokenizer has a chat template; loads the tokenizer alone."""
     look_at(source, placement)
     try:
-        return AutoTokenizer.from_pretrained(source, trust_remote_code=placement.remote_code).chat_template is not None
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=placement.remote_code)
+        return bool(tokenizer.chat_template or _template_of_processor(Path(source)))
     except _FAILURES as error:
         raise ModelError(f"The tokenizer of {source!r} cannot be loaded.", "Check the files of the repository.") from error
-
-
-def _whole(repository: Repository) -> str:
-    kind = repository.config.get("model_type", "its own")
-    return (
-        f"What prompts begin with cannot be shared in this architecture ({kind}): each prompt is computed whole, which takes "
-        "longer and changes no answer."
-    )
 
 
 def _config(repository: Repository, placement: Placement) -> Any:
@@ -134,7 +168,8 @@ def _dtype(placement: Placement, device: str) -> str:
 
 
 def _weights(repository: Repository, folder: Path, placement: Placement, device: str, dtype: str) -> Any:
-    loader = AutoModelForSeq2SeqLM if repository.encoder_decoder else AutoModelForCausalLM
+    loaders = {ENCODER_DECODER: AutoModelForSeq2SeqLM, IMAGE_TEXT: AutoModelForImageTextToText, CAUSAL: AutoModelForCausalLM}
+    loader = loaders[repository.kind]
     options: dict[str, Any] = {"trust_remote_code": placement.remote_code}
     if dtype in ("8bit", "4bit"):
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=dtype == "8bit", load_in_4bit=dtype == "4bit")

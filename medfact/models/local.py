@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from medfact.models.decoding import Decoder, Row, next_token
+from medfact.models.chat import Chat
+from medfact.models.decoding import Decoder, Reply, Row, first_steps, next_token
 from medfact.models.memory import LARGEST
 from medfact.models.packing import Pack, packs
 from medfact.models.prompt import Completion, Prompt
-from medfact.models.vocabulary import How, Vocabulary, how
+from medfact.models.vocabulary import How, Vocabulary, how, splits
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
@@ -29,16 +31,31 @@ LONG = 4
 TRIED = 1024
 """Tokens of the pack with which an architecture is tried: longer than local attention looks back."""
 
+PADDED_TOKENS, PADDED_STEPS = (6, 300), 3
+"""Tokens of the two prompts with which padding is tried, and tokens of their replies that are compared."""
+
+BEFORE = 40
+"""Characters of a text that may change how a tokenizer cuts what follows it."""
+
+REFUSALS = (TypeError, ValueError, RuntimeError, IndexError, KeyError, AttributeError, NotImplementedError)
+"""What architectures raise, each in its own way, where they cannot take a mask, a position or a cache."""
+
 
 @dataclass
 class LocalModel:
-    """A language model on this machine, decoded greedily. `together`: tokens that are computed at once, at most."""
+    """A language model on this machine, decoded greedily.
+
+    together: tokens that are computed at once, at most. talk: how it is spoken to as a chat model. max_tokens: tokens of a
+    reply; None takes what the prompt says.
+    """
 
     spec: str
     model: Any
     tokenizer: Any
     info: ModelInfo
     together: int = LARGEST
+    talk: Chat = field(default_factory=Chat)
+    max_tokens: int | None = None
 
     @property
     def chat(self) -> bool:
@@ -46,37 +63,61 @@ class LocalModel:
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """The place of each prompt and its completion, similar prompts together. One longer than the model's context fails."""
-        for asked, group in groupby(enumerate(prompts), lambda item: how(item[1])):
+        for asked, group in groupby(enumerate(prompts), lambda item: self._how(item[1])):
             places, alike = zip(*group, strict=True)
             for place, completion in self._alike(alike, asked):
                 yield places[place], completion
 
+    def _how(self, prompt: Prompt) -> How:
+        asked = how(prompt)
+        if self.talk.thinking and asked.messages:  # the answer comes after the thoughts
+            asked = asked._replace(settled_after=None, max_tokens=self.talk.max_tokens)
+        return asked._replace(max_tokens=self.max_tokens) if self.max_tokens else asked
+
     def _alike(self, prompts: Sequence[Prompt], asked: How) -> Iterator[tuple[int, Completion]]:
-        """Completions of prompts that are decoded alike: as packs, or whole where the architecture does not allow that."""
-        ids = self.tokenizer([self._text(prompt) for prompt in prompts], add_special_tokens=not asked.messages)["input_ids"]
-        decoder = Decoder(self.model, self._vocabulary, asked, self.tokenizer.pad_token_id)
-        packed: list[int] = []
-        whole: list[int] = []
+        """Completions of prompts that are decoded alike, as packs or whole; shorter replies where the context ends earlier."""
+        texts = [self._text(prompt) for prompt in prompts]
+        ids = self.tokenizer(texts, add_special_tokens=not asked.messages)["input_ids"]
+        rooms: defaultdict[int, list[int]] = defaultdict(list)
         for place, tokens in enumerate(ids):
-            if len(tokens) + asked.max_tokens > self._context:
+            room = min(asked.max_tokens, self._context - len(tokens))
+            if room == asked.max_tokens or (asked.settled_after is not None and room >= asked.settled_after):
+                rooms[room].append(place)
+            else:
                 failure = f"the prompt has {len(tokens)} tokens; the model takes {self._context}"
                 yield place, Completion(None, failure=failure)
-            else:
-                (packed if self.packs_well and len(tokens) <= self._window else whole).append(place)
-        for places, completions in self._decoded(decoder, ids, packed, whole):
-            if self._vocabulary.splits(asked.choices):
-                completions = self._forced(decoder, [ids[place] for place in places], completions)
-            yield from zip(places, completions, strict=True)
+        for room, chosen in rooms.items():
+            decoder = Decoder(
+                self.model,
+                self._vocabulary,
+                asked._replace(max_tokens=room),
+                self.tokenizer.pad_token_id,
+                self.talk.opened_thought(texts[chosen[0]]) if asked.messages else "",
+            )
+            sides = self._vocabulary.following(texts[chosen[0]][-BEFORE:], asked.answers)
+            for places, replies in self._decoded(decoder, [(place, ids[place]) for place in chosen], not splits(sides)):
+                completions = [decoder.completion(reply) for reply in replies]
+                if splits(sides):
+                    begun = [(texts[place], ids[place], reply) for place, reply in zip(places, replies, strict=True)]
+                    completions = self._forced(decoder, begun, sides, completions)
+                yield from zip(places, completions, strict=True)
 
     def _decoded(
-        self, decoder: Decoder, ids: Sequence[Sequence[int]], packed: Sequence[int], whole: Sequence[int]
-    ) -> Iterator[tuple[list[int], list[Completion]]]:
-        """Places of prompts and their completions, as they come."""
-        for group in self._groups([ids[place] for place in packed]):
-            for at, completion in decoder.of_packs(group):
-                yield [packed[at]], [completion]
-        for batch in self._batches(sorted(whole, key=lambda place: len(ids[place])), ids):
-            yield batch, decoder.of_whole([ids[place] for place in batch])
+        self, decoder: Decoder, prompts: Sequence[tuple[int, Sequence[int]]], at_once: bool
+    ) -> Iterator[tuple[list[int], list[Reply]]]:
+        """Places of prompts and their replies. at_once: each as it comes; else those of several packs together."""
+        longest = self._window - decoder.how.max_tokens + 1
+        packed = [item for item in prompts if self.packs_well and len(item[1]) <= longest]
+        whole = [item for item in prompts if not (self.packs_well and len(item[1]) <= longest)]
+        for group in self._groups([tokens for _, tokens in packed]):
+            replies = decoder.of_packs(group)
+            if at_once:
+                yield from (([packed[at][0]], [reply]) for at, reply in replies)
+            else:
+                numbers, all_ = zip(*replies, strict=True)
+                yield [packed[at][0] for at in numbers], list(all_)
+        for batch in self._batches(sorted(whole, key=lambda item: len(item[1]))):
+            yield [place for place, _ in batch], decoder.of_whole([tokens for _, tokens in batch])
 
     def _groups(self, ids: Sequence[Sequence[int]]) -> Iterator[list[Pack]]:
         """Packs that are decoded on together, in a seeded shuffle, so that the first answers speak for all kinds of prompts."""
@@ -92,28 +133,53 @@ class LocalModel:
         if group:
             yield group
 
-    def _batches(self, places: Sequence[int], ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-        """Places, by length, in batches that hold what may be computed together."""
-        batch: list[int] = []
-        for place in places:
-            if batch and (len(batch) == BATCH or (len(batch) + 1) * len(ids[place]) > self.together):
+    def _batches(self, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, Sequence[int]]]]:
+        """Prompts, sorted by length, in batches that hold what may be computed together."""
+        batch: list[tuple[int, Sequence[int]]] = []
+        for item in prompts:
+            if batch and (len(batch) == self._batch or (len(batch) + 1) * len(item[1]) > self.together):
                 yield batch
                 batch = []
-            batch.append(place)
+            batch.append(item)
         if batch:
             yield batch
 
-    def _forced(self, decoder: Decoder, ids: Sequence[Sequence[int]], completions: Sequence[Completion]) -> list[Completion]:
-        """Completions with P(True) by teacher forcing, right after the prompt, for words of several tokens."""
-        space = "" if decoder.how.messages else " "
-        sides = []
-        for words in decoder.how.choices:
-            word = self.tokenizer(space + words[0], add_special_tokens=False)["input_ids"]
-            sides.append([p for first in range(0, len(ids), BATCH) for p in decoder.forced(ids[first : first + BATCH], word)])
-        return [
-            replace(completion, p_true=true / (true + false) if true + false else None, p_mass=true + false)
-            for completion, true, false in zip(completions, *sides, strict=True)
-        ]
+    @property
+    def _batch(self) -> int:
+        return BATCH if self.pads_well else 1
+
+    def _forced(
+        self,
+        decoder: Decoder,
+        begun: Sequence[tuple[str, Sequence[int], Reply]],
+        sides: tuple[list[int], list[int]],
+        completions: Sequence[Completion],
+    ) -> list[Completion]:
+        """Completions with P(True) by teacher forcing, for words of several tokens: where the reply says its answer, else right
+        after the prompt. begun: each prompt's text, its tokens, and the reply. sides: the answers' tokens after a prompt.
+        """
+        alike: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[int, Any]]] = defaultdict(list)
+        for number, (text, tokens, reply) in enumerate(begun):
+            said, (true, false) = self._answers_there(decoder, text, reply) or ([], sides)
+            alike[tuple(true), tuple(false)].append((number, (tokens, said)))
+        made = list(completions)
+        for words, members in alike.items():
+            for first in range(0, len(members), self._batch):
+                numbers, rows = zip(*members[first : first + self._batch], strict=True)
+                for number, true, false in zip(numbers, *(decoder.forced(rows, word) for word in words), strict=True):
+                    mass = true + false
+                    made[number] = replace(made[number], p_true=true / mass if mass else None, p_mass=mass)
+        return made
+
+    def _answers_there(self, decoder: Decoder, text: str, reply: Reply) -> tuple[list[int], tuple[list[int], list[int]]] | None:
+        """The tokens of a reply before its answer, and those of both answers there; None where it says none."""
+        said = decoder.text(reply)
+        at, number = decoder.how.place(said), decoder.position(reply)
+        if at is None or number is None:
+            return None
+        before = decoder.opening + self._vocabulary.text(reply.tokens[:number])
+        true, false = (said[len(before) : at] + answer.split()[-1] for answer in decoder.how.answers)
+        return reply.tokens[:number], self._vocabulary.following((text + before)[-BEFORE:], (true, false))
 
     @cached_property
     def packs_well(self) -> bool:
@@ -122,7 +188,7 @@ class LocalModel:
         """
         if self.model.config.is_encoder_decoder:
             return False
-        words = self.tokenizer("true or false, or not true. ").input_ids
+        words = self._some_tokens
         length = min(TRIED // 3, self._context - 2)
         long = [[*words[:4], min(words), *(words[turn:] * TRIED)[: length - 5]] for turn in range(TRIED // length)]
         ids = [*long, [*words[:4], max(words), *words[:4]]]
@@ -132,15 +198,38 @@ class LocalModel:
             tried = [*row.begin(pack), *row.go_on(range(len(ids)), [words[0]] * len(ids))]
             places = [place for place, _ in pack.ends]
             alone = [next_token(self.model, [*ids[place], *words[:more]]) for more in (0, 1) for place in places]
-        except (TypeError, ValueError, RuntimeError, IndexError, KeyError, AttributeError, NotImplementedError):
-            return False  # each architecture refuses a mask, a position or a cache in its own way
-        apart = (torch.stack(tried).softmax(dim=-1) - torch.stack(alone).softmax(dim=-1)).abs().max()
+        except REFUSALS:
+            return False
+        return self._same(torch.stack(tried), torch.stack(alone))
+
+    @cached_property
+    def pads_well(self) -> bool:
+        """Whether prompts in one padded batch get the replies that they get alone: some architectures do not see the mask."""
+        ids = [(self._some_tokens * length)[: min(length, self._context - PADDED_STEPS)] for length in PADDED_TOKENS]
+        pad = self.tokenizer.pad_token_id
+        try:
+            together = first_steps(self.model, ids, pad, PADDED_STEPS)
+            alone = torch.cat([first_steps(self.model, [one], pad, PADDED_STEPS) for one in ids])
+        except REFUSALS:
+            return False
+        for step in range(PADDED_STEPS):
+            if not self._same(together[:, step], alone[:, step]):
+                return False
+            if (together[:, step].argmax(dim=-1) != alone[:, step].argmax(dim=-1)).any():
+                return True  # two tokens were nearly as likely; what follows has other words before it
+        return True
+
+    def _same(self, one: Any, other: Any) -> bool:
+        """Whether two sets of logits say the same, as far as the number format allows."""
+        apart = (one.softmax(dim=-1) - other.softmax(dim=-1)).abs().max()
         return bool(apart < (1e-4 if self.model.dtype == torch.float32 else 2e-2))
 
+    @property
+    def _some_tokens(self) -> list[int]:
+        return list(self.tokenizer("true or false, or not true. ").input_ids)
+
     def _text(self, prompt: Prompt) -> str:
-        if isinstance(prompt.content, str):
-            return prompt.content
-        return str(self.tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True))
+        return prompt.content if isinstance(prompt.content, str) else self.talk.text(self.tokenizer, prompt.content)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -153,5 +242,5 @@ class LocalModel:
 
     @cached_property
     def _window(self) -> int:
-        """Tokens that every layer sees back; a longer prompt is computed whole, by the model's own masks."""
+        """Tokens that every layer sees back; a longer text is computed whole, by the model's own masks."""
         return int(getattr(self.model.config.get_text_config(), "sliding_window", None) or 1 << 30)

@@ -16,13 +16,16 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 @dataclass(frozen=True)
 class Placement:
-    """How a local model is loaded.
+    """How a local model is loaded, and spoken to.
 
     dtype:        of DTYPES; auto is bfloat16 on a GPU that has it, float32 else. 8bit and 4bit need bitsandbytes.
     device:       of DEVICES; auto is the GPU where there is one.
     memory:       bytes that the process may take for it, or None for what is free; of a GPU's memory, where it lies on one.
     remote_code:  whether a repository's own code is run.
     any_weights:  whether weights are loaded that are no safetensors (a pickle can run code).
+    thinking:     whether a model that can think before it answers does so.
+    template:     (name, value) of what a chat template is given beside the messages.
+    max_tokens:   tokens that a reply may take; None takes what the question says.
     """
 
     dtype: str = "auto"
@@ -30,15 +33,22 @@ class Placement:
     memory: int | None = None
     remote_code: bool = False
     any_weights: bool = False
+    thinking: bool = False
+    template: tuple[tuple[str, str], ...] = ()
+    max_tokens: int | None = None
 
     def __post_init__(self) -> None:
         for name, value, known in (("dtype", self.dtype, DTYPES), ("device", self.device, DEVICES)):
             if value not in known:
                 raise Mistake(f"There is no {name} {value!r}.", f"There is: {', '.join(known)}.")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise Mistake(f"A reply of {self.max_tokens} tokens says nothing.", "Give --max-tokens 1 or more.")
 
     @classmethod
     def from_record(cls, record: dict[str, Any] | None) -> Placement:
-        return cls(**(record or {}))
+        given = dict(record or {})
+        given["template"] = tuple((str(name), str(value)) for name, value in given.get("template", ()))
+        return cls(**given)
 
 
 HERE = Placement()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -24,6 +28,8 @@ class Prompt:
     max_tokens:    tokens that the reply may take.
     settled_after: an opening True or False is the answer once so many tokens are known (two show that it is no echo of "True
                    or False"); None where the whole reply must be read.
+    answers:       what a demonstration says after a true and after a false statement, to the letter.
+    place:         where in a reply the word begins by which it is read, as the index of a character; None where there is none.
     """
 
     content: str | tuple[Message, ...]
@@ -32,6 +38,46 @@ class Prompt:
     stop: str = ""
     max_tokens: int = 16
     settled_after: int | None = 1
+    answers: tuple[str, str] = (" True", " False")
+    place: Callable[[str], int | None] = lambda reply: None
+
+
+_THOUGHT_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+
+
+def answer_position(
+    tokens: Sequence[str], text: str, place: Callable[[str], int | None], choices: Sequence[Sequence[str]]
+) -> int | None:
+    """At which of a reply's tokens its answer is said, from 0: where P(True) is read, whoever computed the reply.
+
+    It is the token in which the word begins by which the reply is read; where it cannot be read, the first token after any
+    thinking that is one of the choices' words, else the first token there; None where the thinking never ends.
+
+    Args:
+        tokens: what each token says. text: as much of them, joined, as counts.
+    """
+    ends = [0, *itertools.accumulate(map(len, tokens))]
+    at = place(text)
+    if at is not None and at < ends[-1]:
+        return bisect.bisect_right(ends, at) - 1
+    whole = "".join(tokens)
+    thought = [found.end() for found in _THOUGHT_ENDS.finditer(whole)]
+    begin = thought[-1] if thought else 0
+    after = [number for number in range(len(tokens)) if ends[number] >= begin]
+    if not after or _THOUGHT_OPENS.search(whole, begin):
+        return None
+    words = {word.lower() for side in choices for word in side}
+    return next((number for number in after if bare(tokens[number]) in words), after[0])
+
+
+_SPACES = " \t\n\r▁Ġ\ufffd"
+"""White space, what tokenizers write for it, and what stands for bytes that are no character."""
+
+
+def bare(token: str) -> str:
+    """What a token says, without white space and in lower case."""
+    return token.strip(_SPACES).lower()
 
 
 @dataclass(frozen=True, slots=True)

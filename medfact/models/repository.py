@@ -22,11 +22,13 @@ from huggingface_hub.errors import (
 from tqdm.auto import tqdm
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
 )
 
 from medfact.errors import ModelError
 from medfact.models.placement import Placement, in_bytes
+from medfact.models.policy import is_public_server
 
 SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
 _WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
@@ -43,9 +45,30 @@ Tell = Callable[[str], None]
 """Takes a few words on what is going on."""
 
 
+CAUSAL, ENCODER_DECODER, IMAGE_TEXT = "causal", "encoder and decoder", "image and text"
+
+_LOADED_AS: dict[str, Mapping[str, Any]] = {
+    CAUSAL: MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    ENCODER_DECODER: MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    IMAGE_TEXT: MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+}
+"""Kind of model → the types that transformers loads so."""
+
+
+def _kind(config: Mapping[str, Any]) -> str:
+    kind = str(config.get("model_type"))
+    if config.get("is_encoder_decoder") and kind in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES:
+        return ENCODER_DECODER
+    # a type may be both: then its own class says how its weights are named
+    classes = [str(name) for name in config.get("architectures") or []]
+    named = MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.get(kind)
+    sees_too = named in classes or (named is not None and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    return IMAGE_TEXT if sees_too else CAUSAL
+
+
 @dataclass(frozen=True)
 class Repository:
-    """A causal or encoder-decoder language model that can be loaded.
+    """A language model that can be loaded: causal, of encoder and decoder, or one that sees images too.
 
     config: its config.json. parameters: of its weights. stored: bytes of the weight files. folder: where they are; None for a
     repository that is not fetched yet.
@@ -58,8 +81,9 @@ class Repository:
     folder: Path | None
 
     @property
-    def encoder_decoder(self) -> bool:
-        return bool(self.config.get("is_encoder_decoder"))
+    def kind(self) -> str:
+        """CAUSAL, ENCODER_DECODER or IMAGE_TEXT: by which of transformers' classes it is loaded."""
+        return _kind(self.config)
 
 
 def look_at(source: str, placement: Placement) -> Repository:
@@ -113,6 +137,8 @@ def fetched(repository: Repository, placement: Placement, tell: Tell) -> Path:
 
 
 def _is_folder(source: str) -> bool:
+    if is_public_server() and not Path(source).is_absolute():  # only the bundled model has the path of a folder there
+        return False
     try:
         return Path(source).is_dir()
     except (OSError, ValueError):  # a name too long to be a path, or with a zero byte
@@ -186,7 +212,7 @@ def _config(source: str, file: Path) -> Mapping[str, Any]:
 
 def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) -> None:
     """Raises ModelError where a model's settings say that it writes no text, or only by code of its own."""
-    kind = config.get("model_type")
+    kind = str(config.get("model_type") or "")
     classes = [str(name) for name in config.get("architectures") or []]
     own = bool(config.get("auto_map"))
     if own and not placement.remote_code and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
@@ -196,10 +222,10 @@ def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) ->
         )
     if placement.remote_code and config.get("auto_map"):
         return
-    known = (
-        MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES if config.get("is_encoder_decoder") else MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-    )
-    if kind not in known or (classes and not any(name.endswith(_WRITES) for name in classes)):
+    loaded_as = _kind(config)
+    named = _LOADED_AS[loaded_as].get(kind)
+    writes = not classes or any(name.endswith(_WRITES) or (loaded_as == IMAGE_TEXT and name == named) for name in classes)
+    if named is None or not writes:
         raise ModelError(
             f"The model {source!r} writes no text ({', '.join(classes) or kind or 'its config.json names no architecture'}).",
             "Take a causal language model, one whose architecture ends in ForCausalLM; encoders such as BERT cannot answer.",

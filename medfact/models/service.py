@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
+from medfact.models.policy import is_public_server
 from medfact.models.prompt import Completion
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -25,7 +26,8 @@ class ApiSettings:
     """How a service is asked.
 
     base_url:       where it is, up to and with `/v1`; None takes OPENAI_BASE_URL, else OpenAI's own.
-    key:            None takes OPENAI_API_KEY. Neither it nor the address is part of the text of this record.
+    key:            None takes OPENAI_API_KEY where `environment_key` allows it. Neither the key nor the address is part of the
+                    text of this record.
     in_flight:      calls at once, at most; fewer where the service says that they are too many.
     tries:          calls for one prompt, at most, until it counts as failed.
     timeout:        seconds that one call may take.
@@ -120,21 +122,30 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def environment_key(settings: ApiSettings) -> str:
+    """The key in OPENAI_API_KEY, which goes to OPENAI_BASE_URL or to OpenAI alone, and never from a public server; else ""."""
+    known = {OPENAI_URL, os.environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")}
+    if is_public_server() or address_of(settings) not in known:
+        return ""
+    return os.environ.get("OPENAI_API_KEY", "")
+
+
 def key_of(settings: ApiSettings) -> str:
     """The key that is sent. A service of one's own may need none; OpenAI's does.
 
     Raises:
         ModelError: there is none, or it holds what no key holds. Says nothing of the key.
     """
-    key = (settings.key or os.environ.get("OPENAI_API_KEY") or "").strip()
+    key = (settings.key or environment_key(settings)).strip()
     host = host_of(settings)
     if not key and host == urlsplit(OPENAI_URL).hostname:
         raise no_key(host)
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ModelError(f"The key for {host} holds characters that no key has.", "Copy it again and set OPENAI_API_KEY.")
+        raise ModelError(f"The key for {host} holds characters that no key has.", "Copy it again.")
     return key or NO_KEY
 
 
 def no_key(host: str) -> ModelError:
     """The error where a service wants a key and none is given."""
-    return ModelError(f"No key for {host}.", "Set OPENAI_API_KEY.")
+    hint = "Type the key of the service." if is_public_server() else "Set OPENAI_API_KEY, or type the key on the page."
+    return ModelError(f"No key for {host}.", hint)

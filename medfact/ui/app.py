@@ -32,11 +32,11 @@ from medfact.ui import (
     scripts,
     statements_step,
 )
+from medfact.ui.guard import Guarded
 from medfact.ui.headers import WithHeaders
 from medfact.ui.services import Services, demonstration_run, open_services
+from medfact.ui.uploads import LARGEST_UPLOAD_BYTES
 from medfact.ui.view import Text, places
-
-LARGEST_UPLOAD = "50mb"
 
 QUEUE_LOOKS = 0.05
 """Seconds between two looks of the page library's queue at what waits in it: its own number on Windows. The millisecond that it
@@ -58,16 +58,16 @@ FOOTER = Text(
 )
 
 
-def build_page(services: Services) -> gr.Blocks:
+def build_page(services: Services, demonstration: str) -> gr.Blocks:
     """The four steps on one page, and two pages that read: all runs, and some of them beside each other."""
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
         gr.Navbar(main_page_name="Evaluate")
         gr.Markdown(INTRODUCTION)
-        facts = facts_step.build()
+        facts = facts_step.build(services)
         statements = statements_step.build(services, facts.source)
         evaluate = evaluate_step.build()
         places(*evaluate_step.PLACES, *results_step.PLACES, FOOTER)
-        run_buttons.wire(services, facts, statements, evaluate)
+        run_buttons.wire(services, demonstration, facts, statements, evaluate)
     with page.route("Runs", "/runs"):
         runs_page.build(services, page)
     with page.route("Compare", "/compare"):
@@ -117,6 +117,7 @@ def create_app(url: str | None = None) -> FastAPI:
 
     app.add_exception_handler(MedfactError, news.refused)
     app.add_middleware(scripts.WithScripts)
+    app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
 
     for address, answer in ((scripts.ADDRESS, scripts.script), (scripts.LIBRARY_ADDRESS, scripts.of_library)):
@@ -127,19 +128,24 @@ def create_app(url: str | None = None) -> FastAPI:
         return runs_page.exported(services, run)
 
     app.include_router(news.routes(services, demonstration))
+    app.include_router(services.keys.routes())
 
+    os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
+    page = build_page(services, demonstration)
+    # As it is after `launch`; else the page library lets an event name any file of the server as an upload.
+    page.has_launched = True
     # It says that pages are not rendered on the server, which they never were.
     warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
     return gr.mount_gradio_app(
         app,
-        build_page(services),
+        page,
         path="",
         theme=theme(),
         css=(scripts.ASSETS / "medfact.css").read_text(encoding="utf-8"),
         show_error=False,
         run_history=False,
         enable_monitoring=False,
-        max_file_size=LARGEST_UPLOAD,
+        max_file_size=LARGEST_UPLOAD_BYTES,
         allowed_paths=[],
         ssr_mode=False,
         footer_links=[],

@@ -126,7 +126,7 @@ def _offered(services: Services, owners: Sequence[str], asked_for: str) -> Any:
     """The visitor's runs to choose from, those of the page's address chosen."""
     wanted = [run for run in (asked_for or "").split(",") if services.has(run)][:MOST]
     known = {run.run: run for run in reversed(services.store.runs(*owners))}
-    known |= {run: services.store.run(run) for run in wanted if run not in known}
+    known |= {run: services.run(run) for run in wanted if run not in known}
     return gr.Dropdown([(_called(run), run.run) for run in known.values()], value=wanted)
 
 
@@ -142,7 +142,7 @@ def _compared(services: Services, runs: Sequence[str]) -> list[Any]:
     try:
         if len(runs or ()) < FEWEST:
             return [message(f"Choose {FEWEST} to {MOST} runs."), NOTHING, *_filters(None)]
-        records = [services.store.run(run) for run in runs]
+        records = [services.run(run) for run in runs]
         made = services.comparisons.made(runs)
         table = services.comparisons.table(runs)
     except MedfactError as error:
@@ -223,7 +223,7 @@ def _page_of_facts(services: Services, runs: Sequence[str], shown: str, relation
     if len(runs or ()) < FEWEST:
         return [NO_FACTS, "", 0]
     try:
-        records = [services.store.run(run) for run in runs]
+        records = [services.run(run) for run in runs]
         table = services.comparisons.table(runs)
     except MedfactError as error:
         return [{"rows": [], "none": str(error)}, "", 0]
@@ -275,7 +275,7 @@ def _opened(services: Services, runs: Sequence[str], key: str) -> dict[str, Any]
         return {}
     asked = [_of_fact(services, run, int(table.number[index, row])) for index, run in enumerate(table.runs)]
     fact = next(item.statement.fact for items in asked for item in items)
-    records = [services.store.run(run) for run in runs]
+    records = [services.run(run) for run in runs]
     return {
         "text": in_a_line(fact),
         "positive": fact.positive,

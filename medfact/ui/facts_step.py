@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -17,8 +16,10 @@ from medfact.errors import ColumnsMissing, MedfactError
 from medfact.negatives import RULES, explain
 from medfact.planning import select_facts
 from medfact.spec import RunSpec
-from medfact.ui.services import Source, collection_of, spec_of
+from medfact.ui.services import Services, Source, collection_of, spec_of
+from medfact.ui.uploads import Uploads
 from medfact.ui.view import message, view
+from medfact.ui.visitors import owner_of
 
 MANY = 20_000
 """Above so many facts, false partners are drawn when they are shown or asked, not counted here."""
@@ -35,8 +36,9 @@ class FactsStep:
     source: gr.State
 
 
-def build() -> FactsStep:
+def build(services: Services) -> FactsStep:
     """Lays the step out and wires it."""
+    uploads = services.uploads
     source = gr.State({"dataset": RunSpec.dataset})
     gr.Markdown(
         "## 1 · Facts\nA fact is a triplet: a *head*, a *relation* and a *tail*. Each true fact gets a false partner, the same "
@@ -65,10 +67,17 @@ def build() -> FactsStep:
 
     shown = [source, said, table, mapping, head, relation, tail]
     at_work: dict[str, Any] = {"show_progress_on": [table], "api_visibility": "private"}
+
+    def uploaded(request: gr.Request, path: str) -> list[Any]:
+        return take_file(uploads, owner_of(request), path)
+
+    def mapped(request: gr.Request, path: str | None, *columns: str | None) -> list[Any]:
+        return take_columns(uploads, owner_of(request), path, *columns)
+
     dataset.input(choose, dataset, [*shown, upload], api_name="choose_dataset", **at_work)
-    upload.upload(take_file, upload, shown, api_name="take_file", **at_work)
+    upload.upload(uploaded, upload, shown, api_name="take_file", **at_work)
     upload.clear(choose, dataset, [*shown, upload], api_name="clear_file", **at_work)
-    use.click(take_columns, [upload, head, relation, tail, constant], shown, api_name="take_columns", **at_work)
+    use.click(mapped, [upload, head, relation, tail, constant], shown, api_name="take_columns", **at_work)
     return FactsStep(source)
 
 
@@ -77,10 +86,11 @@ def choose(name: str) -> list[Any]:
     return [*_taken({"dataset": name}, ""), gr.File(value=None)]
 
 
-def take_file(path: str) -> list[Any]:
-    """Takes an uploaded file; asks for its columns where they do not speak for themselves."""
-    source = {"facts": path, "columns": []}
+def take_file(uploads: Uploads, owner: str, path: object) -> list[Any]:
+    """Takes a file that a visitor has uploaded; asks for its columns where they do not speak for themselves."""
     try:
+        file = uploads.of(owner, path)
+        source = {"facts": str(file), "columns": []}
         collection = collection_of(source)
     except ColumnsMissing as error:
         choices = error.columns[:200]
@@ -95,23 +105,33 @@ def take_file(path: str) -> list[Any]:
         ]
     except MedfactError as error:
         return _refused(error)
-    return _taken(source, f"{Path(path).name}: {len(collection.known.facts):,} true facts were read.")
+    return _taken(source, f"{file.name}: {len(collection.known.facts):,} true facts were read.")
 
 
-def take_columns(path: str | None, head: str | None, relation: str | None, tail: str | None, constant: str) -> list[Any]:
+def take_columns(
+    uploads: Uploads,
+    owner: str,
+    path: object,
+    head: str | None = None,
+    relation: str | None = None,
+    tail: str | None = None,
+    constant: str | None = None,
+) -> list[Any]:
     """Takes the uploaded file again with the columns that the visitor chose."""
     if not path:
         return [gr.skip(), message("Choose a file first.", "warn"), *[gr.skip()] * 5]
-    chosen = {"head": head, "relation": f"={constant.strip()}" if relation in (None, ONE_RELATION) else relation}
+    same = f"={(constant or '').strip()}"
+    chosen = {"head": head, "relation": same if relation in (None, ONE_RELATION) else relation}
     chosen["tail"] = tail
     if not head or not tail or chosen["relation"] == "=":
         return [gr.skip(), message("Choose a column for each of the three, or type one relation.", "warn"), *[gr.skip()] * 5]
-    source = {"facts": path, "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
     try:
+        file = uploads.of(owner, path)
+        source = {"facts": str(file), "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
         collection = collection_of(source)
     except MedfactError as error:
         return _refused(error)
-    return _taken(source, f"{Path(path).name}: {len(collection.known.facts):,} true facts were read.")
+    return _taken(source, f"{file.name}: {len(collection.known.facts):,} true facts were read.")
 
 
 def _taken(source: Source, said: str) -> list[Any]:
@@ -143,9 +163,8 @@ def _notes(collection: Collection, spec: RunSpec, counted: bool) -> list[str]:
     return [*collection.notes, *selection.notes, *_without_negative(selection, collection)]
 
 
-def _types(collection: Collection, relation: str) -> str:
+def _commonest(types: Counter[str]) -> str:
     """The semantic types of a relation's tails, the most frequent first."""
-    types = Counter(f.tail_type for f in collection.known.facts if f.relation == relation and f.tail_type)
     more = f" and {len(types) - 2} more" if len(types) > 2 else ""
     return ", ".join(name for name, _ in types.most_common(2)) + more or "not given"
 
@@ -160,14 +179,18 @@ def _without_negative(selection: Selection, collection: Collection) -> Iterator[
 
 def _relations(collection: Collection, spec: RunSpec, counted: bool) -> list[dict[str, Any]]:
     facts = Counter(fact.relation for fact in collection.known.facts)
-    heads = {relation: {f.head for f in collection.known.facts if f.relation == relation} for relation in facts}
+    heads: defaultdict[str, set[str]] = defaultdict(set)
+    types: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for fact in collection.known.facts:
+        heads[fact.relation].add(fact.head)
+        types[fact.relation].update([fact.tail_type] if fact.tail_type else [])
     selection = select_facts(spec, collection) if counted else None
     negatives = Counter(f.relation for f in (*selection.test, *selection.shots) if not f.positive) if selection else None
     aside = Counter(f.relation for f in selection.shots if f.positive) if selection else None
     return [
         {
             "name": relation,
-            "types": _types(collection, relation),
+            "types": _commonest(types[relation]),
             "facts": f"{number:,}",
             "heads": f"{len(heads[relation]):,}",
             "negatives": "on demand" if negatives is None else f"{negatives[relation]:,}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from fastapi import Request
@@ -9,14 +10,23 @@ from starlette.datastructures import MutableHeaders
 
 from medfact.ui.visitors import welcome
 
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'self'"
+)
+HUB = " https://huggingface.co"
+"""Whose pages show a Space in a frame."""
+
+
+def own_headers() -> dict[str, str]:
+    """What every answer says: nothing of another host is loaded, and no other site shows the page in a frame."""
+    return {
+        "Content-Security-Policy": POLICY + (HUB if os.environ.get("SPACE_ID") else ""),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+    }
+
 
 OPEN_TO_ALL = ("access-control-allow-origin", "access-control-allow-credentials")
 """With these the page library lets every origin read; no other page may."""
@@ -27,6 +37,7 @@ class WithHeaders:
 
     def __init__(self, app: Any) -> None:
         self.app = app
+        self.headers = own_headers()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def sending(message: Any) -> None:
@@ -34,7 +45,7 @@ class WithHeaders:
                 headers = MutableHeaders(scope=message)
                 for name in OPEN_TO_ALL:
                     del headers[name]
-                headers.update(HEADERS)
+                headers.update(self.headers)
                 welcome(Request(scope), headers)
             await send(message)
 

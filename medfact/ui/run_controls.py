@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
-import os
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import gradio as gr
 
 from medfact.costs import costs
 from medfact.errors import MedfactError, Mistake
 from medfact.models import BUNDLED_MODEL, ApiSettings, check_spec, is_service, known_models
+from medfact.models.policy import check_public_url, is_public_server
 from medfact.models.service import address_of, host_of, is_loopback, key_of
 from medfact.runner import start_planned
 from medfact.spec import RunSpec
@@ -135,16 +132,18 @@ def _priced(services: Services, source: Source, protocol: str, pool: str, *chose
         return message(str(error), "warn")
 
 
-def recorded(services: Services, owner: str, source: Source, protocol: str, pool: str, key: str, *chosen: Any) -> list[str]:
+def recorded(
+    services: Services, owner: str, source: Source, protocol: str, pool: str, key: str | None, *chosen: Any
+) -> list[str]:
     """Records one run per model for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
     specs = _specs(source, protocol, pool, *chosen)
     for spec in specs:
         if is_service(spec.model):
-            key_of(ApiSettings(base_url=spec.service.base_url, key=key or None))
+            key_of(ApiSettings(base_url=spec.service.base_url, key=key))
     store = services.store.of(owner)
     runs = [start_planned(spec, planned(spec, source, store.rejections()), store) for spec in specs]
     for run, spec in zip(runs, specs, strict=True):
-        services.jobs.submit(run, (key or None) if is_service(spec.model) else None)
+        services.jobs.submit(run, key if is_service(spec.model) else None)
     return runs
 
 
@@ -176,21 +175,12 @@ def _specs(
 
 
 def _check_address(settings: ApiSettings, leave: bool, own: bool) -> None:
-    """Raises Mistake where prompts may not go to an address: without leave, or from a public Space into its own network."""
+    """Raises Mistake where prompts may not go to an address: without leave, or from a public server into its own network."""
     host = host_of(settings)
     if own and not leave and not is_loopback(host):
         raise Mistake(f"Your own facts would go to {host}.", "Tick that they may, and that they hold no patient data.")
-    if os.environ.get("SPACE_ID") and not _is_public(address_of(settings)):
-        raise Mistake(f"{host} is no public address.", "From a Space, take a server with https that everybody can reach.")
-
-
-def _is_public(address: str) -> bool:
-    parts = urlsplit(address)
-    try:
-        found = socket.getaddrinfo(parts.hostname, parts.port or 443)
-    except (OSError, UnicodeError):
-        return False
-    return parts.scheme == "https" and all(ipaddress.ip_address(one[4][0]).is_global for one in found)
+    if is_public_server():
+        check_public_url(address_of(settings))
 
 
 def _hub_spec(name: str) -> str:

@@ -6,7 +6,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import gradio as gr
@@ -272,7 +271,7 @@ def _wire_rows(here: _Here, page: _Page) -> None:
         return [done, *_listed(here, request, find, state, number)]
 
     def bring(request: gr.Request, path: str, find: str, state: str) -> list[Any]:
-        done = _said(lambda: _brought(here, request, Path(path)))
+        done = _said(lambda: _brought(here, request, path))
         return [done, *_listed(here, request, find, state, 0)]
 
     def what_happened(request: gr.Request, event: gr.EventData) -> list[Any]:
@@ -302,8 +301,9 @@ def _delete(here: _Here, request: gr.Request, given: object) -> dict[str, str]:
     return _done("Deleted “", run, f"”. It can be brought back for {KEPT_DELETED.days} days.", undo=run.run)
 
 
-def _brought(here: _Here, request: gr.Request, path: Path) -> dict[str, str]:
-    return _done("Brought “", here.own.bring(owner_of(request), path), "” from its file.")
+def _brought(here: _Here, request: gr.Request, path: object) -> dict[str, str]:
+    owner = owner_of(request)
+    return _done("Brought “", here.own.bring(owner, here.services.uploads.of(owner, path)), "” from its file.")
 
 
 # ---------------------------------------------------------------------------------------------- runs as files
@@ -313,7 +313,7 @@ def exported(services: Services, run: str) -> Response:
     """A run as a file, for whoever has its whole id."""
     if not services.has(run):
         return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
-    record = services.store.run(run)
+    record = services.run(run)
     file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
     try:
         export_run(services.store, record.run, file)

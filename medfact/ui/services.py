@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from medfact.compare import Comparisons
 from medfact.datasets import Collection, load
 from medfact.datasets.selection import Rejections
-from medfact.errors import StoreError, UnknownName
+from medfact.errors import Mistake, StoreError, UnknownName
 from medfact.jobs import Jobs
 from medfact.live import Reports
 from medfact.models import BUNDLED_MODEL, bundled_revision
@@ -19,7 +19,9 @@ from medfact.models.service import DEFAULTS
 from medfact.planning import plan
 from medfact.runner import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, Plan, Store
+from medfact.store import COMPLETE, Plan, Run, Store
+from medfact.ui.keys import Keys
+from medfact.ui.uploads import Uploads
 
 DEMONSTRATION_OWNER = "demonstration"
 DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
@@ -28,17 +30,25 @@ DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
 
 @dataclass(frozen=True)
 class Services:
-    """The database, the jobs on it, and the reports of its runs."""
+    """The database, the jobs on it, the reports of its runs, and what visitors have handed in."""
 
     store: Store
     jobs: Jobs
     reports: Reports
     comparisons: Comparisons
+    uploads: Uploads = field(default_factory=Uploads)
+    keys: Keys = field(default_factory=Keys)
 
-    def has(self, run: str) -> bool:
+    def run(self, run: object) -> Run:
+        """The run of a whole id. Raises Mistake, which names no other run."""
+        if isinstance(run, str) and self.has(run):
+            return self.store.run(run)
+        raise Mistake("There is no such run.", "It may have been deleted.")
+
+    def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
         try:
-            return bool(re.fullmatch(r"[0-9a-f]{32}", run) and self.store.pulse(run))
+            return isinstance(run, str) and bool(re.fullmatch(r"[0-9a-f]{32}", run) and self.store.pulse(run))
         except UnknownName:
             return False
 

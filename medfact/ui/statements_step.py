@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -21,6 +20,7 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Store
 from medfact.ui.services import Services, Source, collection_of, spec_of
+from medfact.ui.uploads import Uploads
 from medfact.ui.view import AT_ONCE, message, view
 from medfact.ui.visitors import owner_of
 
@@ -64,7 +64,7 @@ def build(services: Services, source: gr.State) -> StatementsStep:
         "## 2 · Statements\nLogic turns a fact into statements, eight by most methods: said plainly, backwards, as a patient's "
         "case, or both; each affirmed and denied. If the fact holds, the affirmed ones are true and the denied ones false."
     )
-    step = _method(source)
+    step = _method(services, source)
     with gr.Row():
         filters = _Filters(
             search=gr.Textbox(
@@ -80,7 +80,7 @@ def build(services: Services, source: gr.State) -> StatementsStep:
     return step
 
 
-def _method(source: gr.State) -> StatementsStep:
+def _method(services: Services, source: gr.State) -> StatementsStep:
     """The choice of a method, which explains itself, and of the sentences, a person's own among them."""
     protocol = gr.Radio(
         [(made.title, name) for name, made in PROTOCOLS.items()],
@@ -100,7 +100,11 @@ def _method(source: gr.State) -> StatementsStep:
         )
     said = view("message", message(""), elem_id="pool-message")
     protocol.change(lambda name: [_explained(name), OWN], protocol, [explanation, pool], api_name="choose_method", **AT_ONCE)
-    own.upload(_take_pool, [own, source], [pool, said], api_name="take_pool", **AT_ONCE)
+
+    def uploaded(request: gr.Request, path: str, given: Source) -> list[Any]:
+        return _take_pool(services.uploads, owner_of(request), path, given)
+
+    own.upload(uploaded, [own, source], [pool, said], api_name="take_pool", **AT_ONCE)
     return StatementsStep(protocol, pool)
 
 
@@ -112,17 +116,18 @@ def _pools() -> list[tuple[str, str]]:
     return [("the method's own", OWN), *((load_pool(name).title, name) for name in pool_names())]
 
 
-def _take_pool(path: str, source: Source) -> list[Any]:
+def _take_pool(uploads: Uploads, owner: str, path: object, source: Source) -> list[Any]:
     """Checks a person's pool against the facts, and chooses it; what is wrong is said, and nothing else changes."""
     try:
-        pool = load_pool(path)
+        file = uploads.of(owner, path)
+        pool = load_pool(str(file))
         check_relations(pool, (fact.relation for fact in collection_of(source).facts))
     except MedfactError as error:
         return [gr.skip(), message(f"{error} The sentences chosen before stay in use.", "warn")]
-    name = Path(path).name
     problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
-    choice = gr.Dropdown([*_pools(), (f"{name} (your own)", path)], value=path)
-    return [choice, message(f"{name}: {len(pool.relations)} relations, {len(pool.forms)} ways of saying.{problems}", "good")]
+    choice = gr.Dropdown([*_pools(), (f"{file.name} (your own)", str(file))], value=str(file))
+    said = f"{file.name}: {len(pool.relations)} relations, {len(pool.forms)} ways of saying.{problems}"
+    return [choice, message(said, "good")]
 
 
 def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _Filters, cards: _Cards) -> None:

@@ -74,14 +74,14 @@ def message(text: str, kind: str = "") -> dict[str, str]:
     return {"text": text, "kind": f"mf-{kind}" if kind else ""}
 
 
-def gathered(event: Any, inputs: Sequence[Any]) -> tuple[Any, gr.JSON]:
+def gathered(event: Any, inputs: Sequence[Any], js: str = "(...values) => [values]") -> tuple[Any, gr.JSON]:
     """What may follow an event, and a hidden component that then holds the values of these inputs, as one list.
 
     At every answer of whatever handler, the page library walks through the state of all components on the page that were ever
-    an input of one. A hidden component costs it nothing.
+    an input of one. A hidden component costs it nothing. js: makes the one list of the values.
     """
     values = gr.JSON(visible=False)
-    return event(None, inputs, values, js="(...values) => [values]", **AT_ONCE), values
+    return event(None, inputs, values, js=js, **AT_ONCE), values
 
 
 def preprocessed(inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:

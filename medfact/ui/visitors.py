@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 
+from medfact.models.policy import is_public_server
 from medfact.spec import LOCAL_OWNER
 
 COOKIE = "medfact-visitor"
@@ -29,11 +30,18 @@ def owner_of(request: Any) -> str:
     return f"session-{hashlib.sha256(session.encode()).hexdigest()[:32]}" if session else NOBODY
 
 
+def is_same(noted: str, owner: str) -> bool:
+    """Whether what was noted of one request is this visitor's. Programs without cookies are told apart by their events alone,
+    so what another request of such a program brought may be any of theirs.
+    """
+    return noted == owner or (noted == NOBODY and owner.startswith("session-"))
+
+
 def owners_seen_by(request: Any) -> tuple[str, ...]:
     """Whose runs a request may list: its own, and, from this very machine, those of its command line."""
     here = request.client is not None and request.client.host in {"127.0.0.1", "::1"}
     forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
-    alone = here and not forwarded and not os.environ.get("SPACE_ID")
+    alone = here and not forwarded and not is_public_server()
     return (owner_of(request), LOCAL_OWNER) if alone else (owner_of(request),)
 
 
@@ -47,4 +55,5 @@ def welcome(request: Request, headers: MutableHeaders) -> None:
     made.set_cookie(
         COOKIE, secrets.token_hex(16), max_age=YEAR, httponly=True, secure=inside, samesite="none" if inside else "lax"
     )
-    headers.append("set-cookie", made.headers["set-cookie"])
+    # without "Partitioned" browsers drop it there
+    headers.append("set-cookie", made.headers["set-cookie"] + ("; Partitioned" if inside else ""))

@@ -1,0 +1,127 @@
+"""The reference for local models: one prompt at a time, without cache, padding or packs, the whole text anew for each token."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM, AutoTokenizer
+
+from medfact.answers import CHOICES, Demonstration
+from medfact.models import Completion, Prompt
+
+TEXTS = ["fever is a symptom of influenza.", "Symptoms of asthma do not include wheezing, coughing at night or dyspnea.", "x"]
+SHOTS = (Demonstration("cough is a symptom of gout.", False), Demonstration("pain is a symptom of gout.", True))
+FIVE = (
+    *SHOTS,
+    Demonstration("wheezing is a symptom of asthma.", True),
+    Demonstration("fever is a symptom of gout.", False),
+    Demonstration("rash is a symptom of measles.", True),
+)
+FAMILY = [  # a tree of depth three: what all begin with, what those of one form begin with, and their ends
+    f"{begin} {form} {end}."
+    for begin in ("fever", "fever and pain")
+    for form in ("is a symptom of", "is no symptom of")
+    for end in ("gout", "influenza", "influenza and gout")
+]
+
+
+@dataclass
+class Step:
+    """What greedy decoding has said up to a token, that token as a word and as a number, and the probability of the True and
+    False words there.
+    """
+
+    so_far: str
+    token: str
+    number: int
+    true: float
+    false: float
+
+
+@cache
+def loaded(folder: Path) -> tuple[Any, Any]:
+    config = AutoConfig.from_pretrained(folder)
+    sees = config.architectures[0].endswith("ForConditionalGeneration")
+    auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForImageTextToText if sees else AutoModelForCausalLM
+    return AutoTokenizer.from_pretrained(folder), auto.from_pretrained(folder).eval()
+
+
+def ids_of(folder: Path, prompt: Prompt) -> list[int]:
+    """A prompt's tokens."""
+    tokenizer, _ = loaded(folder)
+    if isinstance(prompt.content, str):
+        return list(tokenizer(prompt.content)["input_ids"])
+    text = tokenizer.apply_chat_template(list(prompt.content), tokenize=False, add_generation_prompt=True)
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def next_probabilities(folder: Path, ids: list[int], said: list[int]) -> Any:
+    """The model's probabilities of the next token, in one forward pass of the whole text: (vocabulary,)."""
+    _, model = loaded(folder)
+    with torch.inference_mode():
+        if model.config.is_encoder_decoder:
+            begun = torch.tensor([[model.config.decoder_start_token_id, *said]])
+            logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=begun, use_cache=False).logits
+        else:
+            logits = model(torch.tensor([[*ids, *said]]), use_cache=False).logits
+    return logits[0, -1].softmax(dim=-1)
+
+
+def product(folder: Path, ids: list[int], said: list[int], word: list[int]) -> float:
+    """Probability that a text goes on with a word, token after token."""
+    made = 1.0
+    for place, token in enumerate(word):
+        made *= float(next_probabilities(folder, ids, [*said, *word[:place]])[token])
+    return made
+
+
+def greedy(folder: Path, prompt: Prompt) -> list[Step]:
+    """Plain greedy decoding of one prompt, to the end or the limit."""
+    tokenizer, model = loaded(folder)
+    ids, said = ids_of(folder, prompt), list[int]()
+    vocabulary = range(model.config.get_text_config().vocab_size)
+    words = [tokenizer.decode([token]).strip().lower() for token in vocabulary]
+    true, false = (torch.tensor([word in {w.lower() for w in side} for word in words]) for side in CHOICES)
+    steps: list[Step] = []
+    while len(steps) < prompt.max_tokens:
+        probabilities = next_probabilities(folder, ids, said)
+        token = int(probabilities.argmax())
+        if token == tokenizer.eos_token_id:
+            break
+        said.append(token)
+        so_far = tokenizer.decode(said, skip_special_tokens=True)
+        steps.append(Step(so_far, words[token], token, float(probabilities[true].sum()), float(probabilities[false].sum())))
+        if prompt.stop and prompt.stop in so_far.lstrip():
+            break
+    return steps
+
+
+def expected(prompt: Prompt, steps: list[Step]) -> tuple[str, float, float]:
+    """The reply before the stop, P(True) and mass where the word is said by which it is read: the opening True or False where
+    that settles it; where it cannot be read, the first answer word, else the first token.
+    """
+    text = steps[-1].so_far
+    if prompt.stop and prompt.stop in text.lstrip():
+        text = text[: len(text) - len(text.lstrip()) + text.lstrip().index(prompt.stop)]
+    words = {word.lower() for words in CHOICES for word in words}
+    read_at = prompt.place(text)
+    after = steps[1].so_far[len(steps[0].so_far) :] if len(steps) > 1 else ""
+    looked_at = "" if prompt.settled_after == 1 else after
+    if prompt.settled_after and steps[0].token in {"true", "false"} and not re.match(r"\w|\s*(or\b|/)", looked_at):
+        at = steps[0]
+    elif read_at is not None:
+        at = next(step for step in steps if len(step.so_far) > read_at)
+    else:
+        at = next((step for step in steps if step.token in words), steps[0])
+    return text, at.true / (at.true + at.false), at.true + at.false
+
+
+def says_the_same(prompt: Prompt, completion: Completion, text: str) -> bool:
+    """Whether a completion is the reference's reply; one that ended at its settled opening is the beginning of it."""
+    assert completion.text is not None
+    return text.startswith(completion.text) if prompt.settled_after else text == completion.text
