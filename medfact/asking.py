@@ -12,7 +12,7 @@ from typing import Any
 
 from medfact.answers import Demonstration, make_prompt, read_answer
 from medfact.errors import MedfactError
-from medfact.models import Completion, Model, Prompt, Served, is_service
+from medfact.models import LENGTH, Completion, Model, Prompt, Served, is_service, is_settled
 from medfact.planning import protocol_of, question_of
 from medfact.store import Answer, Asked, Run, Store
 
@@ -107,17 +107,18 @@ class _Prompts(Sequence[Prompt]):
         """A hash of model, revision, prompt and decoding settings."""
         revision, decoding = self._key
         all_ = {**decoding, "stop": prompt.stop, "max_tokens": prompt.max_tokens, "settled": prompt.settled_after}
+        if prompt.settled_after is None:
+            all_["reading"] = self._reading  # which says where P(True) is read
         parts = (self._spec, revision, str(prompt.content), str(sorted(all_.items())))
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
     def answer(self, place: int, completion: Completion) -> Answer:
-        """What a model said to one of the statements; a reply that was cut off says nothing."""
+        """What a model said to one of the statements."""
         item, served = self.items[place], completion.served
-        unread = completion.text is None or completion.cut is not None
         return Answer(
             statement_id=item.statement.statement_id,
             key=self._keys.pop(place, "") or self.key(self[place]),
-            answer=None if unread else read_answer(completion.text or "", self._reading),
+            answer=_read(completion, self._reading),
             p_true=completion.p_true,
             p_mass=completion.p_mass,
             raw=completion.text,
@@ -130,8 +131,20 @@ class _Prompts(Sequence[Prompt]):
         )
 
 
+def _read(completion: Completion, reading: str) -> bool | None:
+    """What a completion says. One that was cut off for its length has answered only where its opening word settles it, as that
+    ends a reply on this machine; one that was held back has not.
+    """
+    if completion.text is None or completion.cut not in (None, LENGTH):
+        return None
+    if completion.cut == LENGTH and not is_settled(completion.text):
+        return None
+    return read_answer(completion.text, reading)
+
+
 def _said(served: Served) -> dict[str, Any]:
     said = dataclasses.asdict(served)
+    del said["in_vain"]  # it is among the prompt's tokens
     return {"served_model": said.pop("model"), **said}
 
 

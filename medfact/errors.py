@@ -59,5 +59,9 @@ class ModelError(Mistake):
     """A model cannot be loaded or reached."""
 
 
+class ServiceAway(ModelError):
+    """A service that has answered before answers no more."""
+
+
 class StoreError(MedfactError):
     """The database cannot be read or written."""

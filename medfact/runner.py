@@ -9,8 +9,10 @@ import contextlib
 import importlib.metadata
 import platform
 import queue
+import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -19,11 +21,11 @@ from medfact import __version__
 from medfact.asking import ask
 from medfact.costs import Purse, purse_of
 from medfact.datasets import Collection
-from medfact.errors import MedfactError, Mistake, StoreError
-from medfact.models import Completion, Model, is_service, load_model
+from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
+from medfact.models import ApiSettings, Completion, Model, is_service, load_model
 from medfact.models.service import DEFAULTS, Watch, host_of, is_loopback
 from medfact.planning import plan
-from medfact.spec import RunSpec
+from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import (
     BEAT,
     COMPLETE,
@@ -80,13 +82,17 @@ class Failed:
 
 @dataclass(frozen=True)
 class Finished:
-    """The run ended: complete, stopped or paused, with so many failed calls, and for a reason where it has one."""
+    """The run ended: complete, stopped or paused, with so many failed calls, and for a reason where it has one.
+
+    commonest: why most of those calls failed, and how many, where any did.
+    """
 
     run: str
     state: str
     failed: int
     seconds: float
     reason: str | None = None
+    commonest: tuple[str, int] | None = None
 
 
 Event = Started | Loading | Answered | Failed | Finished
@@ -143,13 +149,16 @@ def answer(
     load: Callable[..., Model] = load_model,
     key: str | None = None,
     budget: float | None = None,
+    service: ApiSettings | None = None,
 ) -> Iterator[Event]:
     """Asks what is pending in a run: all of it at first, what is left or failed after an interruption.
 
     key: of a service; it goes nowhere but there. Without it, no service is asked that only an imported file names. budget: USD
-    that the run may cost in all, in place of its spec's.
+    that the run may cost in all; service: how a service is asked from now on; each in place of its spec's.
     """
     record = store.run(run_id)
+    if service is not None:
+        record = replace(record, spec=replace(record.spec, service=service))
     pending = _pending(record, store)
     begun = time.monotonic()
     if not pending:
@@ -161,7 +170,7 @@ def answer(
     purse = purse_of(record, store, budget)
     try:
         if key is None:
-            _check_address(record, store)
+            check_address(record, store)
         taken = store.take_up(record.run)
         if taken.changed != record.changed:  # another process has answered some meanwhile
             pending = _pending(record, store)
@@ -175,14 +184,14 @@ def answer(
 
 def _told(record: Run, store: Store, taken: Taken, asking: Iterator[Event], pending: int, purse: Purse) -> Iterator[Event]:
     """What happens in a run that this process took up, to its end, which is recorded before it is told."""
-    begun, done, failed = time.monotonic(), 0, 0
+    begun, done, failures = time.monotonic(), 0, Counter[str]()
     try:
         yield Started(record.run, record.statements, record.statements - pending)
         with _beating(record.run, store):
             for event in asking:
                 if isinstance(event, Answered):
                     done += len(event.answers)
-                    failed += sum(answer.failure is not None for answer in event.answers)
+                    failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
                 yield event
         state = COMPLETE if done == pending else STOPPED
         reason = purse.reason if state == STOPPED else None
@@ -193,14 +202,21 @@ def _told(record: Run, store: Store, taken: Taken, asking: Iterator[Event], pend
         finally:
             _end_early(record.run, store, PAUSED, str(error), taken.number)
     except MedfactError as error:
-        _end_early(record.run, store, FAILED_RUN, str(error), taken.number)
+        state = PAUSED if isinstance(error, ServiceAway) else FAILED_RUN
+        _end_early(record.run, store, state, str(error), taken.number)
         yield Failed(record.run, error)
     except (GeneratorExit, KeyboardInterrupt):
         with contextlib.suppress(StoreError):
             store.set_state(record.run, STOPPED)
         raise
     else:
-        yield Finished(record.run, state, failed, time.monotonic() - begun, reason)
+        commonest = failures.most_common(1)[0] if failures else None
+        yield Finished(record.run, state, failures.total(), time.monotonic() - begun, reason, commonest)
+
+
+def _without_tries(failure: str) -> str:
+    """Why a call failed, without how often it was tried: "too many calls (HTTP 429) (6 tries)"."""
+    return re.sub(r" \(\d+ tr(?:y|ies)\)\Z", "", failure)
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
@@ -208,8 +224,13 @@ def _pending(record: Run, store: Store) -> list[Asked]:
     return [item for item in store.asked(record.run) if item.answer is None or item.answer.failure is not None]
 
 
-def _check_address(record: Run, store: Store) -> None:
-    """Raises Mistake where a run came out of a file and asks a service that only that file names: a key would go there."""
+def is_ones_own(record: Run, store: Store) -> bool:
+    """Whether a run was recorded by the command line of this machine: who runs it has typed the address of its service."""
+    return record.owner == LOCAL_OWNER and all(happened.what != IMPORTED for happened in store.happened(record.run))
+
+
+def check_address(record: Run, store: Store) -> None:
+    """Raises Mistake where a run came out of a file and asks a service that only that file names."""
     if not is_service(record.model) or all(happened.what != IMPORTED for happened in store.happened(record.run)):
         return
     host = host_of(record.spec.service)
@@ -233,8 +254,12 @@ def _asking(
         after.callback(_let_go, model)
         after.callback(_record_model, record, model, store)
         _record_model(record, model, store)
+        noted = model.info.get("notes", ())
         for answers in ask(record.run, pending, model, store, ended):
             yield Answered(answers)
+            if model.info.get("notes", ()) != noted:  # a service showed something at its first replies
+                noted = model.info.get("notes", ())
+                _record_model(record, model, store)
 
 
 @contextlib.contextmanager
@@ -278,8 +303,12 @@ class _Watch(Watch):
         self._stopped, self._purse, self._timeout = stopped, purse, timeout
 
     def came(self, completion: Completion) -> None:
-        if completion.served is not None:
-            self._purse.pay(completion.served.prompt_tokens or 0, completion.served.completion_tokens or 0)
+        served = completion.served
+        if served is not None:
+            self._purse.pay((served.prompt_tokens or 0) - served.in_vain, served.completion_tokens or 0)
+
+    def in_vain(self, prompt_tokens: int) -> None:
+        self._purse.pay(prompt_tokens, 0)
 
     def patience(self) -> float | None:
         if self._stopped():

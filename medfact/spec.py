@@ -75,8 +75,8 @@ PROTOCOLS = {
         name="tpeval",
         title="TPEval",
         explanation=(
-            "The TPEval paper's: eight truth-preserving expressions (S1 to S8) of a fact about a disease, with one false "
-            "partner. Five demonstrations of the same expression come from five other diseases; the paper also ran without any."
+            "The TPEval paper's: eight truth-preserving expressions (S1 to S8) of one fact per disease and relation, with one "
+            "false partner. Five demonstrations of the same expression come from five other diseases; the paper also ran without any."
         ),
         pools=("tpeval",),
         negatives=1,
@@ -85,6 +85,7 @@ PROTOCOLS = {
         reading="keyword",
         rephrases=False,
         services="default",
+        one_tail=True,
     ),
     "mkj": Protocol(
         name="mkj",

@@ -125,7 +125,7 @@ def triplets(*predicates: str) -> list[Row]:
 # ------------------------------------------------------------------------- the papers' questions
 
 PAPER = "{}, is the statement above true or false? Please answer True or False."
-CODE = 'Statement: "{}", is the statement above true or false? Please answer true/false.\nAnswer:'
+CODE = 'Statement: ": {}", is the statement above true or false? Please answer true/false.\nAnswer:'
 FIGURE_8 = (
     "Given a statement, your task is to judge it true or false.\n"
     'Format your answer like this: "Answer: [True or False]".\n'
@@ -144,19 +144,28 @@ def asked(statement: str, question: str) -> str:
     return CODE.format(statement) if question == "code" else PAPER.format(statement.removesuffix(".").rstrip())
 
 
+def shown(statement: str, label: bool, question: str) -> str:
+    """A demonstration: the code's labels are in lower case, and a blank line follows them."""
+    return (
+        f"{asked(statement, question)} {str(label).lower()}\n\n"
+        if question == "code"
+        else f"{asked(statement, question)} {label}\n"
+    )
+
+
 def taken_apart(prompt: str, statement: str, question: str) -> list[tuple[str, bool]]:
     """The demonstrations of a prompt, which ends in the question about the statement; nothing else is in it."""
     last = asked(statement, question)
     assert prompt.endswith(last)
     shots = prompt.removesuffix(last)
-    found = [(text, label == "True") for text, label in re.findall(SHOT[question], shots)]
-    assert shots == "".join(f"{asked(text, question)} {label}\n" for text, label in found)
+    found = [(text, label.lower() == "true") for text, label in re.findall(SHOT[question], shots)]
+    assert shots == "".join(shown(text, label, question) for text, label in found)
     return found
 
 
 SHOT = {
     "paper": r"(.+), is the statement above true or false\? Please answer True or False\. (True|False)\n",
-    "code": r'Statement: "(.+)", is the statement above true or false\? Please answer true/false\.\nAnswer: (True|False)\n',
+    "code": r'Statement: ": (.+)", is the statement above true or false\? Please answer true/false\.\nAnswer: (true|false)\n\n',
 }
 
 

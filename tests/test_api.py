@@ -460,7 +460,7 @@ def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"base_url": None, "key": None}, "No key for api.openai.com. Set OPENAI_API_KEY."),
+        ({"base_url": None, "key": None}, "No key for api.openai.com. Set OPENAI_API_KEY, or type it."),
         ({"base_url": "api.example.org/v1"}, "The base URL is no web address."),
         ({"base_url": "ftp://example.org"}, "The base URL is no web address."),
         ({"base_url": "http://[::1/v1"}, "The base URL is no web address."),
@@ -514,7 +514,7 @@ def test_a_service_of_ones_own_needs_no_key(load: Load, monkeypatch: pytest.Monk
     assert done.failure is None
     with MockService(Behaviour(key="another")) as service, pytest.raises(ModelError) as raised:
         list(load(service, key=None).complete(prompts_of(1)))
-    assert str(raised.value) == "No key for 127.0.0.1. Set OPENAI_API_KEY."
+    assert str(raised.value) == "No key for 127.0.0.1. Set OPENAI_API_KEY, or type it."
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with MockService(Behaviour(key=KEY)) as service:
         monkeypatch.setenv("OPENAI_BASE_URL", service.base_url + "/")

@@ -269,8 +269,9 @@ def test_what_is_not_sent_cannot_give_way() -> None:
 def test_repeats_ask_for_no_temperature_and_give_each_turn_its_seed() -> None:
     terms = terms_of(ApiSettings(repeats=3, seed=10, max_tokens=4))
     prompt = Prompt("x", CHOICES)
-    assert terms.body(prompt, 2) == {"max_tokens": 4, "seed": 12}
-    assert terms_of(ApiSettings(top_logprobs=0)).body(prompt) == {"temperature": 0.0, "max_tokens": 256}
+    said = {"messages": [{"role": "user", "content": "x"}]}
+    assert terms.body(prompt, 2) == {**said, "max_tokens": 4, "seed": 12}
+    assert terms_of(ApiSettings(top_logprobs=0)).body(prompt) == {**said, "temperature": 0.0, "max_tokens": 256}
 
 
 # ------------------------------------------------------------------------------------------------ errors

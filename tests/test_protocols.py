@@ -26,6 +26,7 @@ from small_papers import (
     one_line,
     ran,
     reported,
+    shown,
     taken_apart,
     triplets,
     write_json,
@@ -65,7 +66,7 @@ PAPERS_DATA = [
     # protocol, data, pool, shots, statements: relations × facts under test × negatives and itself × variants
     ("pretexttrans", "medlama", "pretexttrans-medlama", 5, 17 * (HEADS - ASIDE) * 2 * 8),
     ("pretexttrans", "disek", "pretexttrans-disek", 5, 4 * (HEADS - ASIDE) * 2 * 8),
-    ("tpeval", "disek", "tpeval", 5, 5 * (HEADS - ASIDE) * 2 * 8),
+    ("tpeval", "disek", "tpeval", 5, 4 * (HEADS - ASIDE) * 2 * 8),
     ("mkj", "mkj", "mkj", 0, 100 * 4),
 ]
 
@@ -106,6 +107,20 @@ def test_a_report_names_its_method_and_its_rephraser(
     assert (report["protocol"], report["method"], report["rephraser"]) == (protocol, method, None)
     assert report["question"] == question
     assert report["retrieval"] == "none"
+
+
+@pytest.mark.parametrize("protocol", ["pretexttrans", "tpeval"])
+def test_one_fact_is_tested_of_each_relation_and_disease(protocol: str, disek: Path, medfact: Medfact) -> None:
+    """Both papers draw one of the tails that are known of a disease in a relation; which one depends on the seed."""
+    drawn = []
+    for seed in (0, 1):
+        rows = done(medfact("facts", "--protocol", protocol, "--facts", disek, "--seed", seed))
+        tested = [(row["head"], row["relation"], row["tail"]) for row in rows if row["positive"] and row["role"] == "test"]
+        assert len({(head, relation) for head, relation, _ in tested}) == len(tested) == 4 * (HEADS - ASIDE)
+        drawn.append(set(tested))
+    known = Counter((head, relation) for head, relation, _ in KNOWN)
+    assert max(known.values()) > 1
+    assert drawn[0] != drawn[1]
 
 
 @pytest.mark.parametrize(("protocol", "name"), [("pretexttrans", "medlama"), ("pretexttrans", "disek"), ("tpeval", "disek")])
@@ -463,7 +478,7 @@ def test_given_demonstrations_are_used_word_for_word(question: str, disek: Path,
     assert len(rows) == 4 * (HEADS - ASIDE) * 2 * 8
     for row in rows:
         texts = [f"Shot {i} of {row['relation']}, {row['variant']}; exactly so." for i in range(3)]
-        shots = "".join(f"{asked(text, question)} {label}\n" for text, label in zip(texts, (True, False, True), strict=True))
+        shots = "".join(shown(text, label, question) for text, label in zip(texts, (True, False, True), strict=True))
         assert row["prompt"] == shots + asked(row["statement"], question)
     run = ran(medfact, "pretexttrans", disek, "--demonstrations", tmp_path / "shots.csv")
     assert run["shots"] == 3

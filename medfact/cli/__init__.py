@@ -13,7 +13,14 @@ from typing import NoReturn
 
 from medfact import __version__
 from medfact.cli import data, runs
-from medfact.cli.options import data_options, database_option, output_option, placement_options, service_options
+from medfact.cli.options import (
+    data_options,
+    database_option,
+    output_option,
+    placement_options,
+    resume_options,
+    service_options,
+)
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED
 from medfact.errors import MedfactError
 
@@ -75,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     command("facts", data.facts, "list facts with their negatives and roles", *made, _explain)
     command("statements", data.statements, "make the statements of the facts under test", *made)
     asked = (*made, placement_options, service_options)
-    resumed = (_run, _resume, database_option)
+    resumed = (_run, resume_options, database_option)
     command("prompts", data.prompts, "make the prompts, exactly as a model gets them", *asked, _one_model)
     command("run", runs.run, "ask one or more models; one run each", *asked, _models)
     command("resume", runs.resume, "go on with a run that was stopped or interrupted, or had failures", *resumed)
@@ -107,11 +114,6 @@ def _models(parser: argparse.ArgumentParser) -> None:
 
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run's id or the beginning of it")
-
-
-def _resume(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--budget", type=float, metavar="USD", help="what the run may cost in all")
-    parser.add_argument("--yes", action="store_true", help="send your key to a service that an imported run names")
 
 
 def _to_file(parser: argparse.ArgumentParser) -> None:

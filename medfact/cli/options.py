@@ -64,6 +64,15 @@ def placement_options(parser: argparse.ArgumentParser) -> None:
     local.add_argument("--device", default="auto", help=f"one of: {', '.join(DEVICES)}")
     local.add_argument("--trust-code", action="store_true", help="run the code that a repository brings along")
     local.add_argument("--any-weights", action="store_true", help="load weights that are no safetensors; they can run code")
+    local.add_argument("--thinking", action="store_true", help="let a model think before it answers; off by default")
+    local.add_argument(
+        "--template-argument",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="something that the chat template is given; may repeat",
+    )
+    local.add_argument("--max-tokens", type=int, metavar="N", help="tokens that a reply may take, also of a service")
 
 
 def service_options(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +82,9 @@ def service_options(parser: argparse.ArgumentParser) -> None:
     service.add_argument("--in-flight", type=int, default=DEFAULTS.in_flight, metavar="N", help="calls at once, at most")
     service.add_argument("--tries", type=int, default=DEFAULTS.tries, metavar="N", help="calls for one prompt, at most")
     service.add_argument("--timeout", type=float, default=DEFAULTS.timeout, metavar="SECONDS", help="for one call")
+    service.add_argument("--completions", action="store_true", help="send plain text to /completions: for a base model")
     service.add_argument("--temperature", default="0", metavar="T", help="0 by default; `default` leaves it to the service")
     service.add_argument("--alternatives", type=int, default=DEFAULTS.top_logprobs, metavar="N", help="of each token, 0 to 20")
-    service.add_argument("--max-tokens", type=int, metavar="N", help="tokens that a reply may take")
     service.add_argument(
         "--repeats", type=int, default=0, metavar="K", help="P(True) from K answers, not from log-probabilities"
     )
@@ -85,6 +94,24 @@ def service_options(parser: argparse.ArgumentParser) -> None:
     reuse = service.add_mutually_exclusive_group()
     reuse.add_argument("--reuse", action="store_true", help="take answers of earlier runs to identical prompts")
     reuse.add_argument("--fresh", action="store_true", help="ask identical prompts anew, also within a run")
+
+
+def resume_options(parser: argparse.ArgumentParser) -> None:
+    """How a service is asked from now on."""
+    service = parser.add_argument_group("models behind a service (in place of what the run recorded)")
+    service.add_argument("--base-url", metavar="URL", help="where it is now")
+    service.add_argument("--in-flight", type=int, metavar="N", help="calls at once, at most")
+    service.add_argument("--tries", type=int, metavar="N", help="calls for one prompt, at most")
+    service.add_argument("--timeout", type=float, metavar="SECONDS", help="for one call")
+    service.add_argument("--budget", type=float, metavar="USD", help="what the run may cost in all")
+    service.add_argument("--yes", action="store_true", help="send your key to a service that an imported run names")
+
+
+def resumed_service(options: argparse.Namespace, record: Run) -> ApiSettings | None:
+    """How the service of a run is asked from now on; None where that is as it was recorded."""
+    names = ("base_url", "in_flight", "tries", "timeout")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return replace(record.spec.service, **given) if given else None
 
 
 def output_option(parser: argparse.ArgumentParser) -> None:
@@ -183,6 +210,7 @@ def _service_of(options: argparse.Namespace) -> ApiSettings:
         max_tokens=options.max_tokens,
         repeats=options.repeats,
         shots_as_turns=options.shots_as_turns,
+        completions=options.completions,
         seed=options.service_seed,
         fresh=options.fresh,
     )
@@ -205,4 +233,14 @@ def _placement_of(options: argparse.Namespace) -> Placement:
         memory=bytes_of(options.memory) if options.memory else None,
         remote_code=options.trust_code,
         any_weights=options.any_weights,
+        thinking=options.thinking,
+        template=tuple(_template_argument(text) for text in options.template_argument),
+        max_tokens=options.max_tokens,
     )
+
+
+def _template_argument(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name.strip().isidentifier():
+        raise Mistake(f"--template-argument {text!r} names nothing.", "Write it as NAME=VALUE, such as reasoning_effort=low.")
+    return name.strip(), value

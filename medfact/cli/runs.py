@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medfact.cli.data import collection_of
-from medfact.cli.options import again_spec, budget_of, spec_of
+from medfact.cli.options import again_spec, budget_of, resumed_service, spec_of
 from medfact.cli.rows import MISTAKE, OK, SOME_FAILED, answer_row, emit, run_row, say, say_all
 from medfact.errors import Mistake, StoreError, UnknownName
 
 if TYPE_CHECKING:
-    from medfact.runner import Event
+    from medfact.models import ApiSettings
+    from medfact.runner import Event, Finished
     from medfact.spec import RunSpec
     from medfact.store import Run, Store
 
@@ -42,13 +43,13 @@ def _run_anew(options: argparse.Namespace) -> int:
         return emit((costs(spec, collection) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
     store = Store(options.db)
-    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output)
+    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, _typed_key(options))
 
 
 def _run_again(options: argparse.Namespace) -> int:
     """What a run asked, from its record alone."""
     from medfact.models import check_spec
-    from medfact.runner import recorded_plan, start_again
+    from medfact.runner import check_address, is_ones_own, recorded_plan, start_again
     from medfact.store import Store
 
     store = Store(options.db)
@@ -62,12 +63,26 @@ def _run_again(options: argparse.Namespace) -> int:
         made = recorded_plan(record, store)
         return emit((costs(spec, made=made) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
-    return _ask_all([start_again(record.run, store, spec) for spec in specs], store, options.output)
+    own = is_ones_own(record, store) or options.yes
+    if not own and options.base_url is None:
+        for spec in specs:
+            check_address(replace(record, model=spec.model, spec=spec), store)
+    key = _environment_key() if own else _typed_key(options)
+    return _ask_all([start_again(record.run, store, spec) for spec in specs], store, options.output, key)
 
 
-def _ask_all(started: Sequence[str], store: Store, output: str | None) -> int:
+def _environment_key() -> str | None:
+    """The key that goes along to an address which the person at this command line has typed, now or when the run was begun."""
+    return os.environ.get("OPENAI_API_KEY") or None
+
+
+def _typed_key(options: argparse.Namespace) -> str | None:
+    return _environment_key() if options.base_url else None
+
+
+def _ask_all(started: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
     say_all(store.run(started[0]).notes)
-    code = _answer_all(started, store)
+    code = _answer_all(started, store, key)
     return max(code, _show_rows(started, store, output, code))
 
 
@@ -110,13 +125,16 @@ def resume(options: argparse.Namespace) -> int:
     """Goes on with a run, from its record alone; says where its data or its pool have changed since."""
     from medfact.models.service import NO_KEY
     from medfact.planning import changes
+    from medfact.runner import is_ones_own
     from medfact.store import Store
 
     store = Store(options.db)
     record = store.run(options.run)
     say_all(f"{change} The run goes on as it was recorded." for change in changes(record))
-    key = (os.environ.get("OPENAI_API_KEY") or NO_KEY) if options.yes else None
-    code = _answer(record.run, store, budget_of(options), key)
+    key = _environment_key() if options.yes or options.base_url or is_ones_own(record, store) else None
+    if options.yes or options.base_url:
+        key = key or NO_KEY  # there is none, but the address is known
+    code = _answer(record.run, store, key, budget_of(options), resumed_service(options, record))
     return max(code, _show_rows([record.run], store, None, code))
 
 
@@ -155,22 +173,22 @@ def import_(options: argparse.Namespace) -> int:
     return emit([run_row(store.run(run_id), store)], None)
 
 
-def _answer_all(runs: Sequence[str], store: Store) -> int:
+def _answer_all(runs: Sequence[str], store: Store, key: str | None) -> int:
     """Models behind services all at once, those on this machine one after the other beside them."""
     from medfact.models import is_service
 
     away = [run_id for run_id in runs if is_service(store.run(run_id).model)]
     with ThreadPoolExecutor(max(len(away), 1)) as threads:
-        waiting = [threads.submit(_answer, run_id, store) for run_id in away]
-        codes = [_answer(run_id, store) for run_id in runs if run_id not in away]
+        waiting = [threads.submit(_answer, run_id, store, key) for run_id in away]
+        codes = [_answer(run_id, store, key) for run_id in runs if run_id not in away]
         return max([*codes, *(one.result() for one in waiting)])
 
 
-def _answer(run_id: str, store: Store, budget: float | None = None, key: str | None = None) -> int:
+def _answer(run_id: str, store: Store, key: str | None, budget: float | None = None, service: ApiSettings | None = None) -> int:
     from medfact.runner import answer
 
     code = OK
-    for event in _shown(answer(run_id, store, budget=budget, key=key), store.run(run_id).model):
+    for event in _shown(answer(run_id, store, key=key, budget=budget, service=service), store.run(run_id).model):
         code = max(code, _code(event))
     return code
 
@@ -205,12 +223,19 @@ def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
             if sys.stderr.isatty():
                 print(f"\r\033[K{model}: {done} of {total}", end="", file=sys.stderr)
         elif isinstance(event, Finished):
-            line_end = "\n" if sys.stderr.isatty() else ""
-            failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""
-            say(f"{line_end}{model}: {event.state} in {event.seconds:.1f} s{failed}")
-            if event.reason:
-                say(f"{model}: {event.reason}")
+            say("\n".join(_end(event, model)))
         yield event
+
+
+def _end(event: Finished, model: str) -> Iterator[str]:
+    """How a run ended, in lines; on a terminal, below the line that moved."""
+    failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""
+    yield f"{chr(10) if sys.stderr.isatty() else ''}{model}: {event.state} in {event.seconds:.1f} s{failed}"
+    if event.commonest:
+        why, count = event.commonest
+        yield f"{model}: {count} of the {event.failed} failed calls: {why}"
+    if event.reason:
+        yield f"{model}: {event.reason}"
 
 
 def runs(options: argparse.Namespace) -> int:

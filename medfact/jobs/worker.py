@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from medfact.errors import MedfactError, StoreError
+from medfact.errors import MedfactError, ServiceAway, StoreError
 from medfact.models import HERE, Model, Placement, is_local, load_model
 from medfact.models.machine import memory_is_short
 from medfact.runner import Answered, Event, Failed, Loading, Started, answer
@@ -58,7 +58,7 @@ def told_of(event: Event) -> Told:
     if isinstance(event, Answered):
         return Told(answered=len(event.answers))
     if isinstance(event, Failed):
-        return Told(PAUSED if isinstance(event.error, StoreError) else FAILED_RUN, str(event.error))
+        return Told(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, str(event.error))
     return Told(event.state, event.reason)
 
 

@@ -14,7 +14,7 @@ from medfact.errors import UnknownName
 from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.placement import HERE, Placement
 from medfact.models.policy import check_model_source
-from medfact.models.prompt import Completion, Message, Prompt, Served
+from medfact.models.prompt import LENGTH, Completion, Message, Prompt, Served, is_settled
 from medfact.models.revision import folder_revision
 from medfact.models.service import DEFAULTS, NOBODY, ApiSettings, Watch
 
@@ -25,6 +25,7 @@ __all__ = [
     "BUNDLED_FOLDER",
     "BUNDLED_MODEL",
     "HERE",
+    "LENGTH",
     "ApiSettings",
     "Completion",
     "Message",
@@ -37,6 +38,7 @@ __all__ = [
     "check_spec",
     "is_local",
     "is_service",
+    "is_settled",
     "known_models",
     "load_model",
     "takes_messages",

@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -21,11 +21,12 @@ import openai
 
 from medfact.errors import ModelError
 from medfact.models.asking import Asking, Known
+from medfact.models.connection import CUT_OFF, http_client
 from medfact.models.pacing import Gate
-from medfact.models.prompt import Completion, Message, Prompt
-from medfact.models.replies import CONTENT_FILTER, Malformed, completion_of
-from medfact.models.service import NOBODY, ApiSettings, Watch, address_of, host_of, is_loopback, key_of
-from medfact.models.terms import Terms, given_way, terms_of
+from medfact.models.prompt import CONTENT_FILTER, Completion, Prompt, Served
+from medfact.models.replies import Malformed, added, completion_of, without_thoughts
+from medfact.models.service import NOBODY, ApiSettings, Watch, address_of, host_of, key_of
+from medfact.models.terms import Terms, given_way, messages_of, terms_of
 from medfact.models.troubles import (
     Asker,
     Follows,
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
 
 KIND = "openai"
 
-CONNECTS_WITHIN = 5.0
-"""Seconds that a connection may take to be made."""
+MOST_PATIENCE = 10
+"""A call may take so many times as long as is allowed, while the service answers those before it."""
+
+NOTICED = 8
+"""Replies without log-probabilities, from the first one on, after which that is noted."""
 
 LOOKS_EVERY = 0.1
 """Seconds between two looks at whether the run was stopped."""
@@ -59,7 +63,10 @@ _MOST_CHANGES = 8
 
 @dataclass
 class _Departure:
-    """A call from its making to its end: whose it is, through which gate it goes, and from when on it counts."""
+    """A call from its making to its end: whose it is, through which gate it goes, and from when on it counts.
+
+    number: counts the calls as they left, 0 before that.
+    """
 
     gate: Gate
     launched: Callable[[], None]
@@ -67,6 +74,7 @@ class _Departure:
     task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
     begun: float = field(default_factory=time.monotonic)
     inside: bool = False
+    number: int = 0
 
 
 class ServiceLine:
@@ -80,14 +88,18 @@ class ServiceLine:
         self._asker = Asker(host_of(settings), model, key_of(settings))
         self._launching = asyncio.Lock()
         self._departing: _Departure | None = None
-        timeout = httpx2.Timeout(settings.timeout, connect=min(CONNECTS_WITHIN, settings.timeout))
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
-        hooks: Any = {"request": [self._on_request]}
-        proxied = not is_loopback(self._asker.host)
-        http = openai.DefaultAsyncHttpxClient(timeout=timeout, limits=limits, event_hooks=hooks, trust_env=proxied)
+        self._out: dict[int, _Departure] = {}
+        self._left = self._without_p_true = 0
         self.client = openai.AsyncOpenAI(
-            api_key=self._asker.key, base_url=address_of(settings), max_retries=0, timeout=timeout, http_client=http
+            api_key=self._asker.key,
+            base_url=address_of(settings),
+            max_retries=0,
+            http_client=http_client(settings, self._on_request),
         )
+
+    @property
+    def host(self) -> str:
+        return self._asker.host
 
     @property
     def repeatable(self) -> bool:
@@ -98,29 +110,27 @@ class ServiceLine:
     ) -> tuple[Completion | Trouble, float]:
         """See `Line`. Parameters that the service refuses give way."""
         outcome: Completion | Trouble
+        before: Served | None = None
         for _ in range(_MOST_CHANGES):
             terms = self.terms
-            body = {"model": self._asker.model, "messages": _messages(prompt), **terms.body(prompt, turn)}
-            outcome, seconds = await self._send(body, prompt, gate, launched)
-            if isinstance(outcome, Completion) or outcome.follows is not Follows.REFUSED:
-                break
+            outcome, seconds = await self._send(terms, prompt, turn, gate, launched)
             if not self._gives_way(terms, outcome, prompt):
                 break
-        if isinstance(outcome, Trouble) and outcome.follows is Follows.FILTERED:
-            outcome = Completion("", cut=CONTENT_FILTER)
-        if isinstance(outcome, Trouble) and outcome.follows is Follows.REFUSED:
-            outcome = Trouble(Follows.LOST, outcome.reason)
+            before = outcome.served if isinstance(outcome, Completion) else before
+        if isinstance(outcome, Completion):
+            self._look_for_p_true(outcome)
+            return replace(outcome, served=added(outcome.served, before)), seconds
+        if outcome.follows is Follows.FILTERED:
+            return Completion("", cut=CONTENT_FILTER), seconds
+        if outcome.follows in {Follows.REFUSED, Follows.NO_MESSAGES}:
+            return Trouble(Follows.LOST, outcome.reason), seconds
         return outcome, seconds
 
-    def _gives_way(self, sent: Terms, trouble: Trouble, prompt: Prompt) -> bool:
+    def _gives_way(self, sent: Terms, outcome: Completion | Trouble, prompt: Prompt) -> bool:
         """Whether another try with other terms is worth it. Calls that were out together are refused together: the first one
-        changes the terms, the others find them changed. A service may quote the prompt, which may speak of temperature too.
+        changes the terms, the others find them changed.
         """
-        texts = [str(message["content"]) for message in _messages(prompt)]
-        message = trouble.message
-        for text in (*texts, prompt.statement):
-            message = message.replace(text, " ") if text else message
-        made = given_way(sent, message, trouble.parameter)
+        made = self._changed(sent, outcome, prompt)
         if made is None:
             return False
         if self.terms == sent:
@@ -128,24 +138,51 @@ class ServiceLine:
             self.notes.append(note)
         return True
 
+    def _changed(self, sent: Terms, outcome: Completion | Trouble, prompt: Prompt) -> tuple[Terms, str] | None:
+        if isinstance(outcome, Completion):
+            if sent.stop and prompt.stop and outcome.cut is None and not without_thoughts(outcome.text or "").strip():
+                note = "The service stops before it answers: replies are asked for to their end, and cut here."
+                return replace(sent, stop=False), note
+            return None
+        if outcome.follows is Follows.NO_MESSAGES and sent.messages:
+            return replace(sent, messages=False), "The model takes no messages: it is asked to complete texts (/completions)."
+        return given_way(sent, outcome.message, outcome.parameter) if outcome.follows is Follows.REFUSED else None
+
+    def _look_for_p_true(self, completion: Completion) -> None:
+        """Notes where a service was asked for log-probabilities, and gives none."""
+        if not self.terms.top_logprobs or not completion.text or self._without_p_true < 0:
+            return
+        self._without_p_true = -1 if completion.p_mass is not None else self._without_p_true + 1
+        if self._without_p_true == NOTICED:
+            self.notes.append(
+                "The service gives no log-probabilities though it is asked for them: P(True) is not known. With --repeats 5 "
+                "each statement is asked five times, and P(True) comes from the answers."
+            )
+
     async def _send(
-        self, body: dict[str, Any], prompt: Prompt, gate: Gate, launched: Callable[[], None]
+        self, terms: Terms, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]
     ) -> tuple[Completion | Trouble, float]:
         outcome: Completion | Trouble
+        body = {"model": self._asker.model, **terms.body(prompt, turn)}
         await self._launching.acquire()
         self._departing = departure = _Departure(gate, launched, asyncio.timeout(None))
         try:
             async with departure.deadline:
-                response = await self.client.post("/chat/completions", cast_to=httpx2.Response, body=body, options=_OPTIONS)
+                response = await self.client.post(terms.path, cast_to=httpx2.Response, body=body, options=_OPTIONS)
             self._ended(departure)
-            outcome = completion_of(response.content, prompt)
+            whole = CUT_OFF not in response.extensions
+            outcome = completion_of(response.content, prompt, terms, whole=whole, scrub=self._asker.without_key)
+            self._answered(departure)
         except Malformed as error:
-            outcome = trouble_of_page(str(error), self._asker) if error.page else Trouble(Follows.AGAIN, str(error))
+            again = Trouble(Follows.AGAIN, str(error), billed=True)
+            outcome = trouble_of_page(str(error), self._asker) if error.page else again
         except openai.APIStatusError as error:
-            outcome = trouble_of_status(error.status_code, error.response.content, error.response.headers, self._asker)
+            quoted = [str(message["content"]) for message in messages_of(prompt)] + [prompt.statement]
+            answer = error.response
+            outcome = trouble_of_status(error.status_code, answer.content, answer.headers, self._asker, quoted)
             if outcome.follows is Follows.FATAL:
                 gate.shut()  # before this call leaves it, which would let the next one in
-        except (openai.APIConnectionError, TimeoutError) as error:
+        except (openai.APIConnectionError, TimeoutError, ModelError) as error:
             outcome = self._unconnected(error)
         finally:
             self._ended(departure)
@@ -154,8 +191,19 @@ class ServiceLine:
     def _unconnected(self, error: Exception) -> Trouble:
         trouble = trouble_of_connection(error, self._asker)
         if trouble.follows is Follows.AGAIN and isinstance(error, openai.APITimeoutError | TimeoutError):
-            return Trouble(Follows.AGAIN, f"no answer within {self.settings.timeout:g} s")
+            reason = f"no answer within {self.settings.timeout:g} s"
+            return Trouble(Follows.AGAIN, reason, crowded=True, billed=True)
         return trouble
+
+    def _answered(self, departure: _Departure) -> None:
+        """Gives calls more time that left after one that was answered now: a service that takes one after the other has not
+        come to them yet. One that was overtaken hangs.
+        """
+        now = asyncio.get_running_loop().time()
+        for number, other in self._out.items():
+            if number > departure.number and not other.deadline.expired():
+                latest = now - (time.monotonic() - other.begun) + MOST_PATIENCE * self.settings.timeout
+                other.deadline.reschedule(min(now + self.settings.timeout, latest))
 
     # Requests are made one by one: those made side by side would all leave late, and their replies all come together. One is
     # made ahead and waits at the gate, so that it leaves as soon as a call ends.
@@ -166,7 +214,9 @@ class ServiceLine:
         if departure is None or departure.task is not asyncio.current_task():
             return  # a call that was redirected
         await departure.gate.enter()
-        departure.inside, departure.begun = True, time.monotonic()
+        self._left += 1
+        departure.inside, departure.begun, departure.number = True, time.monotonic(), self._left
+        self._out[departure.number] = departure
         departure.deadline.reschedule(asyncio.get_running_loop().time() + self.settings.timeout)
         self._launched(departure)
 
@@ -180,13 +230,9 @@ class ServiceLine:
     def _ended(self, departure: _Departure) -> None:
         if departure.inside:
             departure.inside = False
+            self._out.pop(departure.number, None)
             departure.gate.leave()
         self._launched(departure)
-
-
-def _messages(prompt: Prompt) -> list[Message]:
-    """A text goes out as one message of the user."""
-    return [{"role": "user", "content": prompt.content}] if isinstance(prompt.content, str) else [*prompt.content]
 
 
 class ApiModel:
@@ -230,6 +276,7 @@ class ApiModel:
             "repeats": settings.repeats,
             "shots_as_turns": settings.shots_as_turns,
             "p_true": source,
+            **({} if terms.messages else {"completions": True}),
         }
         return {"revision": self.host, "decoding": decoding, "notes": self.notes}
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from medfact.errors import ModelError
-from medfact.models.pacing import Gate, wait_before
+from medfact.errors import ModelError, ServiceAway
+from medfact.models.pacing import LONGEST_PROBE_WAIT, Gate, wait_before
+from medfact.models.prices import tokens_in
 from medfact.models.prompt import Completion, Prompt, Served
 from medfact.models.replies import together
 from medfact.models.service import NOBODY, ApiSettings, Watch
@@ -30,6 +33,23 @@ ARRIVES_WITHIN = 2.0
 KEPT = 1 << 16
 """Answers that are remembered, the latest ones."""
 
+DOUBT = 8
+"""Calls in a row that bring nothing, after which a service is asked one thing at a time."""
+
+ALIKE, ALIKE_SECONDS = 20, 20.0
+"""Calls that bring nothing, all for one reason and before any answer, after which a run ends; not before so many seconds where
+another try may help: a service may be starting.
+"""
+
+AWAY = 50
+"""Calls in a row that bring nothing, after which a service that has answered before counts as away."""
+
+AWAY_TIMEOUTS = 10
+"""The same, where it is asked and silent for so many times as long as a call may take."""
+
+MOST_UNCOUNTED = 8
+"""Tries of a prompt that failed because of the crowd, and do not count."""
+
 Emit = Callable[[tuple[int, Completion]], None]
 
 
@@ -37,13 +57,15 @@ Emit = Callable[[tuple[int, Completion]], None]
 class Known:
     """What is known of a service over all that is asked of it.
 
-    heard: whether it has answered anything. limit: how many calls it took at once when it last answered. kept: answers by
-           their prompt.
+    heard: how many answers it has given. limit: how many calls it took at once when it last answered. kept: answers by their
+           prompt. in_vain: why calls have brought nothing since it last answered. since: when that was, or the first call.
     """
 
     limit: int
-    heard: bool = False
+    heard: int = 0
     kept: dict[bytes, Completion] = field(default_factory=dict)
+    in_vain: Counter[str] = field(default_factory=Counter)
+    since: float = field(default_factory=time.monotonic)
 
     def keep(self, name: bytes, completion: Completion) -> None:
         self.kept[name] = completion
@@ -59,6 +81,9 @@ class Line(Protocol):
 
     @property
     def known(self) -> Known: ...
+
+    @property
+    def host(self) -> str: ...
 
     @property
     def repeatable(self) -> bool:
@@ -93,6 +118,7 @@ class Asking:
         self._waiting: dict[bytes, list[int]] = {}
         self._failed: dict[bytes, Completion] = {}
         self._hopeful = self._struck = 0
+        self._all_begun = False
         self._ending = asyncio.Event()
         self._error: ModelError | None = None
         self._out_there: set[asyncio.Task[None]] = set()
@@ -105,6 +131,7 @@ class Asking:
                     if self._ending.is_set():
                         break
                     await self._begin(place)
+                self._all_begun = True
         except BaseExceptionGroup as group:
             raise _first(group) from None
         if self._error is not None:
@@ -186,48 +213,84 @@ class Asking:
 
     async def _reply(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> Completion:
         """One reply, after as many tries as it takes; a completion with a failure after as many as it may."""
-        strikes = attempt = 0
+        strikes = attempt = counted = in_vain = 0
+        heard: int | None = None  # how much when this prompt failed first
         self._hopeful += 1
         try:
             while True:
                 attempt += 1
-                outcome, seconds = await self._call(prompt, turn, launched)
+                outcome, seconds, counts = await self._call(prompt, turn, launched)
                 if isinstance(outcome, Completion):
-                    return _served(outcome, seconds, attempt)
+                    return _served(outcome, seconds, attempt, in_vain)
+                in_vain += self._pay(outcome, prompt)
+                heard = self._known.heard if heard is None else heard
+                if heard == self._known.heard:  # else the prompt is to blame: others were answered since it failed first
+                    self._doubt(outcome)
+                counted += counts or attempt - counted > MOST_UNCOUNTED
                 if outcome.follows is Follows.UNREACHED and not self._known.heard:
                     self._hopeful -= strikes == 0
                     self._struck += strikes == 0
                     strikes += STRIKES if outcome.slow else 1
                     self._end_where_hopeless(outcome, strikes)
-                if outcome.follows is Follows.LOST or attempt >= self._settings.tries:
-                    return _served(_failed(outcome, attempt), seconds, attempt)
-                await self._pause(self._wait(outcome, attempt))
+                over = outcome.follows is Follows.LOST or counted >= self._settings.tries
+                if over or await self._ended_within(self._wait(outcome, attempt)):
+                    return _served(_failed(outcome, attempt), seconds, attempt, in_vain)
         finally:
             self._hopeful -= strikes == 0
 
-    async def _pause(self, seconds: float) -> None:
-        """Waits before the next try; there is none once no further call may go out."""
+    def _pay(self, trouble: Trouble, prompt: Prompt) -> int:
+        """About how many tokens a call that brought nothing may have to be paid for; the watch is told."""
+        tokens = tokens_in(prompt.content) if trouble.billed else 0
+        if tokens:
+            self._watch.in_vain(tokens)
+            if self._watch.patience() is not None:
+                self.end()
+        return tokens
+
+    async def _ended_within(self, seconds: float) -> bool:
+        """Waits before the next try. Whether the run must end for a reason meanwhile; where it was stopped, nothing follows."""
         try:
             await asyncio.wait_for(self._ending.wait(), seconds)
         except TimeoutError:
-            return
-        raise asyncio.CancelledError
+            return False
+        if self._error is None:
+            raise asyncio.CancelledError
+        return True
 
-    async def _call(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> tuple[Completion | Trouble, float]:
-        """One call, from which the gate learns how many a service takes at once."""
+    async def _call(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> tuple[Completion | Trouble, float, bool]:
+        """One call, its seconds, and whether it counts as a try: not where the crowd is to blame, which the gate learns."""
         outcome, seconds = await self._line.call(prompt, turn, self._gate, launched.set)
         if isinstance(outcome, Completion):
             self._gate.went_well()
-            self._known.limit = self._gate.limit
-            if not self._known.heard:
-                self._known.heard = True
+            self._known.limit, self._known.since = self._gate.limit, time.monotonic()
+            self._known.in_vain.clear()
+            self._known.heard += 1
+            if self._known.heard == 1:
                 self._open.widen(self._settings.in_flight + OPEN)
-        elif outcome.follows is Follows.FATAL and outcome.error is not None:
+            return outcome, seconds, True
+        if outcome.follows is Follows.FATAL and outcome.error is not None:
             self._end_for(outcome.error)
             raise asyncio.CancelledError
-        elif outcome.crowded:
-            self._gate.turned_away(seconds)
-        return outcome, seconds
+        return outcome, seconds, not (outcome.crowded and self._gate.turned_away(seconds))
+
+    def _doubt(self, trouble: Trouble) -> None:
+        """Asks less of a service that brings nothing, and ends the run where that goes on."""
+        known = self._known
+        if trouble.follows is Follows.UNREACHED and not known.heard:
+            return  # `_end_where_hopeless` is quicker
+        known.in_vain[trouble.kind] += 1
+        count, silent = known.in_vain.total(), time.monotonic() - known.since
+        if self._error is not None or count < DOUBT:
+            return
+        away = count >= AWAY or silent > AWAY_TIMEOUTS * self._settings.timeout
+        alike = count >= ALIKE and len(known.in_vain) == 1
+        if known.heard and away:
+            self._end_for(_away(self._line.host, known))
+        elif not known.heard and (away or (alike and (trouble.follows is Follows.LOST or silent > ALIKE_SECONDS))):
+            self._end_for(_never_there(self._line.host, trouble, known))
+        elif not self._all_begun:  # else only tries are left that wait by themselves
+            wait = wait_before(count - DOUBT + 1, asked=trouble.asked)
+            self._gate.probe(wait if trouble.asked else min(wait, LONGEST_PROBE_WAIT))
 
     def _wait(self, trouble: Trouble, attempt: int) -> float:
         if trouble.follows is Follows.UNREACHED and not self._known.heard:
@@ -241,19 +304,39 @@ class Asking:
             raise trouble.error
 
 
+def _away(host: str, known: Known) -> ServiceAway:
+    (reason, _), *_ = known.in_vain.most_common(1)
+    return ServiceAway(
+        f"{host} gave {known.heard:,} answers, and none to the last {known.in_vain.total():,} calls: {reason}.",
+        "Resume the run once it is back.",
+    )
+
+
+def _never_there(host: str, trouble: Trouble, known: Known) -> ModelError:
+    (reason, count), *_ = known.in_vain.most_common(1)
+    said = trouble.reason if trouble.kind == reason else reason
+    return ModelError(
+        f"{host} has answered none of {known.in_vain.total():,} calls; to {count:,} of them: {said}.",
+        "Check the model's name, the base URL, and what the service logs.",
+    )
+
+
 def _failed(trouble: Trouble, attempts: int) -> Completion:
     return Completion(None, failure=f"{trouble.reason} ({attempts} {'try' if attempts == 1 else 'tries'})")
 
 
-def _served(completion: Completion, seconds: float, attempts: int) -> Completion:
-    return replace(completion, served=replace(completion.served or Served(), seconds=seconds, attempts=attempts))
+def _served(completion: Completion, seconds: float, attempts: int, in_vain: int) -> Completion:
+    served = completion.served or Served()
+    tokens = (served.prompt_tokens or 0) + in_vain if in_vain else served.prompt_tokens
+    made = replace(served, seconds=seconds, attempts=attempts, prompt_tokens=tokens, in_vain=in_vain)
+    return replace(completion, served=made)
 
 
 def _reused(completion: Completion) -> Completion:
     """The answer to an identical prompt: it took no call and cost nothing."""
     if completion.served is None:
         return completion
-    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0)
+    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0, in_vain=0)
     return replace(completion, served=free)
 
 

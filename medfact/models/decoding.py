@@ -15,7 +15,7 @@ import torch
 from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
 
 from medfact.models.packing import Pack
-from medfact.models.prompt import Completion, answer_position
+from medfact.models.prompt import Completion, answer_position, until
 from medfact.models.vocabulary import How, Vocabulary
 
 
@@ -50,7 +50,7 @@ class Decoder:
         if reply.tokens[-1] in self.vocabulary.ends or len(reply.tokens) == self.how.max_tokens or self._settled(reply):
             return True
         text = self.vocabulary.text(reply.tokens) if self.how.stop else ""
-        return len(_cut(text, self.how.stop)) < len(text)
+        return len(until(self.how.stop, text)) < len(text)
 
     def _settled(self, reply: Reply) -> bool:
         """Whether the opening answer word is the answer already: no more of the reply is read."""
@@ -71,7 +71,7 @@ class Decoder:
     def text(self, reply: Reply) -> str:
         """What a reply says, before what stops it."""
         tokens = reply.tokens[:-1] if reply.tokens[-1] in self.vocabulary.ends else reply.tokens
-        return self.opening + _cut(self.vocabulary.text(tokens), self.how.stop)
+        return self.opening + until(self.how.stop, self.vocabulary.text(tokens))
 
     def position(self, reply: Reply) -> int | None:
         """At which of its tokens a reply says its answer; None where it only thinks."""
@@ -290,12 +290,6 @@ def first_steps(model: Any, prompts: Sequence[Sequence[int]], pad: int, count: i
 
 def _positions(encoded: dict[str, Any]) -> dict[str, Any]:
     return {"position_ids": (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)}
-
-
-def _cut(text: str, stop: str) -> str:
-    """The text up to where `stop` stands after something else than white space."""
-    at = text.find(stop, len(text) - len(text.lstrip())) if stop else -1
-    return text if at < 0 else text[:at]
 
 
 def _completion(text: str, true: float, false: float) -> Completion:

@@ -85,6 +85,8 @@ def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> Loca
     info: ModelInfo = {"revision": _revision(folder), "decoding": _decoding(dtype, placement), "notes": ()}
     talk = Chat(placement.thinking, {name: _value(value) for name, value in placement.template})
     loaded = LocalModel(spec, model, tokenizer, info, tokens, talk, placement.max_tokens)
+    if not loaded.packs_well:
+        loaded.check_text()
     loaded.info["notes"] = tuple(_notes(loaded, repository))
     return loaded
 

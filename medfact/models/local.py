@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from medfact.errors import ModelError
 from medfact.models.chat import Chat
 from medfact.models.decoding import Decoder, Reply, Row, first_steps, next_token
 from medfact.models.memory import LARGEST
@@ -33,6 +34,9 @@ TRIED = 1024
 
 PADDED_TOKENS, PADDED_STEPS = (6, 300), 3
 """Tokens of the two prompts with which padding is tried, and tokens of their replies that are compared."""
+
+ROOM_TO_THINK = 256
+"""Tokens of the context that must be left for thoughts and answer."""
 
 BEFORE = 40
 """Characters of a text that may change how a tokenizer cuts what follows it."""
@@ -81,7 +85,7 @@ class LocalModel:
         rooms: defaultdict[int, list[int]] = defaultdict(list)
         for place, tokens in enumerate(ids):
             room = min(asked.max_tokens, self._context - len(tokens))
-            if room == asked.max_tokens or (asked.settled_after is not None and room >= asked.settled_after):
+            if room >= self._least(asked):
                 rooms[room].append(place)
             else:
                 failure = f"the prompt has {len(tokens)} tokens; the model takes {self._context}"
@@ -101,6 +105,12 @@ class LocalModel:
                     begun = [(texts[place], ids[place], reply) for place, reply in zip(places, replies, strict=True)]
                     completions = self._forced(decoder, begun, sides, completions)
                 yield from zip(places, completions, strict=True)
+
+    def _least(self, asked: How) -> int:
+        """Tokens for which there must be room in the context: where an opening word can settle it, for that."""
+        if self.talk.thinking and asked.messages and self.max_tokens is None:
+            return min(ROOM_TO_THINK, asked.max_tokens)
+        return min(asked.settled_after or asked.max_tokens, asked.max_tokens)
 
     def _decoded(
         self, decoder: Decoder, prompts: Sequence[tuple[int, Sequence[int]]], at_once: bool
@@ -218,6 +228,17 @@ class LocalModel:
             if (together[:, step].argmax(dim=-1) != alone[:, step].argmax(dim=-1)).any():
                 return True  # two tokens were nearly as likely; what follows has other words before it
         return True
+
+    def check_text(self) -> None:
+        """Raises ModelError where the model cannot be asked in text alone, as some cannot that see images."""
+        try:
+            first_steps(self.model, [self._some_tokens[:4]], self.tokenizer.pad_token_id, 1)
+        except REFUSALS as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+            raise ModelError(
+                f"The model {self.spec!r} cannot be asked in text alone ({reason}).",
+                "Use a language model, or one of both kinds.",
+            ) from error
 
     def _same(self, one: Any, other: Any) -> bool:
         """Whether two sets of logits say the same, as far as the number format allows."""

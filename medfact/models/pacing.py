@@ -26,10 +26,15 @@ LOOKS_BACK, CROWD, SHARE = 32, 3, 8
 """A service is crowded where, of so many calls or fewer, at least CROWD and more than one in SHARE were turned away."""
 
 
+LONGEST_PROBE_WAIT = 10.0
+"""Seconds between two calls to a service that seems to be away, at most, unless it asks for more."""
+
+
 class Gate:
     """Lets so many in at once, in the order in which they came. Halved where a service is crowded, then widened by steps.
 
-    One call that is turned away says little: some services turn away a few, however many are in flight.
+    One call that is turned away says little: some services turn away a few, however many are in flight. Where a service seems
+    to be away, `probe` lets one in at a time, after a wait, until something goes well.
     """
 
     def __init__(self, limit: int, most: int | None = None) -> None:
@@ -42,6 +47,8 @@ class Gate:
         self._narrowed = float("-inf")
         self._too_much = 2 * self.most
         self._shut = False
+        self._probing = False
+        self._opens = 0.0
 
     async def enter(self) -> None:
         """Waits for a place. Whoever enters must leave. Nobody enters a gate that is shut: CancelledError."""
@@ -72,7 +79,14 @@ class Gate:
         self.limit = max(self.limit, limit)
         self._let_in()
 
+    def probe(self, seconds: float) -> None:
+        """Lets one in at a time from now on, the next one after so many seconds."""
+        self._probing, self._opens = True, max(self._opens, time.monotonic() + seconds)
+        asyncio.get_running_loop().call_later(seconds + 0.001, self._let_in)
+
     def went_well(self) -> None:
+        self._probing, self._opens = False, 0.0
+        self._let_in()
         self._turned_away.append(False)
         self._went_well += 1
         near = 4 * self.limit >= 3 * self._too_much
@@ -80,22 +94,28 @@ class Gate:
             self._went_well = 0
             self.widen(self.limit + 1)
 
-    def turned_away(self, seconds: float) -> None:
+    def turned_away(self, seconds: float) -> bool:
         """A call that took so many seconds was one too many. Calls that were already out when the gate was narrowed are not
         counted against it again.
+
+        Returns whether the gate was narrowed since the call left: then the crowd is to blame, and not the call.
         """
         if time.monotonic() - seconds <= self._narrowed:
-            return
+            return True
         self._turned_away.append(True)
         self._went_well = 0
         count = sum(self._turned_away)
-        if count >= CROWD and count * SHARE > len(self._turned_away):
-            self._too_much, self.limit = self.limit, max(1, self.limit // 2)
+        if self.limit > 1 and count >= CROWD and count * SHARE > len(self._turned_away):
+            self._too_much, self.limit = self.limit, self.limit // 2
             self._narrowed = time.monotonic()
             self._turned_away.clear()
+            return True
+        return False
 
     def _let_in(self) -> None:
-        while self._queue and self.inside < self.limit:
+        if time.monotonic() < self._opens:
+            return
+        while self._queue and self.inside < (1 if self._probing else self.limit):
             turn = self._queue.popleft()
             if not turn.done():
                 self.inside += 1

@@ -71,13 +71,44 @@ def answer_position(
     return next((number for number in after if bare(tokens[number]) in words), after[0])
 
 
-_SPACES = " \t\n\r▁Ġ\ufffd"
-"""White space, what tokenizers write for it, and what stands for bytes that are no character."""
+LENGTH, CONTENT_FILTER = "length", "content_filter"
+"""Why a service ends a reply before it is whole (`Completion.cut`)."""
+
+CONTINUES = r"\s*(?:or\b|/)|\w"
+"""What follows an answer word that is no answer: an echo of "True or False", or the rest of a longer word ("Falsehood")."""
+
+_SETTLED = re.compile(rf"\W*(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
+
+
+def is_settled(reply: str) -> bool:
+    """Whether a reply opens with True or False, and what follows leaves it at that: then the rest of it need not be known."""
+    thoughts = [found.end() for found in _THOUGHT_ENDS.finditer(reply)]
+    return _SETTLED.match(reply, thoughts[-1] if thoughts else 0) is not None
+
+
+_SPACE_SIGNS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
+"""What tokenizers write for white space, and services show."""
+
+
+def plain(token: str) -> str:
+    """A token as it is written in a text."""
+    return "".join(_SPACE_SIGNS.get(character, character) for character in token)
 
 
 def bare(token: str) -> str:
-    """What a token says, without white space and in lower case."""
-    return token.strip(_SPACES).lower()
+    """What a token says: without white space and bytes that are no character, in lower case."""
+    return plain(token).strip(" \t\n\r\ufffd").lower()
+
+
+def until(stop: str, text: str) -> str:
+    """The text up to where `stop` stands after something else than white space and thoughts."""
+    thoughts = [found.end() for found in _THOUGHT_ENDS.finditer(text)]
+    begin = thoughts[-1] if thoughts else 0
+    if not stop or _THOUGHT_OPENS.search(text, begin):
+        return text
+    said = text[begin:]
+    at = said.find(stop, len(said) - len(said.lstrip()))
+    return text if at < 0 else text[: begin + at]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +117,7 @@ class Served:
 
     model:             the name by which it calls the model that answered. fingerprint: its name for the model's set-up.
     prompt_tokens, completion_tokens: as it counts them; over several calls for one prompt, their sum. None: not counted.
+    in_vain:           of the prompt_tokens, those of calls that brought nothing and may have to be paid for, as estimated here.
     seconds:           how long the call that gave the answer took, or the last one.
     attempts:          how many calls it took; 0, with no tokens, where the answer to an identical prompt was taken.
     """
@@ -96,6 +128,7 @@ class Served:
     completion_tokens: int | None = None
     seconds: float = 0.0
     attempts: int = 1
+    in_vain: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +142,7 @@ class Completion:
     failure: why the call failed, or None. A failure is not an answer.
     p_low, p_high: between them lies `p_true`, whatever the alternatives are that a service did not show; None where all are
              known.
-    cut:     why a service ended the reply before it was whole, "length" or "content_filter": such a reply is unreadable.
+    cut:     why a service ended the reply before it was whole: LENGTH, or CONTENT_FILTER.
     served:  what a service said of the call; None for a model on this machine.
     """
 

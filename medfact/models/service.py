@@ -37,6 +37,7 @@ class ApiSettings:
     repeats:        so many answers to each prompt, at the service's own temperature, in place of log-probabilities; 0: none.
     shots_as_turns: demonstrations as turns of a conversation rather than in one text. Whoever makes the prompts follows it: a
                     text goes out as one message of the user, messages as they are.
+    completions:    whether prompts go to /completions as plain text, for a model without a chat template.
     fresh:          whether an identical prompt is asked anew each time, also within a run.
     seed:           sent where it is given. With repeats each one gets the next.
     """
@@ -53,8 +54,11 @@ class ApiSettings:
     shots_as_turns: bool = False
     seed: int | None = None
     fresh: bool = False
+    completions: bool = False
 
     def __post_init__(self) -> None:
+        if self.completions and self.shots_as_turns:
+            raise ModelError("Completions of a text have no turns.", "Leave out --completions or --shots-as-turns.")
         limits = {
             "calls in flight": self.in_flight >= 1,
             "tries": self.tries >= 1,
@@ -77,6 +81,9 @@ class Watch:
 
     def came(self, completion: Completion) -> None:
         """Is told of each completion as it comes, in the service's thread."""
+
+    def in_vain(self, prompt_tokens: int) -> None:
+        """Is told of each call that brought nothing, and may have to be paid for: about how many tokens its prompt has."""
 
     def patience(self) -> float | None:
         """Seconds that calls in flight still get, once no further ones may go out; None as long as they may."""
@@ -147,5 +154,4 @@ def key_of(settings: ApiSettings) -> str:
 
 def no_key(host: str) -> ModelError:
     """The error where a service wants a key and none is given."""
-    hint = "Type the key of the service." if is_public_server() else "Set OPENAI_API_KEY, or type the key on the page."
-    return ModelError(f"No key for {host}.", hint)
+    return ModelError(f"No key for {host}.", "Type it." if is_public_server() else "Set OPENAI_API_KEY, or type it.")

@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from medfact.models.prompt import Prompt
+from medfact.models.prompt import CONTINUES, Prompt
 
 COMMITTED = ("True", "False")
 """A first token that says one of these is the answer, unless the whole reply must be read."""
-
-CONTINUES = r"\s*(?:or\b|/)|\w"
-"""What follows a word that is no answer: an echo of "True or False", or the rest of a longer word ("Falsehood")."""
 
 _CONTINUES = re.compile(CONTINUES, re.IGNORECASE)
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
-from medfact.models import Placement, is_service
+from medfact.models import HERE, is_service
 from medfact.models.service import address_of
 from medfact.spec import RunSpec
+
+_ASKED = ("dtype", "thinking", "template", "max_tokens")
+"""What of a placement decides what a model says, on whatever machine."""
 
 HUB = "hf:"
 """How the name of a data set of the hub begins."""
@@ -29,7 +32,7 @@ def portable(spec: RunSpec) -> RunSpec:
         pool=_name(spec.pool),
         templates=_name(spec.templates),
         demonstrations=_name(spec.demonstrations),
-        placement=Placement(dtype=spec.placement.dtype),
+        placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ASKED}),
         service=replace(spec.service, key=None, base_url=base_url and _bare(base_url)),
     )
 

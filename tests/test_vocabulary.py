@@ -1,0 +1,215 @@
+"""Tokens by what they say, where a reply says its answer, and how a chat template is spoken to."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_models import small_llama, small_tokenizer
+from tokenizers import Tokenizer, decoders, models, normalizers
+from transformers import PreTrainedTokenizerFast
+
+from medfact.answers import CHOICES, Demonstration, make_prompt
+from medfact.answers.reading import COMMITTED, KEYWORD, LAST_WORD, PLACES
+from medfact.errors import Mistake, ModelError
+from medfact.models import Placement, load_model
+from medfact.models.chat import Chat
+from medfact.models.decoding import Decoder, Reply
+from medfact.models.prompt import answer_position
+from medfact.models.vocabulary import Vocabulary, how, splits
+
+
+def metaspace() -> PreTrainedTokenizerFast:
+    """A tokenizer as Llama 2's: a text gets a space in front; a space belongs to the word after it, and is lost where one is
+    decoded alone.
+    """
+    words = ["<unk>", "</s>", "▁True", "▁False", "▁or", "▁It", "▁is", "True", "False", "hood", ".", "▁"]
+    tokenizer = Tokenizer(models.Unigram([(word, -10.0 if word == "▁" else -1.0) for word in words], unk_id=0))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", eos_token="</s>")
+
+
+def ids(tokenizer: Any, *tokens: str) -> list[int]:
+    return [tokenizer.convert_tokens_to_ids(token) for token in tokens]
+
+
+@pytest.mark.parametrize(
+    ("second", "settled"), [("▁False", True), (".", True), ("</s>", True), ("▁or", False), ("hood", False), ("False", False)]
+)
+def test_an_opening_word_is_settled_by_what_follows_it_in_the_text(second: str, settled: bool) -> None:
+    """ "True False" is an opening True; decoded apart, "▁False" would look like the end of "TrueFalse"."""
+    tokenizer = metaspace()
+    vocabulary = Vocabulary(tokenizer, ids(tokenizer, "</s>"))
+    assert vocabulary.settles(ids(tokenizer, "▁True", second)) is settled
+
+
+def test_answers_are_cut_into_tokens_as_they_follow_the_prompt() -> None:
+    tokenizer = metaspace()
+    vocabulary = Vocabulary(tokenizer, [])
+    assert tokenizer(" True", add_special_tokens=False).input_ids != ids(tokenizer, "▁True")  # by itself it has a ▁ too many
+    assert vocabulary.following("It is", (" True", " False")) == (ids(tokenizer, "▁True"), ids(tokenizer, "▁False"))
+
+
+def test_an_answer_splits_where_it_is_several_tokens_beyond_what_both_begin_with() -> None:
+    assert not splits(([7, 1], [7, 2]))  # "Answer: True" and "Answer: False"
+    assert splits(([7, 1, 3], [7, 2]))
+    assert splits(([7], [7, 2]))
+
+
+# ------------------------------------------------------------------------- where a reply says its answer
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reading", "at"),
+    [
+        (["Answer", ":", " True", " There", " is", " no", " doubt"], COMMITTED, 2),
+        (["Answer", ":", " True", " There", " is", " no", " doubt"], LAST_WORD, 2),
+        (["It", " is", " false", " to", " say", " no", ".", " Yes"], LAST_WORD, 2),
+        (["False", " at", " first", "; ", "Tr", "ue", " in", " the", " end"], LAST_WORD, 4),
+        (["I", " say", " tr", "ue", "."], KEYWORD, 2),
+        (["True", " or", " false", "?", " No", ","], COMMITTED, 4),
+        (["It", " is", " unclear"], COMMITTED, 0),
+        (["It", " is", " true", " and", " false"], KEYWORD, 2),  # unreadable: the first answer word
+        (["<think>", "true", "</think>", "\n", "False"], COMMITTED, 4),
+        (["<think>", "true", "</think>", "\n", "Hm"], COMMITTED, 3),  # unreadable: what comes after the thought
+        (["<think>", "true"], COMMITTED, None),
+        (["**", "False", "**"], COMMITTED, 1),
+    ],
+)
+def test_p_true_is_read_at_the_word_that_decides(tokens: list[str], reading: str, at: int | None) -> None:
+    assert answer_position(tokens, "".join(tokens), PLACES[reading], CHOICES) == at
+
+
+def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
+    """ "Answer: True There is no doubt": the last answer word is "no", but True is what is read."""
+    tokenizer = small_tokenizer()
+    text = "Answer: True There is no doubt"
+    tokens = tokenizer(text, add_special_tokens=False).input_ids
+    vocabulary = Vocabulary(tokenizer, [tokenizer.eos_token_id])
+    pieces = vocabulary.pieces(tokens)
+    assert "".join(pieces) == text
+    reply = Reply()
+    for token, piece in zip(tokens, pieces, strict=True):
+        true, false = {" True": (0.8, 0.1), " no": (1e-6, 0.9)}.get(piece, (0.01, 0.01))
+        reply.add(token, true, false)
+    prompt = make_prompt("x", (), chat=False, reading=LAST_WORD)
+    done = Decoder(None, vocabulary, how(prompt), 0).completion(reply)
+    assert done.text == text
+    assert done.p_true == pytest.approx(0.8 / 0.9)
+    assert done.p_mass == pytest.approx(0.9)
+
+
+def test_letters_of_several_tokens_do_not_shift_the_place() -> None:
+    tokenizer = small_tokenizer(letters=True)
+    text = "Ärzte — 죷: true"
+    tokens = tokenizer(text, add_special_tokens=False).input_ids
+    pieces = Vocabulary(tokenizer, []).pieces(tokens)
+    assert "".join(pieces) == text
+    at = answer_position(pieces, text, PLACES[KEYWORD], CHOICES)
+    assert at is not None
+    assert "".join(pieces[at:]) == "true"
+
+
+# ------------------------------------------------------------------------- room in the context
+
+
+@pytest.mark.model
+def test_a_prompt_that_leaves_room_for_its_answer_alone_is_asked(tmp_path: Path) -> None:
+    """Five shots want 16 tokens of a reply, but one settles it; a reading of the whole reply needs all of them."""
+    folder = small_llama(tmp_path, context=96, lean=4.0)
+    model = load_model(f"hf:{folder}")
+    shots = (Demonstration("pain is a symptom of gout.", True),)
+    texts = ["fever " * number for number in range(1, 60)]
+    lengths = [len(model.tokenizer(make_prompt(text, shots, chat=False).content).input_ids) for text in texts]
+    chosen = [text for text, length in zip(texts, lengths, strict=True) if length > 96 - 16]
+    done = dict(model.complete([make_prompt(text, shots, chat=False) for text in chosen]))
+    room = [96 - length for length in lengths if length > 96 - 16]
+    for place, left in enumerate(room):
+        assert (done[place].failure is None) == (left >= 1), left
+    whole = dict(model.complete([make_prompt(text, shots, chat=False, reading=KEYWORD) for text in chosen]))
+    assert all(done.failure for done in whole.values())
+
+
+# ------------------------------------------------------------------------- chat templates
+
+TURNS = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:"
+THINKS = TURNS + "{% if not enable_thinking %}<think></think>{% endif %}"
+OPENS = TURNS + " <think>\n"
+PART = "{% if part.type == 'text' %}{{ part.text }}{% endif %}"
+PARTS = f"{{% for m in messages %}}{{% for part in m.content %}}{PART}{{% endfor %}}{{% endfor %}}"
+LEAVES_OUT = "{% for m in messages %}{{ m.role }}{% endfor %}"
+RAISES = "{{ raise_exception('System role not supported') }}"
+
+ASKED = ({"role": "user", "content": "fever is a symptom of gout, true or false?"},)
+
+
+def with_template(template: str) -> PreTrainedTokenizerFast:
+    tokenizer = small_tokenizer()
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+def test_thinking_is_turned_off_where_the_template_knows_it() -> None:
+    tokenizer = with_template(THINKS)
+    assert Chat().text(tokenizer, ASKED).endswith("<think></think>")
+    assert Chat(thinking=True).text(tokenizer, ASKED).endswith("assistant:")
+    assert Chat().note(tokenizer) is None
+    assert "--thinking" in str(Chat().note(with_template(OPENS)))
+    assert Chat(thinking=True).note(with_template(OPENS)) is None
+
+
+def test_a_template_that_wants_parts_gets_parts_and_one_that_drops_the_question_is_refused() -> None:
+    assert Chat().text(with_template(PARTS), ASKED) == ASKED[0]["content"]
+    with pytest.raises(ModelError, match="leaves the question out"):
+        Chat().text(with_template(LEAVES_OUT), ASKED)
+    with pytest.raises(ModelError, match="System role not supported"):
+        Chat().text(with_template(RAISES), ASKED)
+
+
+def test_template_arguments_reach_the_template() -> None:
+    tokenizer = with_template("{{ effort }} {{ messages[0].content }}")
+    assert Chat(arguments={"effort": "low"}).text(tokenizer, ASKED).startswith("low fever")
+
+
+@pytest.mark.model
+def test_a_thinking_model_is_read_after_its_thoughts(tmp_path: Path) -> None:
+    """The template opens a thought: what the model says belongs to it until it is closed."""
+    folder = small_llama(tmp_path, chat=True)
+    model = load_model(f"hf:{folder}", placement=Placement(thinking=True, max_tokens=12))
+    model.tokenizer.chat_template = OPENS
+    ((_, done),) = model.complete([make_prompt("fever is a symptom of gout.", (), chat=True)])
+    assert done.text is not None
+    assert done.text.startswith("<think>\n")
+    assert (done.p_true, done.p_mass) == (None, None)  # it never ends
+    assert model.info["decoding"]["thinking"] is True
+
+
+def test_p_true_is_read_after_the_thoughts() -> None:
+    tokenizer = small_tokenizer()
+    text = "true</think>\nFalse"
+    tokens = tokenizer(text, add_special_tokens=False).input_ids
+    vocabulary = Vocabulary(tokenizer, [tokenizer.eos_token_id])
+    reply = Reply()
+    for token, piece in zip(tokens, vocabulary.pieces(tokens), strict=True):
+        reply.add(token, *((0.1, 0.6) if piece == "False" else (0.5, 0.1)))
+    asked = how(make_prompt("x", (), chat=True))._replace(settled_after=None)
+    done = Decoder(None, vocabulary, asked, 0, "<think>\n").completion(reply)
+    assert done.text == f"<think>\n{text}"
+    assert done.p_true == pytest.approx(0.1 / 0.7)
+
+
+def test_a_reply_of_no_tokens_is_a_mistake() -> None:
+    with pytest.raises(Mistake, match="says nothing"):
+        Placement(max_tokens=0)
+
+
+@pytest.mark.model
+def test_a_local_reply_takes_as_many_tokens_as_are_wanted(tmp_path: Path) -> None:
+    folder = small_llama(tmp_path)
+    prompt = make_prompt("fever is a symptom of gout.", (), chat=False, reading=KEYWORD)
+    lengths = {}
+    for tokens in (None, 3):
+        model = load_model(f"hf:{folder}", placement=Placement(max_tokens=tokens))
+        ((_, done),) = model.complete([prompt])
+        lengths[tokens] = len(model.tokenizer(done.text, add_special_tokens=False).input_ids)
+    assert lengths[3] <= 4 < lengths[None]
