@@ -11,7 +11,7 @@ import numpy as np
 from medfact.answers import make_prompt
 from medfact.datasets import Collection
 from medfact.errors import Mistake
-from medfact.models import is_service, takes_messages
+from medfact.models import LENGTH, is_service, takes_messages
 from medfact.models.prices import PRICES, Price, estimate, price_of, tokens_in
 from medfact.models.service import host_of
 from medfact.planning import plan, protocol_of, question_of
@@ -79,6 +79,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "calls": sum(call.attempts or 0 for call in calls),
         "reused": sum(call.attempts == 0 for call in calls),
         "seconds": _percentiles([call.seconds for call in calls if call.attempts and call.seconds is not None]),
+        "cut": sum(call.cut == LENGTH for call in calls),
         "bounded": _bounded([call.p_high - call.p_low for call in calls if None not in (call.p_low, call.p_high)]),
     }
 
@@ -106,6 +107,11 @@ def bill_in_words(bill: dict[str, Any]) -> list[str]:
         sentences.append(f"Seconds a call: {median:.2f} in the middle, {p95:.2f} for 19 of 20, {p99:.2f} for 99 of 100.")
     if bill["reused"]:
         sentences.append(f"{bill['reused']:,} answers were taken from identical prompts asked before, and cost nothing.")
+    if bill["cut"]:
+        sentences.append(
+            f"{bill['cut']:,} replies were cut off for their length: those that open with True or False are read, the others "
+            "are unreadable (--max-tokens allows longer ones)."
+        )
     if bill["bounded"]:
         made = bill["bounded"]
         sentences.append(

@@ -76,7 +76,8 @@ PROTOCOLS = {
         title="TPEval",
         explanation=(
             "The TPEval paper's: eight truth-preserving expressions (S1 to S8) of one fact per disease and relation, with one "
-            "false partner. Five demonstrations of the same expression come from five other diseases; the paper also ran without any."
+            "false partner. Five demonstrations of the same expression come from five other diseases; the paper also ran "
+            "without any."
         ),
         pools=("tpeval",),
         negatives=1,

@@ -16,9 +16,11 @@ import math
 import sys
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 TRUE_SPELLINGS = {"True": 0.62, " True": 0.2, "true": 0.1, "TRUE": 0.05, "Yes": 0.03}
@@ -59,6 +61,16 @@ ERRORS = {
 TLS_HELLO = b"\x16"
 """How a client opens that wants a secure connection; there is none here."""
 
+
+@cache
+def bomb() -> bytes:
+    """A reply of 1 MB that unpacks to 1 GB."""
+    packing = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    parts = [packing.compress(b'{"choices": [{"message": {"content": "True, ')]
+    parts += [packing.compress(b"no " * 350_000) for _ in range(1_000)]
+    return b"".join([*parts, packing.flush()])
+
+
 PAGE = b"<!DOCTYPE html><html><body>Welcome to the gateway</body></html>"
 
 
@@ -96,6 +108,9 @@ class Behaviour:
     content: fault of content → share of the prompts whose replies have it.
     every:   a fault that every call meets. refuses: parameter → the largest value that is taken, or None where none is.
     at_once: calls at once; more get a 429. sampled: draws the reply from P(True). thinks: "tags" or "tokens" before the answer.
+    serial: takes one call after the other, also those that nobody waits for any more. answers: how many it gives until it dies
+    of `dies`: a fault, or "gone" where nobody listens any more. streams: replies in events alone. no_logprobs: ignores that
+    they are asked for. no_template: takes no messages. says: a text in place of the answer word. usage: what it counts.
     """
 
     latency: float = 0.0
@@ -111,13 +126,22 @@ class Behaviour:
     at_once: int = 10**6
     sampled: bool = False
     thinks: str = ""
+    serial: bool = False
+    answers: int = 10**9
+    dies: str = "gone"
+    streams: bool = False
+    no_logprobs: bool = False
+    no_template: bool = False
+    says: str = ""
+    usage: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it came: when, of which prompt, with which headers and which body."""
+    """A request as it came: when, where to, of which prompt, with which headers and which body."""
 
     at: float
+    path: str
     prompt: str
     headers: dict[str, str]
     body: dict[str, Any]
@@ -177,11 +201,12 @@ class MockService:
     async def _until_the_end(self) -> None:
         self._end = asyncio.Event()
         self._open: set[asyncio.Task[None]] = set()
-        server = await asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024)
-        self.port = server.sockets[0].getsockname()[1]
+        self._turn = asyncio.Lock()
+        self._server = await asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024)
+        self.port = self._server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._end.wait()
-        server.close()
+        self._server.close()
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
@@ -208,12 +233,12 @@ class MockService:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
         path = head[0].split()[1]
-        if path != "/v1/chat/completions":
+        if path not in {"/v1/chat/completions", "/v1/completions"}:
             return await self._send(writer, 404, json.dumps({"detail": "Not Found"}).encode())
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         gone = asyncio.ensure_future(reader.read(1))
-        work = asyncio.ensure_future(self._answer(headers, body, writer))
+        work = asyncio.ensure_future(self._answer(path, headers, body, writer))
         try:
             await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
@@ -242,30 +267,69 @@ class MockService:
 
     # ------------------------------------------------------------------------------------ what it does
 
-    async def _answer(self, headers: dict[str, str], body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
-        prompt = str(body["messages"][-1]["content"])
+    async def _answer(self, path: str, headers: dict[str, str], body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+        prompt = str(body["messages"][-1]["content"] if "messages" in body else body["prompt"])
         attempt = self._asked[prompt]
         self._asked[prompt] += 1
-        self.calls.append(Call(time.monotonic(), prompt, headers, body))
+        self.calls.append(Call(time.monotonic(), path, prompt, headers, body))
         fault = self._fault(prompt, attempt, headers)
+        if sum(self.answered.values()) >= self.does.answers:
+            fault = self.does.dies
+        if fault == "gone":
+            self._server.close()
+            return False
+        if self.does.no_template and "messages" in body:
+            return await self._error(writer, 400, "bad_request", "The tokenizer has no chat template: give one.")
         if refused := self._refused(body):
             return await self._error(writer, 400, "unsupported_parameter", refused)
         if fault in ERRORS:
             status, code, message = ERRORS[fault]
             key = headers.get("authorization", "").removeprefix("Bearer ")
             return await self._error(writer, status, code, message.format(key=key, model=body["model"], prompt=prompt))
-        if fault == "reset":
-            return False
-        if fault == "html":
-            return await self._send(writer, 200, PAGE, "text/html; charset=utf-8")
-        await asyncio.sleep(self.does.latency + {"slow": self.does.slow, "hang": 3600}.get(fault, 0.0))
+        if fault in {"reset", "html", "redirect", "bomb"}:
+            return await self._no_reply(writer, fault)
+        await self._work(self.does.latency + {"slow": self.does.slow, "hang": 3600}.get(fault, 0.0))
         made = json.dumps(self._reply(prompt, attempt, body)).encode()
+        if self.does.streams:
+            made = self._events(json.loads(made))
         if fault == "nothing":
             return await self._send(writer, 200, b'{"id": "x", "object": "chat.completion"}')
         if fault == "truncated":
             return await self._send(writer, 200, made[: len(made) // 2])
         self.answered[prompt] += 1
         return await self._send(writer, 200, made)
+
+    async def _no_reply(self, writer: asyncio.StreamWriter, fault: str) -> bool:
+        if fault == "html":
+            return await self._send(writer, 200, PAGE, "text/html; charset=utf-8")
+        if fault == "redirect":
+            return await self._send(writer, 307, b"", extra=f"Location: {self.does.says}\r\n")
+        if fault == "bomb":
+            return await self._send(writer, 200, bomb(), extra="Content-Encoding: gzip\r\n")
+        return False
+
+    async def _work(self, seconds: float) -> None:
+        """Takes its time; of calls one after the other, each takes it also where nobody waits for it any more."""
+        if not self.does.serial:
+            await asyncio.sleep(seconds)
+            return
+
+        async def in_turn() -> None:
+            async with self._turn:
+                await asyncio.sleep(seconds)
+
+        await asyncio.shield(asyncio.ensure_future(in_turn()))
+
+    @staticmethod
+    def _events(reply: dict[str, Any]) -> bytes:
+        """A reply as events: its text in two parts, then why it ended, then what it took."""
+        (choice,) = reply.pop("choices")
+        usage, text = reply.pop("usage"), choice["message"]["content"] or ""
+        parts = [{"delta": {"content": half}, "index": 0} for half in (text[:2], text[2:])]
+        parts[0]["logprobs"] = choice["logprobs"]
+        parts.append({"delta": {}, "index": 0, "finish_reason": choice["finish_reason"]})
+        events = [{**reply, "choices": [part]} for part in parts] + [{**reply, "choices": [], "usage": usage}]
+        return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
 
     def _fault(self, prompt: str, attempt: int, headers: dict[str, str]) -> str:
         does = self.does
@@ -300,21 +364,28 @@ class MockService:
         word = word_of(prompt)
         if self.does.sampled:
             word = "True" if share("sampled", prompt, attempt) < p_true(prompt) else "False"
-        text = REPLIES[fault] if fault else word
+        text = REPLIES[fault] if fault else self.does.says or word
         text = text.format(word=word.lower()) if text else text
         thought = "<think>It could be true.</think>\n\n" if self.does.thinks else ""
         message = {"role": "assistant", "content": thought + text if thought and text else text, "refusal": None}
         reason = fault if fault in ("length", "content_filter") else "stop"
         if fault == "refusal":
             message |= {"content": None, "refusal": text}
-        with_logprobs = body.get("logprobs") and self.does.thinks != "tags" and fault in ("", "hedge")
-        top = int(body.get("top_logprobs") or 0)
+        if text and body.get("stop") and body["stop"][0] in text:
+            text = text[: text.index(body["stop"][0])]
+            message["content"] = text
+        with_logprobs = body.get("logprobs") and self.does.thinks != "tags" and fault in ("", "hedge") and not self.does.says
+        with_logprobs = with_logprobs and not self.does.no_logprobs
+        top = int(body.get("top_logprobs") or (body.get("logprobs") if "prompt" in body else 0) or 0)
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
         if with_logprobs:
             before = ["<think>", "It", " could", " be", " true", ".", "</think>", "\n\n"] if thought else []
             before += ["I", " think", " it's", " "] if fault == "hedge" else []
             choice["logprobs"] = {"content": [*(_sure(token) for token in before), _position(prompt, word, top)]}
-        tokens = {"prompt_tokens": len(prompt) // 4 + 4, "completion_tokens": len(text or "") // 4 + 1}
+        tokens = {"prompt_tokens": len(prompt) // 4 + 4, "completion_tokens": len(text or "") // 4 + 1, **self.does.usage}
+        if "prompt" in body:
+            choice |= {"text": text, "logprobs": _older(choice["logprobs"])}
+            del choice["message"]
         return {
             "id": f"reply-{attempt}",
             "object": "chat.completion",
@@ -324,6 +395,18 @@ class MockService:
             "choices": [choice],
             "usage": {**tokens, "total_tokens": sum(tokens.values())},
         }
+
+
+def _older(logprobs: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Log-probabilities as /completions first had them."""
+    if logprobs is None:
+        return None
+    positions = logprobs["content"]
+    return {
+        "tokens": [position["token"] for position in positions],
+        "token_logprobs": [position["logprob"] for position in positions],
+        "top_logprobs": [{entry["token"]: entry["logprob"] for entry in position["top_logprobs"]} for position in positions],
+    }
 
 
 def _sure(token: str) -> dict[str, Any]:

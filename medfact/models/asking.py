@@ -288,7 +288,7 @@ class Asking:
             self._end_for(_away(self._line.host, known))
         elif not known.heard and (away or (alike and (trouble.follows is Follows.LOST or silent > ALIKE_SECONDS))):
             self._end_for(_never_there(self._line.host, trouble, known))
-        elif not self._all_begun:  # else only tries are left that wait by themselves
+        elif not self._all_begun and trouble.follows is not Follows.LOST:  # else tries wait by themselves, or there are none
             wait = wait_before(count - DOUBT + 1, asked=trouble.asked)
             self._gate.probe(wait if trouble.asked else min(wait, LONGEST_PROBE_WAIT))
 

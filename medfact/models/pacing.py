@@ -26,7 +26,7 @@ LOOKS_BACK, CROWD, SHARE = 32, 3, 8
 """A service is crowded where, of so many calls or fewer, at least CROWD and more than one in SHARE were turned away."""
 
 
-LONGEST_PROBE_WAIT = 10.0
+LONGEST_PROBE_WAIT = 4.0
 """Seconds between two calls to a service that seems to be away, at most, unless it asks for more."""
 
 

@@ -168,7 +168,7 @@ class Answers(Database):
 
     def served(self, run: str) -> list[Any]:
         """What a service said of each call of a run: rows with served_model, fingerprint, prompt_tokens, completion_tokens,
-        seconds, attempts, p_low, p_high.
+        seconds, attempts, p_low, p_high, cut.
         """
         given = tables.answers.c
         of_service = (
@@ -180,6 +180,7 @@ class Answers(Database):
             given.attempts,
             given.p_low,
             given.p_high,
+            given.cut,
         )
         with self._reading() as connection:
             return list(connection.execute(sql.select(*of_service).where(given.run == run)))
