@@ -4,4 +4,4 @@ A fact is a triplet (head, relation, tail). Logical implication gives eight stat
 false; the fact is mastered when all eight answers are right. Importing this package loads no model or page library.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -12,8 +12,11 @@ MedfactError
 Each error carries what is wrong and a hint of what to do; both together are one line, without a traceback.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class MedfactError(Exception):
@@ -23,6 +26,16 @@ class MedfactError(Exception):
         self.problem = problem
         self.hint = hint
         super().__init__(f"{problem} {hint}".strip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that one process can tell another of it."""
+        return _restored, (type(self), str(self), self.__dict__)
+
+
+def _restored(kind: type[MedfactError], text: str, state: dict[str, Any]) -> MedfactError:
+    error = kind.__new__(kind, text)
+    error.__dict__.update(state)
+    return error
 
 
 class Mistake(MedfactError):

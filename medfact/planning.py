@@ -21,6 +21,7 @@ from medfact.prototypes import (
     joined,
     load_pool,
     origin_of,
+    pool_names,
     templates_pool,
 )
 from medfact.spec import PROTOCOLS, RETRIEVALS, Protocol, RunSpec
@@ -155,7 +156,12 @@ def _sentences(relation: RelationPrototypes) -> Iterator[tuple[str, dict[str, st
     yield from ((f"{relation.name} ({strength})", dict(said)) for strength, said in relation.strengths.items())
 
 
-def changes(run: Run) -> list[str]:
+def names_files(spec: RunSpec) -> bool:
+    """Whether a spec names files or data sets beside the bundled ones."""
+    return bool(spec.facts or spec.templates or spec.demonstrations or (spec.pool and spec.pool not in pool_names()))
+
+
+def changes(run: Run, load: Callable[[RunSpec], Collection] = load) -> list[str]:
     """What has changed since a run was recorded: its data, or the sentences of its pool. Says also what is no longer there."""
     told = []
     try:

@@ -30,7 +30,6 @@ from medfact.store import (
     BEAT,
     COMPLETE,
     FAILED_RUN,
-    IMPORTED,
     NOTED,
     PAUSED,
     STOPPED,
@@ -127,7 +126,7 @@ def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
 
 def recorded_plan(record: Run, store: Store) -> Plan:
     """What a run asks, as it was recorded. What was noted of its model is left out: another may be asked."""
-    noted = {happened.said for happened in store.happened(record.run) if happened.what == NOTED}
+    noted = {happened.said for happened in store.happened(record.run, NOTED)}
     notes = [note for note in record.notes if note not in noted]
     return Plan(
         dataset=record.dataset,
@@ -226,12 +225,12 @@ def _pending(record: Run, store: Store) -> list[Asked]:
 
 def is_ones_own(record: Run, store: Store) -> bool:
     """Whether a run was recorded by the command line of this machine: who runs it has typed the address of its service."""
-    return record.owner == LOCAL_OWNER and all(happened.what != IMPORTED for happened in store.happened(record.run))
+    return record.owner == LOCAL_OWNER and not store.was_imported(record.run)
 
 
 def check_address(record: Run, store: Store) -> None:
     """Raises Mistake where a run came out of a file and asks a service that only that file names."""
-    if not is_service(record.model) or all(happened.what != IMPORTED for happened in store.happened(record.run)):
+    if not is_service(record.model) or not store.was_imported(record.run):
         return
     host = host_of(record.spec.service)
     if host != host_of(DEFAULTS) and not is_loopback(host):

@@ -54,6 +54,13 @@ PLAIN = {"disease_has_abnormal_cell": "[X] has the abnormal cell [Y] ."}
 """PretextTrans, Table 10."""
 
 
+class WrittenOut(yaml.SafeDumper):
+    """Writes a record in each place where it stands, and no alias."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
 def origin(medfact: Medfact, facts: Path, *more: object, protocol: str = "pretexttrans") -> Any:
     return medfact("statements", "--protocol", protocol, "--facts", facts, "--pool", "origin", *more)
 
@@ -185,7 +192,7 @@ def pool_with(relation: Mapping[str, Any] | None = None, **sentences: Any) -> di
 def stated(medfact: Medfact, facts: Path, folder: Path, pool: Any, command: str = "statements") -> Any:
     """What a command gives with a pool file, which is a record or a text."""
     path = folder / "mine.yaml"
-    path.write_text(pool if isinstance(pool, str) else yaml.safe_dump(pool, sort_keys=False), encoding="utf-8")
+    path.write_text(pool if isinstance(pool, str) else yaml.dump(pool, Dumper=WrittenOut, sort_keys=False), encoding="utf-8")
     model = ("--model", "baseline:negation-cue") if command == "run" else ()
     return medfact(command, "--facts", facts, "--protocol", "pretexttrans", "--pool", path, *model)
 

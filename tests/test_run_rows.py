@@ -60,6 +60,7 @@ BILL = {
     "price_of": "2026-01",
     "calls": 3,
     "reused": 0,
+    "cut": 0,
     "seconds": None,
     "bounded": None,
 }

@@ -4,6 +4,7 @@ import copy
 import gzip
 import io
 import json
+import re
 import socket
 import zlib
 from collections.abc import Callable
@@ -551,9 +552,35 @@ def test_a_file_that_fills_a_memory_is_not_unpacked(whole: bytes, empty: Store, 
     assert len(bomb) < 100_000
     assert "line 1: it is longer than 4 MB" in refused(empty, bomb)
     end = gzip.compress(b'{"event":{"at":"2026-01-01T00:00:00+00:00","what":"stopped"}}\n' * 50_000)
-    monkeypatch.setattr(limits, "LARGEST", 1 << 21)
     text = gzip.decompress(whole)
-    assert "unpacks to more than" in refused(empty, gzip.compress(text[: text.index(b'{"answer"')]) + end)
+    many = gzip.compress(text[: text.index(b'{"answer"')]) + end
+    assert "more than 10,000 things happened to it" in refused(empty, many)
+    line = b'{"event":{"at":"2026-01-01T00:00:00+00:00","what":"stopped","said":"%s"}}\n' % (b"x" * 4_000)
+    said = gzip.compress(line * 9_000)
+    some = gzip.compress(text[: text.index(b'{"answer"')]) + said  # 36 MB, of less than 200 kB
+    assert len(some) < 200_000
+    assert re.search(r"unpacks to more than 1\d MB", refused(empty, some))
+    monkeypatch.setattr(limits, "LARGEST", 1 << 21)
+    assert "unpacks to more than 2 MB" in refused(empty, some)
+
+
+LONG = {
+    "raw": ("answer", lambda row: row.update(raw="x" * 1_000_001)),
+    "said": ("event", lambda row: row.update(said="x" * 5_001)),
+    "text": ("statement", lambda row: row.update(text="x" * 20_001)),
+    "head": ("statement", lambda row: row.update(head="x" * 10_001)),
+    "notes": ("run", lambda row: row.update(notes=["x" * 500_001])),
+    "decoding": ("run", lambda row: row.update(decoding={"x": "x" * 50_001})),
+    "name": ("run", lambda row: row.update(name="x" * 501)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_no_text_of_a_file_is_longer_than_any_run_has(name: str, whole: bytes, empty: Store) -> None:
+    kind, change = LONG[name]
+    lines = lines_of(whole)
+    change(next(line[kind] for line in lines if isinstance(line.get(kind), dict)))
+    assert f"its {name} is longer than" in refused(empty, packed(lines))
 
 
 HEADERS = [

@@ -292,6 +292,12 @@ def test_one_of_two_relations_that_is_not_there_is_noted(tmp_path: Path) -> None
     assert notes[1:] == ("MRREL.RRF gave no fact of may_cure; the facts are those of the other relations.",)
 
 
+def test_a_language_that_names_one_side_of_each_fact_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    line = refusal(umls(tmp_path, TREATS, [*NAMES, atom(ASTHMA, "asma", lat="SPA")]), "may_treat", language="spa")
+    assert line.startswith("No fact has names in 'SPA' for both its concepts: 1 of 2 concepts have one.")
+    assert "ENG, SPA" in line
+
+
 def test_a_language_without_names_is_refused_with_the_languages_there_are(tmp_path: Path) -> None:
     line = refusal(umls(tmp_path, TREATS, [*NAMES, atom(ASTHMA, "asma", lat="SPA")]), "may_treat", language="FRE")
     assert line == "MRCONSO.RRF has no names in 'FRE' for these facts. Languages of their concepts: ENG, SPA."

@@ -58,7 +58,7 @@ def facts(options: argparse.Namespace) -> int:
     rejected = rejections(options)
     selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, rejected)
     say_all((*collection.notes, *selection.notes))
-    missing = {fact.relation for fact in collection.facts if pool.canonical(fact.relation) is None}
+    missing = {fact.relation for fact in collection.facts if fact.text is None and pool.canonical(fact.relation) is None}
     say_all(f"the pool {pool.name!r} has no prototypes for {relation!r}" for relation in sorted(missing))
     explained = _explainer(selection, collection, rejected) if options.explain else lambda _: {}
     rows = (

@@ -10,6 +10,7 @@ from medfact.datasets.bundled import bundled_names, load_bundled
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.demonstrations import read_demonstrations
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
+from medfact.datasets.limits import OWN, Limits
 from medfact.datasets.mkj import is_mkj, load_mkj
 from medfact.datasets.selection import NO_REJECTIONS, Selection, grouping, select
 from medfact.datasets.tables import read_table
@@ -36,8 +37,10 @@ __all__ = [
 ]
 
 
-def load(spec: RunSpec) -> Collection:
+def load(spec: RunSpec, limits: Limits = OWN) -> Collection:
     """The facts of a spec: of its file or folder, in whatever layout that is, or else of its bundled data set.
+
+    limits: how large a table may be.
 
     Raises:
         FactsError: the file cannot be read as facts; says which row or column.
@@ -59,4 +62,4 @@ def load(spec: RunSpec) -> Collection:
         return load_umls(path, spec.rela, spec.sab, spec.language)
     if mkj_folder:
         return load_mkj(path)
-    return load_file(path, dict(spec.columns))
+    return load_file(path, dict(spec.columns), limits)

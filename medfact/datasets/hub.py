@@ -1,12 +1,16 @@
-"""Data sets of the Hugging Face hub, by name or as a folder, through its own library: `hf:NAME-OR-FOLDER`."""
+"""Data sets of the Hugging Face hub, by name or as a folder, through its own library.
+
+`hf:FOLDER` or `hf:NAME`, of which `:CONFIG`, `/SPLIT` and `@REVISION` may follow: `hf:owner/name:config/test@v1`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from medfact.datasets.tables import Row, as_text
+from medfact.datasets.limits import Row
+from medfact.datasets.tables import as_text
 from medfact.errors import FactsError
 
 PREFIX = "hf:"
@@ -20,6 +24,7 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     Raises FactsError, saying what to do, when the library is not installed or the data set is not found or not reached.
     """
     name = source.removeprefix(PREFIX).strip()
+    wanted = _wanted(name)
     if not name:
         raise FactsError("No data set is named.", "Write hf:OWNER/NAME, or hf: and a folder.")
     try:
@@ -28,15 +33,35 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
         raise FactsError("Data sets of the hub need the library `datasets`.", "Install it: pip install datasets.") from None
     datasets.disable_progress_bars()
     try:
-        data = datasets.load_from_disk(name) if is_saved(Path(name)) else datasets.load_dataset(name)
+        if is_saved(Path(name)):
+            data = datasets.load_from_disk(name)
+        else:
+            data = datasets.load_dataset(wanted.name, wanted.config, split=wanted.split, revision=wanted.revision)
     except (OSError, ValueError, RuntimeError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise FactsError(
             f"The data set {name!r} cannot be loaded ({reason[:120]}).",
-            "Check the name and the network, or give the path of a folder.",
+            "Check the name (hf:OWNER/NAME:CONFIG/SPLIT@REVISION) and the network, or give the path of a folder.",
         ) from error
     splits = list(data.values()) if isinstance(data, dict) else [data]
     return list(splits[0].column_names), _rows(splits)
+
+
+class _Wanted(NamedTuple):
+    name: str
+    config: str | None
+    split: str | None
+    revision: str | None
+
+
+def _wanted(name: str) -> _Wanted:
+    """Which data set, and what of it. A folder's path is taken as it is."""
+    if Path(name).exists():
+        return _Wanted(name, None, None, None)
+    rest, _, revision = name.partition("@")
+    rest, _, part = rest.partition(":")
+    config, _, split = part.partition("/")
+    return _Wanted(rest, config or None, split or None, revision or None)
 
 
 def is_saved(folder: Path) -> bool:
@@ -47,6 +72,19 @@ def is_saved(folder: Path) -> bool:
 def _rows(splits: list[Any]) -> Iterator[Row]:
     number = 1
     for split in splits:
+        names = {name: decode for name, feature in split.features.items() if (decode := _decoder(feature)) is not None}
         for record in split:
             number += 1
-            yield number, {str(key): as_text(value) for key, value in record.items()}
+            decoded = {name: decode(record[name]) for name, decode in names.items()}
+            yield number, {str(key): as_text(value) for key, value in (record | decoded).items()}
+
+
+def _decoder(feature: Any) -> Callable[[Any], Any] | None:
+    """What makes names of the numbers of a class (or of a list of them), which is how the library keeps them; else None."""
+    import datasets
+
+    if isinstance(feature, datasets.ClassLabel):
+        return lambda value: None if value is None or value < 0 else feature.int2str(value)
+    inner = getattr(feature, "feature", None) or (feature[0] if isinstance(feature, list) and feature else None)
+    decode = _decoder(inner) if inner is not None else None
+    return (lambda values: None if values is None else [decode(value) for value in values]) if decode else None

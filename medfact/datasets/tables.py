@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from medfact.datasets.limits import LONGEST_CELL, OWN, Limits, Row
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
-
-Row = tuple[int, dict[str, str]]
 
 DELIMITERS = (",", ";", "\t", "|")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -27,14 +26,13 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _GUARDED = frozenset("'=+-@\t\r")
 """What a cell begins with that may need an apostrophe before it."""
 
-_LONG_CELL = 100_000
-csv.field_size_limit(_LONG_CELL)
+csv.field_size_limit(LONGEST_CELL)
 
 
-def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
+def read_table(path: Path, limits: Limits = OWN) -> tuple[list[str], Iterator[Row]]:
     """The column names and the rows of a table, whatever its format.
 
-    Raises FactsError, naming file and row, when the file is missing, of an unknown kind, or broken.
+    Raises FactsError, naming file and row, when the file is missing, of an unknown kind, broken, or larger than it may be.
     """
     if not path.is_file():
         raise FactsError(f"There is no file {str(path)!r}.", "Check the path.")
@@ -43,16 +41,17 @@ def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
         raise FactsError(f"{path.name}: files of this kind are not read.", f"Save it as one of {', '.join(_READERS)}.")
     if path.stat().st_size == 0:
         raise FactsError(f"{path.name} is empty.", "Choose a file with a header line and at least one fact.")
-    columns, rows = reader(path)
-    return columns, rows
+    columns, rows = reader(path, limits)
+    limits.check_columns(path.name, len(columns))
+    return columns, limits.counted(path.name, rows)
 
 
 # ------------------------------------------------------------------------------------------------ text
 
 
-def _read_delimited(path: Path) -> tuple[list[str], Iterator[Row]]:
+def _read_delimited(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
     with open_text(path) as file:
-        first = file.readline(_LONG_CELL)
+        first = file.readline(LONGEST_CELL)
     unquoted = re.sub(r'"[^"]*"', "", first)
     return _with_header(path, _csv_records(path, max(DELIMITERS, key=unquoted.count)))
 
@@ -68,7 +67,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as error:
             if "field larger" in str(error):
                 raise FactsError(
-                    f"{path.name}, row {start}: a cell is longer than {_LONG_CELL:,} characters.", "Shorten it."
+                    f"{path.name}, row {start}: a cell is longer than {LONGEST_CELL:,} characters.", "Shorten it."
                 ) from None
             raise FactsError(
                 f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
@@ -76,7 +75,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             ) from None
 
 
-def _read_tabbed(path: Path) -> tuple[list[str], Iterator[Row]]:
+def _read_tabbed(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
     try:
         deque(_csv_records(path, "\t"), maxlen=0)
     except FactsError:
@@ -124,8 +123,11 @@ def _named(path: Path, number: int, columns: list[str], cells: list[str]) -> dic
     return dict(zip(columns, [*cells, *[""] * (len(columns) - len(cells))], strict=False))
 
 
-def _read_json_lines(path: Path) -> tuple[list[str], Iterator[Row]]:
-    columns = dict.fromkeys(name for _, row in _json_rows(path) for name in row)
+def _read_json_lines(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]:
+    columns: dict[str, None] = {}
+    for _, row in limits.counted(path.name, _json_rows(path)):
+        columns |= dict.fromkeys(row)
+        limits.check_columns(path.name, len(columns))
     if not columns:
         raise FactsError(f"{path.name} is empty.", "Choose a file with at least one fact.")
     return list(columns), _json_rows(path)
@@ -153,36 +155,68 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
 # ----------------------------------------------------------------------------------------------- binary
 
 
-def _read_parquet(path: Path) -> tuple[list[str], Iterator[Row]]:
+def _read_parquet(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]:
     import pyarrow
     import pyarrow.parquet
 
     try:
-        file = pyarrow.parquet.ParquetFile(path)
+        schema = pyarrow.parquet.read_schema(path)
+        # A long text that stands in many rows is kept once, until it is known how long it is.
+        texts = [
+            field.name for field in schema if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)
+        ]
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=texts)
+        count = file.metadata.num_rows
     except (pyarrow.ArrowException, OSError):
         raise FactsError(f"{path.name} is not a Parquet file.", "Export it again.") from None
+    if count > limits.rows:
+        raise FactsError(f"{path.name} has more than {limits.rows:,} rows.", "Split it, or take a part of it.")
 
     def rows() -> Iterator[Row]:
         number = 1
         try:
-            for batch in file.iter_batches(batch_size=10_000):
+            for batch in file.iter_batches(batch_size=PARQUET_ROWS):
+                _check_texts(path, number, batch)
                 for record in batch.to_pylist():
                     number += 1
                     yield number, {str(key): as_text(value) for key, value in record.items()}
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError):
             raise FactsError(f"{path.name} is damaged after row {number}.", "Export it again.") from None
 
-    return list(file.schema_arrow.names), rows()
+    return list(schema.names), rows()
+
+
+PARQUET_ROWS = 1_000
+"""Rows that are read together."""
+
+
+def _check_texts(path: Path, number: int, batch: Any) -> None:
+    """Raises FactsError where a text of some rows is too long, before it is written out for each of them."""
+    import pyarrow
+    import pyarrow.compute
+
+    for column in batch.columns:
+        values = column.dictionary if pyarrow.types.is_dictionary(column.type) else column
+        if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
+            longest = pyarrow.compute.max(pyarrow.compute.binary_length(values)).as_py() or 0
+            if longest > 4 * LONGEST_CELL:  # bytes of a character, at most
+                raise FactsError(
+                    f"{path.name}, after row {number}: a cell is longer than {LONGEST_CELL:,} characters.", "Shorten it."
+                )
 
 
 _BROKEN_WORKBOOK = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError, ValueError, AttributeError, OSError)
 
 
-def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
+def _read_excel(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]:
     import openpyxl
 
     file = path.open("rb")
     try:
+        with zipfile.ZipFile(file) as parts:
+            unpacked = sum(part.file_size for part in parts.infolist())
+        if unpacked > limits.unpacked:
+            raise FactsError(f"{path.name} unpacks to more than {limits.unpacked >> 20:,} MB.", "Save it as CSV, or split it.")
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         sheet = book.worksheets[0]
     except _BROKEN_WORKBOOK:
@@ -201,16 +235,29 @@ def _read_excel(path: Path) -> tuple[list[str], Iterator[Row]]:
     return _with_header(path, records())
 
 
+class Listed(str):
+    """The text of a cell that holds a list; `texts` are those of its elements."""
+
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[object]) -> Listed:
+        values = list(values)
+        made = cls(values)
+        made.texts = tuple(as_text(value) for value in values if value is not None)
+        return made
+
+
 def as_text(value: object) -> str:
     """A cell's value as text; nothing for a missing one."""
     if value is None or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return Listed.of(value) if isinstance(value, list | tuple) else str(value)
 
 
-_READERS: dict[str, Callable[[Path], tuple[list[str], Iterator[Row]]]] = {
+_READERS: dict[str, Callable[[Path, Limits], tuple[list[str], Iterator[Row]]]] = {
     ".csv": _read_delimited,
     ".tsv": _read_tabbed,
     ".jsonl": _read_json_lines,

@@ -88,18 +88,17 @@ def load_umls(folder: Path, relations: Sequence[str] = (), sources: Sequence[str
     Raises:
         FactsError: no relation was chosen (names the most frequent ones), nothing of it is there, or a file is not RRF.
     """
-    files, told = _needed_files(folder), _Told()
+    files, told, language = _needed_files(folder), _Told(), language.strip().upper()
     links = _links(files[RELATIONS], relations, sources, told) if relations else {}
     if not links:
         raise _nothing(files[RELATIONS], relations, sources)
     cuis = frozenset(cui for head, _, tail in links for cui in (head, tail))
     names = _names(files[NAMES], cuis, sources, language, HIERARCHY in files, told)
-    types = _types(files.get(TYPES), cuis, told)
+    types, named = _types(files.get(TYPES), cuis, told), len(names.ranked)
     concepts, synonyms = _concepts(names.ranked, types)
     facts = tuple(_facts(links, concepts))
     if not facts:
-        languages = ", ".join(sorted(code.decode(errors="replace") for code in names.languages)) or "none"
-        raise FactsError(f"{NAMES} has no names in {language!r} for these facts.", f"Languages of their concepts: {languages}.")
+        raise _unnamed(names.languages, named, len(cuis), language)
     is_a = _is_a(files.get(HIERARCHY), names.atoms, concepts, told)
     also_true = _also_linked(files[RELATIONS], links, concepts)
     found = {fact.relation for fact in facts}
@@ -217,6 +216,16 @@ def _names(path: Path, cuis: frozenset[bytes], sources: Sequence[str], language:
         else:
             told.tell(number, "its name is empty or not UTF-8", path.name)
     return names
+
+
+def _unnamed(there: set[bytes], named: int, concepts: int, language: str) -> FactsError:
+    """The error where no fact has a name for both its concepts in the language. named: how many concepts have one."""
+    languages = ", ".join(sorted(code.decode(errors="replace") for code in there)) or "none"
+    hint = f"Languages of their concepts: {languages}."
+    if named:
+        problem = f"No fact has names in {language!r} for both its concepts: {named:,} of {concepts:,} concepts have one."
+        return FactsError(problem, hint)
+    return FactsError(f"{NAMES} has no names in {language!r} for these facts.", hint)
 
 
 def _text(column: bytes) -> str:

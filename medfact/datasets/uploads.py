@@ -12,7 +12,8 @@ from typing import Any
 
 from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.tables import FORMATS, Row, read_table
+from medfact.datasets.limits import OWN, Limits, Row
+from medfact.datasets.tables import FORMATS, Listed, read_table
 from medfact.datasets.text import encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
@@ -51,21 +52,22 @@ _TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
 _FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
 
 
-def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Collection:
+def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits: Limits = OWN) -> Collection:
     """The facts of a file, or of all files in a folder, in any of the formats and layouts that are read.
 
     Args:
         path: columns `head, relation, tail` in any case, or `subject, predicate, object`; DiseK's `disease, aspect, entity`;
             or MedLAMA as published.
         columns: names of the file's columns under ours, where they differ; `=TEXT` gives all rows that text.
+        limits: how large it may be.
 
     Rows that cannot be used are left out and told as problems; a file without a single usable row is refused.
     """
     path = Path(path)
-    gathered = _Gathered()
+    gathered = _Gathered(limits)
     for file in _files(path):
         gathered.file = file.name if path.is_dir() else ""
-        names, rows = read_table(file)
+        names, rows = read_table(file, limits)
         gathered.notes += _notes(file)
         gathered.take_all(file.name, names, rows, columns or {})
     return gathered.collection(path.name)
@@ -73,7 +75,7 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Col
 
 def load_rows(name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> Collection:
     """The facts of rows that come from elsewhere than a file; the rest is as in `load_file`."""
-    gathered = _Gathered()
+    gathered = _Gathered(OWN)
     gathered.take_all(name, names, rows, columns)
     return gathered.collection(name)
 
@@ -99,13 +101,11 @@ def _records(
     if not gathered.by_name:
         column_of = map_columns(names, columns, file)
         for number, row in rows:
-            yield (
-                number,
-                {
-                    ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "")
-                    for ours, theirs in column_of.items()
-                },
-            )
+            cells = {
+                ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()
+            }
+            for one in _with_one_tail(number, cells, gathered):
+                yield number, one
         return
     for number, row in rows:
         try:
@@ -117,10 +117,23 @@ def _records(
             yield number, cells
 
 
+def _with_one_tail(number: int, cells: dict[str, str], gathered: _Gathered) -> Iterator[dict[str, str]]:
+    """A row's cells, once for each tail where its tail is a list; other lists of several are told."""
+    several = next((name for name, text in cells.items() if isinstance(text, Listed) and name != "tail"), None)
+    if several is not None and len(cells[several].texts) > 1:  # type: ignore[attr-defined]
+        gathered.tell(number, f"the {several} holds a list; write one row for each of its elements")
+        return
+    plain = {name: (text.texts or ("",))[0] if isinstance(text, Listed) else text for name, text in cells.items()}
+    tail = cells.get("tail", "")
+    for text in tail.texts or ("",) if isinstance(tail, Listed) else (tail,):
+        yield {**plain, "tail": text}
+
+
 @dataclass
 class _Gathered:
     """What was read so far. `further` are facts that count as known, and are not tested a second time."""
 
+    limits: Limits
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     further: list[Fact] = field(default_factory=list)
@@ -130,6 +143,7 @@ class _Gathered:
     """Whether the file says a fact again under another identifier; then it is one fact."""
     _facts: dict[str, Fact] = field(default_factory=dict)
     _partner_of: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _relations: set[str] = field(default_factory=set)
 
     def tell(self, number: int, what: str) -> None:
         self.problems.append(Problem(number, what, self.file))
@@ -137,6 +151,8 @@ class _Gathered:
     def take_all(self, file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> None:
         """Takes all rows of a table."""
         for number, cells in _records(file, names, rows, columns, self):
+            self._relations.add(cells["relation"])
+            self.limits.check_relations(file, len(self._relations))
             self.take(number, cells)
 
     def collection(self, name: str) -> Collection:

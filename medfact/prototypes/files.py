@@ -16,10 +16,12 @@ from medfact.statements import VARIANTS
 
 def read_pool(path: Path) -> Pool:
     """Reads and checks a pool file: its forms, both slots once in every sentence, and its operators of negation."""
+    if path.stat().st_size > LARGEST_BYTES:
+        raise PoolError(f"{path.name} is larger than {LARGEST_BYTES >> 10} kB.", "Leave out relations that are not tested.")
     try:
-        record = yaml.load(path.read_text(encoding="utf-8"), _NamesOnce)
-    except _Twice as error:
-        raise PoolError(f"{path.name}, line {error.line}: {error.name!r} stands twice.", "Keep one of the two.") from None
+        record = yaml.load(path.read_text(encoding="utf-8"), _Plain)
+    except _Refused as error:
+        raise PoolError(f"{path.name}, line {error.line}: {error.problem}", error.hint) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -39,17 +41,19 @@ def read_pool(path: Path) -> Pool:
         raise PoolError(
             f"{path.name}: the form {lonely[0]!r} has no form that denies it.", "Add it to `forms`, with sentences."
         )
+    if not isinstance(record.get("verbatim", False), bool):
+        raise PoolError(f"{path.name}: `verbatim` is neither true nor false.", "Leave it out.")
+    name = _text(path, "name", record.get("name"), path.stem)
     pool = Pool(
-        name=str(record.get("name") or path.stem),
-        title=str(record.get("title") or path.stem),
-        source=str(record.get("source") or path.name),
-        verbatim=bool(record.get("verbatim", False)),
+        name=name,
+        title=_text(path, "title", record.get("title"), path.stem),
+        source=_text(path, "source", record.get("source"), path.name),
+        verbatim=record.get("verbatim", False),
         notes=_texts(path, "notes", record.get("notes")),
         forms=forms,
         operators=_operators(path, record.get("operators") or ()),
         relations={
-            str(name): _relation(path, str(name), entry, forms, str(record.get("name") or path.stem))
-            for name, entry in record["relations"].items()
+            str(relation): _relation(path, str(relation), entry, forms, name) for relation, entry in record["relations"].items()
         },
     )
     _check_names(path, pool)
@@ -58,27 +62,50 @@ def read_pool(path: Path) -> Pool:
     return pool
 
 
-class _Twice(Exception):
-    def __init__(self, name: object, line: int) -> None:
-        super().__init__(name)
-        self.name, self.line = name, line
+LARGEST_BYTES = 300 << 10
+"""Of a pool file; the largest of the project's has 19 kB."""
 
 
-class _NamesOnce(yaml.SafeLoader):
-    """YAML in which no name stands twice in one place; the library alone would take the last."""
+class _Refused(Exception):
+    def __init__(self, problem: str, hint: str, mark: Any) -> None:
+        super().__init__(problem)
+        self.problem, self.hint, self.line = problem, hint, mark.line + 1
+
+
+class _Plain(yaml.SafeLoader):
+    """YAML in which no name stands twice in one place, where the library alone would take the last; and without aliases: a few
+    of them, one in the other, say billions of words.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event: yaml.AliasEvent = self.get_event()  # type: ignore[no-untyped-call]
+            raise _Refused(f"*{event.anchor} is an alias.", "Write out what it stands for.", event.start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        names: set[str] = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and names.count(key.value) > 1:
-                raise _Twice(key.value, key.start_mark.line + 1)
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in names:
+                    raise _Refused(f"{key.value!r} stands twice.", "Keep one of the two.", key.start_mark)
+                names.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _text(path: Path, name: str, given: Any, otherwise: str) -> str:
+    """A text of a pool; another where there is none."""
+    if given is None or given == "":
+        return otherwise
+    if not isinstance(given, str) or len(given) > LONGEST:
+        raise PoolError(f"{path.name}: `{name}` is no text of up to {LONGEST:,} characters.", "Write it in quotation marks.")
+    return given
 
 
 def _texts(path: Path, name: str, given: Any) -> tuple[str, ...]:
     """A list of texts; one text alone is a list of one."""
     listed = [] if given is None else given if isinstance(given, list) else [given]
-    if not all(isinstance(text, str) for text in listed):
+    if not all(isinstance(text, str) and len(text) <= LONGEST_NOTE for text in listed):
         raise PoolError(f"{path.name}: `{name}` holds something that is no text.", "Write a list of texts, in quotation marks.")
     return tuple(listed)
 
@@ -100,20 +127,24 @@ def _operators(path: Path, given: Any) -> tuple[tuple[str, str], ...]:
     pairs = [pair for pair in given if isinstance(pair, list) and len(pair) == 2] if isinstance(given, list | tuple) else []
     if not isinstance(given, list | tuple) or len(pairs) != len(given):
         raise PoolError(f"{path.name}: `operators` has an entry that is not a pair.", 'Write each as [" is ", " is not "].')
-    return tuple((str(affirmed), str(denied)) for affirmed, denied in pairs)
+    if not all(isinstance(text, str) for pair in pairs for text in pair):
+        raise PoolError(f"{path.name}: `operators` has an entry that is no text.", 'Write each as [" is ", " is not "].')
+    return tuple((affirmed, denied) for affirmed, denied in pairs)
 
 
 def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: str) -> RelationPrototypes:
     if not isinstance(entry, dict):
         raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
+    if len(name) > LONGEST:
+        raise PoolError(f"{path.name}, relation {name[:40]!r}: the name is longer than {LONGEST:,} characters.", "Shorten it.")
     strengths = entry.get("strengths") or {}
     if not isinstance(strengths, dict):
         raise PoolError(f"{path.name}, relation {name!r}: `strengths` has no names.", "Write a strength, then its sentences.")
     return RelationPrototypes(
         name=name,
-        description=str(entry.get("description") or name),
-        head=str(entry.get("head") or "head"),
-        tail=str(entry.get("tail") or "tail"),
+        description=_text(path, "description", entry.get("description"), name),
+        head=_text(path, "head", entry.get("head"), "head"),
+        tail=_text(path, "tail", entry.get("tail"), "tail"),
         aliases=_texts(path, "aliases", entry.get("aliases")),
         sentences=_sentences(path, name, entry.get("sentences"), forms),
         strengths={str(s): _sentences(path, f"{name} ({s})", given, forms) for s, given in strengths.items()},
@@ -122,8 +153,8 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
     )
 
 
-LONGEST = 1_000
-"""Characters of a sentence."""
+LONGEST, LONGEST_NOTE = 1_000, 5_000
+"""Characters of a sentence, and of a note."""
 
 _OTHER_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 BATCH = 500
 """Lines that are looked at together."""
 
+MOST_EVENTS = 10_000
+"""That may have happened to a run: it was taken up again some thousand times."""
+
 SAME = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k", "pool", "variant", "text", "origin")
 """What a statement says, and of which fact; its other columns describe the fact, and may do so in other words elsewhere."""
 
@@ -145,6 +148,8 @@ class Arrival:
 
     def _events(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         for row in self._each(batch):
+            if self._counts[EVENT] > MOST_EVENTS:
+                raise ValueError(f"more than {MOST_EVENTS:,} things happened to it")
             if row["what"] != IMPORTED:
                 self._latest = max(self._latest, row["at"])
             yield {**row, "number": self._counts[EVENT]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing
 from collections.abc import Callable, Mapping
@@ -35,12 +36,28 @@ LONGEST_KEY = 64
 LONGEST_GROUP = 1_100
 """Characters: a relation's name and a variant's."""
 
+LONGEST_TEXTS: dict[str, dict[str, int]] = {
+    RUN: {"reason": 5_000, "model": 512, "model_revision": 128, "dataset": 1_000, "dataset_fingerprint": 64, "pool": 1_000}
+    | {"name": 500, "note": 10_000},
+    STATEMENT: dict.fromkeys(FACT_TEXTS, 10_000) | {"text": 20_000, "origin": 200, "pool": 1_000},
+    DEMONSTRATION: {"text": 20_000},
+    EVENT: {"said": 5_000},
+    ANSWER: {"raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000},
+}
+"""Characters that a line's texts may have."""
+
+LONGEST_RECORDS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
+"""Characters of what is recorded of a run as JSON."""
+
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _WHAT = re.compile("[a-z][a-z -]{0,31}")
 
 
 def check(kind: str, row: dict[str, Any]) -> None:
     """Checks a row whose columns and types are right."""
+    for name, most in LONGEST_TEXTS.get(kind, {}).items():
+        if row[name] is not None and len(row[name]) > most:
+            raise ValueError(f"its {name} is longer than {most:,} characters")
     _CHECKS[kind](row)
 
 
@@ -96,6 +113,9 @@ def _run(row: dict[str, Any]) -> None:
 
 
 def _check_records(row: dict[str, Any]) -> None:
+    for name, most in LONGEST_RECORDS.items():
+        if len(json.dumps(row[name])) > most:
+            raise ValueError(f"its {name} is longer than {most:,} characters")
     texts = [*row["notes"], *row["versions"].values()]
     for said in (row["pool_text"] or {}).values():
         texts += said.values() if isinstance(said, dict) else [None]

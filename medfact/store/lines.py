@@ -25,8 +25,11 @@ FORMAT = 1
 """Grows when an older medfact could not read what a newer one writes."""
 
 LONGEST_LINE = 4 << 20
-LARGEST = 2 << 30
+LARGEST = 1 << 30
 """Bytes of a line, and of all lines: more is no run, or a file that is made to fill a memory."""
+
+FREE, TIMES = 8 << 20, 40
+"""Bytes that any file may unpack to, and how many for each of its own bytes: those of runs pack to a fifth or a tenth."""
 
 LARGEST_NUMBER = 2**31
 """Of whole numbers: what databases hold."""
@@ -153,19 +156,27 @@ def _kind_and_row(content: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def _objects(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a compressed file, with the numbers of their lines."""
-    size = 0
+    size, largest = 0, min(LARGEST, FREE + TIMES * _size(file))
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         for number in count(1):
             text = _next_line(unpacked, number, name)
             size += len(text)
             if not text:
                 return
-            if size > LARGEST:
-                raise Mistake(f"{name} unpacks to more than {LARGEST >> 30} GB.", "That is no run; check where it is from.")
+            if size > largest:
+                raise Mistake(f"{name} unpacks to more than {largest >> 20:,} MB.", "That is no run; check where it is from.")
             try:
                 yield number, _object(text)
             except ValueError as error:
                 raise Mistake(f"{name}, line {number}: {error}.", AGAIN) from None
+
+
+def _size(file: BinaryIO) -> int:
+    """Bytes of a file, from where it is read on."""
+    here = file.tell()
+    size = file.seek(0, 2) - here
+    file.seek(here)
+    return size
 
 
 def _next_line(unpacked: gzip.GzipFile, number: int, name: str) -> bytes:

@@ -17,7 +17,7 @@ _ASKED = ("dtype", "thinking", "template", "max_tokens")
 HUB = "hf:"
 """How the name of a data set of the hub begins."""
 
-_HUB_NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]*(/[\w.\[\]:%+-]+)?)?(@[\w./-]+)?")
 
 
 def portable(spec: RunSpec) -> RunSpec:

@@ -22,6 +22,9 @@ from medfact.store.records import IMPORTED, INTERRUPTED, NOTED, RUNNING, WAITING
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.workers import in_words, is_alive, myself
 
+MOST_HAPPENED = 1_000
+"""Events of a run that are read together, at most."""
+
 KEPT_DELETED = timedelta(days=7)
 """So long a deleted run can be brought back."""
 
@@ -217,12 +220,32 @@ class Runs(Database):
             raise UnknownName("run", run, ())
         return found.changed, _state(found)
 
-    def happened(self, run: str) -> list[Happened]:
-        """What happened to a run, oldest first."""
+    def happened(self, run: str, what: str | None = None, most: int = MOST_HAPPENED) -> list[Happened]:
+        """What happened to a run, oldest first: of one kind, where that is given; the last ones, where there are many."""
         row = tables.events.c
-        query = sql.select(row.at, row.what, row.said).where(row.run == run).order_by(row.number)
+        query = sql.select(row.at, row.what, row.said).where(row.run == run).order_by(row.number.desc()).limit(most)
+        if what is not None:
+            query = query.where(row.what == what)
         with self._reading() as connection:
-            return [Happened(*found) for found in connection.execute(query)]
+            return [Happened(*found) for found in connection.execute(query)][::-1]
+
+    def count_happened(self, run: str) -> int:
+        """How much happened to a run."""
+        query = sql.select(sql.func.count()).select_from(tables.events).where(tables.events.c.run == run)
+        with self._reading() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def moves(self, run: str, most: int = MOST_HAPPENED) -> list[Happened]:
+        """The states that a run went through, without their reasons, oldest first; the last ones, where there are many."""
+        row = tables.events.c
+        of_states = (row.run == run, row.what.not_in([NOTED, IMPORTED]))
+        query = sql.select(row.at, row.what).where(*of_states).order_by(row.number.desc()).limit(most)
+        with self._reading() as connection:
+            return [Happened(at, what, None) for at, what in connection.execute(query)][::-1]
+
+    def was_imported(self, run: str) -> bool:
+        """Whether a run came out of a file."""
+        return bool(self.happened(run, IMPORTED, most=1))
 
     # ------------------------------------------------------------------------------- what its owner does to it
 

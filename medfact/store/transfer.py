@@ -76,7 +76,7 @@ def _lines_of(connection: sql.Connection, run: str) -> Iterator[bytes]:
         for row in connection.execution_options(yield_per=BATCH).execute(query):
             told = row._asdict()
             if kind == EVENT and told["what"] == PAUSED:
-                told["said"] = COULD_NOT_WRITE
+                told["said"] = _of_no_database(told["said"])
             yield written(kind, told)
 
 
@@ -105,8 +105,13 @@ def _run_row(connection: sql.Connection, run: str) -> dict[str, Any]:
     if row["state"] not in AT_REST:
         row |= {"state": STOPPED, "reason": GOING, "finished_at": _latest(connection, run) or row["started_at"]}
     elif row["state"] == PAUSED:
-        row["reason"] = COULD_NOT_WRITE
+        row["reason"] = _of_no_database(row["reason"])
     return row
+
+
+def _of_no_database(reason: str | None) -> str | None:
+    """Why a run paused, without what a database said of itself."""
+    return COULD_NOT_WRITE if reason is None or "database" in reason.lower() else reason
 
 
 def _latest(connection: sql.Connection, run: str) -> str | None:

@@ -234,9 +234,18 @@ def _waiting(runs: Sequence[Run]) -> str:
 # -------------------------------------------------------------------------------------------- what happened
 
 
-def happened(run: Run, events: Sequence[Happened], changes: Sequence[str]) -> dict[str, Any]:
-    """What happened to a run, what it was made from, and what of that has changed since."""
-    lines = [{"at": one.at, "what": _happened(one), "said": one.said or ""} for one in events]
+LONGEST_SAID = 600
+"""Characters of what is said of one event."""
+
+
+def happened(run: Run, events: Sequence[Happened], earlier: int, changes: Sequence[str]) -> dict[str, Any]:
+    """What happened to a run at last, what it was made from, and what of that has changed since.
+
+    earlier: how many events came before these.
+    """
+    lines = [{"at": one.at, "what": _happened(one), "said": _shortened(one.said or "")} for one in events]
+    if earlier and lines:
+        lines.insert(0, {"at": lines[0]["at"], "what": f"{earlier:,} earlier events are not shown", "said": ""})
     if run.state == INTERRUPTED:
         what, why = _in_words(INTERRUPTED, None)
         lines.append({"at": run.beat_at or run.started_at, "what": f"last heard of; then {what}", "said": why})
@@ -250,6 +259,10 @@ def happened(run: Run, events: Sequence[Happened], changes: Sequence[str]) -> di
         "changes": list(changes),
         "same": "" if changes else "Neither its data nor its sentences have changed since.",
     }
+
+
+def _shortened(said: str) -> str:
+    return said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}…"
 
 
 def _happened(one: Happened) -> str:

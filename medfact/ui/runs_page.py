@@ -14,7 +14,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from medfact.errors import MedfactError, UnknownName
 from medfact.live import Live, Version
-from medfact.planning import changes
+from medfact.planning import changes, names_files
 from medfact.store import KEPT_DELETED, Run
 from medfact.store.transfer import export_run
 from medfact.ui import run_rows
@@ -26,6 +26,9 @@ from medfact.ui.visitors import owner_of, owners_seen_by
 
 EVERY = 2.0
 """Seconds between two looks at runs that go on."""
+
+SHOWN_EVENTS = 100
+"""Of what happened to a run, the last ones."""
 
 NOTHING_SAID = {"text": ""}
 CHUNK = 1 << 16
@@ -188,7 +191,7 @@ def _listed(here: _Here, request: gr.Request, find: str, state: str, number: int
     number = max(0, min(number, (len(found) - 1) // PER_PAGE))
     part = found[number * PER_PAGE : (number + 1) * PER_PAGE]
     shown = [(run, live) for run in part if (live := _live(here.services, run)) is not None]
-    rows = [run_rows.row(run, live, here.services.store.happened(run.run), owner_of(request)) for run, live in shown]
+    rows = [run_rows.row(run, live, here.services.store.moves(run.run), owner_of(request)) for run, live in shown]
     table = run_rows.table(rows, number, len(found), len(runs), here.own.deleted(owners))
     moving = any(live.going or live.behind for _, live in shown)
     seen = tuple((run.run, live.version) for run, live in shown)
@@ -277,7 +280,9 @@ def _wire_rows(here: _Here, page: _Page) -> None:
     def what_happened(request: gr.Request, event: gr.EventData) -> list[Any]:
         try:
             run = here.own.one(owners_seen_by(request), event._data.get("run"))
-            return [run_rows.happened(run, here.services.store.happened(run.run), changes(run)), gr.skip()]
+            store = here.services.store
+            events, count = store.happened(run.run, most=SHOWN_EVENTS), store.count_happened(run.run)
+            return [run_rows.happened(run, events, count - len(events), _changes(here.services, run)), gr.skip()]
         except MedfactError as error:
             return [gr.skip(), _refused(error)]
 
@@ -286,6 +291,15 @@ def _wire_rows(here: _Here, page: _Page) -> None:
     page.said.undo(undo, page.asked, said, api_name="undo_delete", **AT_ONCE)
     page.bring.upload(bring, [page.bring, *page.asked[:2]], said, api_name="import_run", **AT_ONCE)
     page.table.expand(what_happened, None, [page.told, page.said], api_name="what_happened", **AT_ONCE)
+
+
+def _changes(services: Services, run: Run) -> list[str]:
+    """What has changed since a run was recorded. A file that says where its data is may come from a stranger: nothing is read
+    that only such a file names.
+    """
+    if services.store.was_imported(run.run) and names_files(run.spec):
+        return ["It came out of a file, and what it was made from is not compared."]
+    return changes(run, services.data_of)
 
 
 def _said(do: Callable[[], dict[str, str]]) -> dict[str, str]:

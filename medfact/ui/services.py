@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from medfact.compare import Comparisons
 from medfact.datasets import Collection, load
+from medfact.datasets.aside import load_aside
 from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, StoreError, UnknownName
 from medfact.jobs import Jobs
@@ -44,6 +45,11 @@ class Services:
         if isinstance(run, str) and self.has(run):
             return self.store.run(run)
         raise Mistake("There is no such run.", "It may have been deleted.")
+
+    @staticmethod
+    def data_of(spec: RunSpec) -> Collection:
+        """The facts of a run recorded here. Raises FactsError or UnknownName."""
+        return _loaded(spec)
 
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
@@ -109,4 +115,8 @@ def _planned(spec: RunSpec, source: RunSpec, rejections: tuple[tuple[str, frozen
     return plan(spec, _collection(source), dict(rejections))
 
 
-_collection = lru_cache(maxsize=8)(load)
+def _loaded(source: RunSpec) -> Collection:
+    return load(source) if source.facts is None else load_aside(source)
+
+
+_collection = lru_cache(maxsize=8)(_loaded)
