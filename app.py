@@ -1,6 +1,8 @@
 """The door for a browser: `python app.py`, then open the address that it prints."""
 
+import sys
+
 if __name__ == "__main__":
     from medfact.ui.app import serve
 
-    serve()
+    sys.exit(serve())

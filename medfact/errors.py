@@ -27,6 +27,11 @@ class MedfactError(Exception):
         self.hint = hint
         super().__init__(f"{problem} {hint}".strip())
 
+    @property
+    def public(self) -> str:
+        """What may be said of it to anybody, and kept."""
+        return str(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """So that one process can tell another of it."""
         return _restored, (type(self), str(self), self.__dict__)
@@ -77,4 +82,13 @@ class ServiceAway(ModelError):
 
 
 class StoreError(MedfactError):
-    """The database cannot be read or written."""
+    """The database cannot be read or written. `cause`: why, without where it is and who uses it."""
+
+    def __init__(self, problem: str, hint: str = "", cause: str = "") -> None:
+        self.cause = cause
+        super().__init__(problem, hint)
+
+    @property
+    def public(self) -> str:
+        why = f": {self.cause}" if self.cause else ""
+        return f"The database cannot be used{why}. {self.hint}".strip()

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from medfact import __version__
@@ -42,6 +42,8 @@ from medfact.store import (
     Taken,
 )
 
+LOOKS_EVERY = 1.0
+"""Seconds between two looks for word that a run is to stop."""
 AGAIN = 2.0
 """Seconds between two tries to say in a database that could not be written that it could not."""
 STOPS_WITHIN = 1.0
@@ -170,15 +172,31 @@ def answer(
     try:
         if key is None:
             check_address(record, store)
+        halt = _Halt(stopped)
+        before = store.taken_up(record.run)
         taken = store.take_up(record.run)
+        if not before and store.is_asked_to_stop(record.run, 0):  # while it waited for its turn
+            halt.asked.set()
         if taken.changed != record.changed:  # another process has answered some meanwhile
             pending = _pending(record, store)
     except (Mistake, StoreError) as error:  # nothing is to be asked, another process asks it, or nothing can be written
         yield Failed(record.run, error)
         return
-    begin = partial(_loaded, load, record, _Watch(stopped, purse, record.spec.service.timeout), key)
-    asking = _asking(record, pending, store, begin, lambda: stopped() or purse.empty)
-    yield from _told(record, store, taken, asking, len(pending), purse)
+    begin = partial(_loaded, load, record, _Watch(halt, purse, record.spec.service.timeout), key)
+    asking = _asking(record, pending, store, begin, lambda: halt() or purse.empty)
+    with _looking_after(record.run, store, taken, halt):
+        yield from _told(record, store, taken, asking, len(pending), purse)
+
+
+@dataclass(frozen=True)
+class _Halt:
+    """Whether a run is to stop: whoever began to ask it says so, or another program has left word."""
+
+    stopped: Callable[[], bool]
+    asked: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self) -> bool:
+        return self.stopped() or self.asked.is_set()
 
 
 def _told(record: Run, store: Store, taken: Taken, asking: Iterator[Event], pending: int, purse: Purse) -> Iterator[Event]:
@@ -186,12 +204,11 @@ def _told(record: Run, store: Store, taken: Taken, asking: Iterator[Event], pend
     begun, done, failures = time.monotonic(), 0, Counter[str]()
     try:
         yield Started(record.run, record.statements, record.statements - pending)
-        with _beating(record.run, store):
-            for event in asking:
-                if isinstance(event, Answered):
-                    done += len(event.answers)
-                    failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
-                yield event
+        for event in asking:
+            if isinstance(event, Answered):
+                done += len(event.answers)
+                failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
+            yield event
         state = COMPLETE if done == pending else STOPPED
         reason = purse.reason if state == STOPPED else None
         store.set_state(record.run, state, reason)
@@ -199,10 +216,10 @@ def _told(record: Run, store: Store, taken: Taken, asking: Iterator[Event], pend
         try:
             yield Failed(record.run, error)  # first, since it may take as long again until something can be written
         finally:
-            _end_early(record.run, store, PAUSED, str(error), taken.number)
+            _end_early(record.run, store, PAUSED, error.public, taken.number)
     except MedfactError as error:
         state = PAUSED if isinstance(error, ServiceAway) else FAILED_RUN
-        _end_early(record.run, store, state, str(error), taken.number)
+        _end_early(record.run, store, state, error.public, taken.number)
         yield Failed(record.run, error)
     except (GeneratorExit, KeyboardInterrupt):
         with contextlib.suppress(StoreError):
@@ -262,16 +279,21 @@ def _asking(
 
 
 @contextlib.contextmanager
-def _beating(run_id: str, store: Store) -> Iterator[None]:
-    """Gives signs of life while a run is asked."""
+def _looking_after(run_id: str, store: Store, taken: Taken, halt: _Halt) -> Iterator[None]:
+    """Gives signs of life while a run is asked, and looks for word that it is to stop."""
     over = threading.Event()
 
-    def beat() -> None:
-        while not over.wait(BEAT):
+    def look() -> None:
+        last_beat = time.monotonic()
+        while not over.wait(LOOKS_EVERY):
             with contextlib.suppress(StoreError):
-                store.beat(run_id)
+                if time.monotonic() - last_beat > BEAT:
+                    last_beat = time.monotonic()
+                    store.beat(run_id)
+                if store.is_asked_to_stop(run_id, taken.number):
+                    halt.asked.set()
 
-    threading.Thread(target=beat, daemon=True, name=f"beat-{run_id}").start()
+    threading.Thread(target=look, daemon=True, name=f"look-{run_id}").start()
     try:
         yield
     finally:
@@ -298,8 +320,8 @@ def _end_early(run_id: str, store: Store, state: str, reason: str, taken: int) -
 class _Watch(Watch):
     """Pays for what a service says as it comes, and ends a run that is stopped or has spent its budget."""
 
-    def __init__(self, stopped: Callable[[], bool], purse: Purse, timeout: float) -> None:
-        self._stopped, self._purse, self._timeout = stopped, purse, timeout
+    def __init__(self, halt: _Halt, purse: Purse, timeout: float) -> None:
+        self._stopped, self._purse, self._timeout = halt, purse, timeout
 
     def came(self, completion: Completion) -> None:
         served = completion.served

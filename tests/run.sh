@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
-.venv/bin/python -m pip install -q -r requirements-dev.txt
+.venv/bin/python -m pip install -q -r requirements-dev.txt -c requirements.lock
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy

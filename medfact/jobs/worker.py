@@ -58,7 +58,7 @@ def told_of(event: Event) -> Told:
     if isinstance(event, Answered):
         return Told(answered=len(event.answers))
     if isinstance(event, Failed):
-        return Told(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, str(event.error))
+        return Told(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, event.error.public)
     return Told(event.state, event.reason)
 
 
@@ -68,9 +68,9 @@ def tell_all(events: Callable[[], Iterable[Event]], run: str, store: Store, tell
         for event in events():
             tell(told_of(event))
     except StoreError as error:
-        tell(Told(PAUSED, str(error)))
+        tell(Told(PAUSED, error.public))
     except MedfactError as error:
-        tell(_failed(run, store, str(error)))
+        tell(_failed(run, store, error.public))
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         reason = f"Something went wrong that should not have: {type(error).__name__}. What was answered is kept."

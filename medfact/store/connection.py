@@ -106,7 +106,8 @@ class Database:
             if self._has_no_room(cause):
                 cause = f"its disk is full ({cause})"
             hint = next((hint for word, hint in HINTS.items() if word in cause), OTHERWISE[self._engine.dialect.name])
-            raise StoreError(f"The database {without_password(self.url)} cannot be used: {cause}.", hint) from error
+            shown = cause if self._engine.dialect.name == "sqlite" else ""  # a server's words name its users
+            raise StoreError(f"The database {without_password(self.url)} cannot be used: {cause}.", hint, shown) from error
 
     def _has_no_room(self, cause: str) -> bool:
         """Whether a full disk is why a file cannot be read, written or opened."""
@@ -127,6 +128,7 @@ class Database:
             raise StoreError(
                 f"The database {without_password(self.url)} is not there any more ({error.strerror}).",
                 "Put its file back, then resume the run; what is in it is kept.",
+                "its file is not there any more",
             ) from None
         return found.st_dev, found.st_ino
 

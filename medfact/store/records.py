@@ -25,6 +25,9 @@ RESUMABLE = frozenset({STOPPED, FAILED_RUN, PAUSED, INTERRUPTED})
 """States from which a run may go on."""
 
 
+STOP_ASKED = "stop asked"
+"""What happened to a run that another program was asked to stop: whoever asks it looks for this."""
+
 NOTED = "noted"
 """What happened to a run that was noted of its model, beside its states."""
 

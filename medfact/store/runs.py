@@ -18,7 +18,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import IMPORTED, INTERRUPTED, NOTED, RUNNING, WAITING, Happened, Plan, Run
+from medfact.store.records import IMPORTED, INTERRUPTED, NOTED, RUNNING, STOP_ASKED, WAITING, Happened, Plan, Run
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.workers import in_words, is_alive, myself
 
@@ -135,6 +135,18 @@ class Runs(Database):
             self._tell(connection, run, RUNNING, None)
             return Taken(int(connection.execute(_last_taken_up(run)).scalar_one()), record.changed)
 
+    def ask_to_stop(self, run: str) -> None:
+        """Leaves word for the process that asks a run, or is going to, that it is to stop."""
+        with self._writing() as connection:
+            self._tell(connection, run, STOP_ASKED, None)
+
+    def is_asked_to_stop(self, run: str, since: int) -> bool:
+        """Whether word was left since the event of this number."""
+        row = tables.events.c
+        query = sql.select(row.number).where(row.run == run, row.what == STOP_ASKED, row.number > since).limit(1)
+        with self._reading() as connection:
+            return connection.execute(query).first() is not None
+
     def taken_up(self, run: str) -> int:
         """The number of the last time that a run was taken up; 0 where it never was."""
         with self._reading() as connection:
@@ -238,7 +250,7 @@ class Runs(Database):
     def moves(self, run: str, most: int = MOST_HAPPENED) -> list[Happened]:
         """The states that a run went through, without their reasons, oldest first; the last ones, where there are many."""
         row = tables.events.c
-        of_states = (row.run == run, row.what.not_in([NOTED, IMPORTED]))
+        of_states = (row.run == run, row.what.not_in([NOTED, IMPORTED, STOP_ASKED]))
         query = sql.select(row.at, row.what).where(*of_states).order_by(row.number.desc()).limit(most)
         with self._reading() as connection:
             return [Happened(at, what, None) for at, what in connection.execute(query)][::-1]

@@ -152,10 +152,15 @@ def create_app(url: str | None = None) -> FastAPI:
     )
 
 
-def serve() -> None:
-    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses."""
+def serve() -> int:
+    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses. Returns the exit code."""
     host = os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
     port = int(os.environ.get("GRADIO_SERVER_PORT") or 7860)
-    app = create_app()
+    try:
+        app = create_app()
+    except MedfactError as error:
+        print(f"medfact: {error}", file=sys.stderr)
+        return 2
     print(f"medfact is ready: http://{host}:{port}")
     uvicorn.run(app, host=host, port=port, log_level="warning")
+    return 0

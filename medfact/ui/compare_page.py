@@ -146,7 +146,7 @@ def _compared(services: Services, runs: Sequence[str]) -> list[Any]:
         made = services.comparisons.made(runs)
         table = services.comparisons.table(runs)
     except MedfactError as error:
-        return [message(str(error), "warn"), NOTHING, *_filters(None)]
+        return [message(error.public, "warn"), NOTHING, *_filters(None)]
     return [_shared(made, records), _pairs(services, made, records), *_filters(table)]
 
 
@@ -226,7 +226,7 @@ def _page_of_facts(services: Services, runs: Sequence[str], shown: str, relation
         records = [services.run(run) for run in runs]
         table = services.comparisons.table(runs)
     except MedfactError as error:
-        return [{"rows": [], "none": str(error)}, "", 0]
+        return [{"rows": [], "none": error.public}, "", 0]
     found = table.chosen(shown, None if relation == EVERY_RELATION else relation, None if pattern == EVERY_PATTERN else pattern)
     page = max(0, min(page, (len(found) - 1) // PAGE))
     rows = found[page * PAGE : (page + 1) * PAGE].tolist()

@@ -96,7 +96,7 @@ def take_file(uploads: Uploads, owner: str, path: object) -> list[Any]:
         choices = error.columns[:200]
         return [
             gr.skip(),
-            message(f"{error}", "warn"),
+            message(error.public, "warn"),
             gr.skip(),
             gr.Group(visible=True),
             gr.Dropdown(choices, value=None),
@@ -139,7 +139,7 @@ def _taken(source: Source, said: str) -> list[Any]:
 
 
 def _refused(error: MedfactError) -> list[Any]:
-    return [gr.skip(), message(str(error), "warn"), gr.skip(), gr.Group(visible=False), *[gr.skip()] * 3]
+    return [gr.skip(), message(error.public, "warn"), gr.skip(), gr.Group(visible=False), *[gr.skip()] * 3]
 
 
 def facts_view(source: Source) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import time
+from collections import OrderedDict, deque
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +25,13 @@ EVENT_BYTES = 1_000_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 """The largest body of a question for news, of anything else that a page sends, and of an upload (a file, and its frame)."""
 
+JOINS, JOIN_SECONDS = 20, 10.0
+"""Events of one visitor that wait in the page library's queue take their turn there: so many may come in so many seconds."""
+
+VISITORS = 10_000
+"""Visitors whose events are counted, the latest ones."""
+
+JOIN = "/gradio_api/queue/join"
 UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
 
@@ -79,6 +88,7 @@ class Guarded:
     def __init__(self, app: Any, uploads: Uploads) -> None:
         self.app = app
         self.uploads = uploads
+        self._joined: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -102,9 +112,23 @@ class Guarded:
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
             return PlainTextResponse("There is no such file of yours.", status_code=404)
+        if path.rstrip("/") == JOIN and self._comes_too_often(owner_of(request)):
+            return PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
             return _too_large(path)
         return None
+
+    def _comes_too_often(self, owner: str) -> bool:
+        """Counts an event of a visitor; whether there were too many lately."""
+        now = time.monotonic()
+        times = self._joined.setdefault(owner, deque(maxlen=JOINS))
+        self._joined.move_to_end(owner)
+        while len(self._joined) > VISITORS:
+            self._joined.popitem(last=False)
+        if len(times) == JOINS and now - times[0] < JOIN_SECONDS:
+            return True
+        times.append(now)
+        return False
 
     async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
         """Reads a body before anybody else does, as far as it may go."""

@@ -13,6 +13,7 @@ from medfact.costs import bill_in_words
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.live import Live
+from medfact.models import is_service
 from medfact.planning import question_of
 from medfact.prototypes import load_pool
 from medfact.spec import PROTOCOLS
@@ -102,7 +103,8 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
         return [STATES[live.state]]
     if live.job is None:
         return ["another program on this machine asks it"]
-    waiting = live.job.loading or ("" if done else "the model is being loaded")
+    begins = "waiting for the first answer" if is_service(live.run.model) else "the model is being loaded"
+    waiting = live.job.loading or ("" if done else begins)
     rate = f"{live.job.rate:,.0f} a second" if live.job.rate else waiting
     return [rate, f"{duration(live.job.seconds_left)} left" if live.job.seconds_left is not None else ""]
 

@@ -66,7 +66,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
 
 def refused(_: Request, error: Exception) -> Response:
     """What cannot be had now, in one sentence; the page asks again."""
-    return PlainTextResponse(str(error), status_code=503)
+    return PlainTextResponse(getattr(error, "public", ""), status_code=503)
 
 
 def news(services: Services, demonstration: str, owners: Sequence[str], shown: Shown) -> bytes:

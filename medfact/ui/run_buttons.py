@@ -79,7 +79,7 @@ def _begin(services: Services, owner: str, source: Source, protocol: str, pool: 
     try:
         runs = recorded(services, owner, source, protocol, pool, services.keys.take(owner, ticket), *chosen)
     except MedfactError as error:
-        return [message(str(error), "warn"), gr.skip()]
+        return [message(error.public, "warn"), gr.skip()]
     return [message(""), {"runs": runs}]
 
 
@@ -98,5 +98,5 @@ def _resume(services: Services, owner: str, runs: Sequence[str], ticket: str, bu
                 service = is_service(services.run(run).model)
                 services.jobs.submit(run, key if service else None, (budget or None) if service else None)
     except MedfactError as error:
-        return [message(str(error), "warn"), gr.skip()]
+        return [message(error.public, "warn"), gr.skip()]
     return [message(""), {"again": secrets.token_hex(4)}]

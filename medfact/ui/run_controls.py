@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -18,12 +17,17 @@ from medfact.runner import start_planned
 from medfact.spec import RunSpec
 from medfact.ui.services import Services, Source, collection_of, planned, spec_of
 from medfact.ui.view import AT_ONCE, message, view
+from medfact.ui.visitors import owner_of
 from medfact.uncertainty import expected_half_width
 
 DEFAULT_FACTS = 100
 FEWEST_SHOTS = 0
 """What the page proposes for the project's own method, so that a first look is quick; a paper's method proposes its own."""
 MOST_MODELS = 8
+LEAVE = 4
+"""Where `Controls.chosen` holds the leave to send one's own facts to a service."""
+MOST_GOING = 24
+"""Runs of one visitor that may be asked, or wait, at the same time."""
 
 
 @dataclass(frozen=True)
@@ -120,26 +124,35 @@ def _service() -> tuple[Any, ...]:
 def wire_price(services: Services, made: Controls, facts: Any, protocol: Any, pool: Any) -> None:
     """Says what the chosen models would cost; asks none of them."""
     inputs = [facts, protocol, pool, *made.chosen]
-    made.price.click(partial(_priced, services), inputs, made.priced, api_name="price", api_visibility="private")
+
+    def priced(request: gr.Request, source: Source, protocol: str, pool: str, *chosen: Any) -> dict[str, str]:
+        return _priced(services, owner_of(request), source, protocol, pool, *chosen)
+
+    made.price.click(priced, inputs, made.priced, api_name="price", api_visibility="private")
 
 
-def _priced(services: Services, source: Source, protocol: str, pool: str, *chosen: Any) -> dict[str, str]:
+def _priced(services: Services, owner: str, source: Source, protocol: str, pool: str, *chosen: Any) -> dict[str, str]:
     try:
-        specs = _specs(source, protocol, pool, *chosen)
+        specs = _specs(source, protocol, services.pool(owner, pool), *chosen)
         collection = collection_of(source)
         return message(" ".join(f"{spec.model}: {costs(spec, collection)['said']}" for spec in specs))
     except MedfactError as error:
-        return message(str(error), "warn")
+        return message(error.public, "warn")
 
 
 def recorded(
     services: Services, owner: str, source: Source, protocol: str, pool: str, key: str | None, *chosen: Any
 ) -> list[str]:
     """Records one run per model for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
-    specs = _specs(source, protocol, pool, *chosen)
+    specs = _specs(source, protocol, services.pool(owner, pool), *chosen)
+    if services.jobs.going(owner) + len(specs) > MOST_GOING:
+        raise Mistake(
+            f"{services.jobs.going(owner)} runs of yours are going on already.", "Wait for some to end, or stop some."
+        )
     for spec in specs:
         if is_service(spec.model):
             key_of(ApiSettings(base_url=spec.service.base_url, key=key))
+            _check_address(spec.service, bool(chosen[LEAVE]), spec.facts is not None)
     store = services.store.of(owner)
     runs = [start_planned(spec, planned(spec, source, store.rejections()), store) for spec in specs]
     for run, spec in zip(runs, specs, strict=True):
@@ -150,12 +163,12 @@ def recorded(
 def _specs(
     source: Source,
     protocol: str,
-    pool: str,
+    pool: str | None,
     models: Sequence[str],
     other: str,
     service: str,
     address: str,
-    leave: bool,
+    _leave: bool,
     budget: float | None,
     count: float,
     shots: int,
@@ -169,8 +182,6 @@ def _specs(
         check_spec(name)
     numbers = {"protocol": protocol, "pool": pool or None, "limit": int(count), "shots": int(shots), "budget": budget or None}
     asked = {"base_url": address or None}
-    if any(is_service(name) for name in names):
-        _check_address(ApiSettings(**asked), bool(leave), bool(source.get("facts")))
     return [spec_of(source, model=name, service=asked, **numbers) for name in names]
 
 

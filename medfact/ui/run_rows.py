@@ -20,6 +20,7 @@ from medfact.store import (
     PAUSED,
     RESUMABLE,
     RUNNING,
+    STOP_ASKED,
     STOPPED,
     WAITING,
     Happened,
@@ -50,6 +51,7 @@ HAPPENED = {
     FAILED_RUN: "ended early",
     PAUSED: "paused",
     NOTED: "noted",
+    STOP_ASKED: "was asked to stop, from another program",
     IMPORTED: "brought here",
 }
 """What happened to a run → what a person reads."""
@@ -188,7 +190,7 @@ def _took(events: Sequence[Happened], run: Run, *, going: bool) -> str:
 
 def _seconds_asked(events: Sequence[Happened], end: str | None) -> float | None:
     """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
-    moved = [one for one in events if one.what not in {NOTED, IMPORTED}]
+    moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED}]
     pairs = zip_longest(moved, moved[1:])
     spans = [(begun.at, after.at if after else end) for begun, after in pairs if begun.what == RUNNING]
     if not spans:

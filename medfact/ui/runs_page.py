@@ -217,7 +217,7 @@ def _nothing_new(services: Services, seen: Seen) -> bool:
 
 
 def _refused(error: MedfactError) -> dict[str, str]:
-    return {"text": str(error), "kind": "mf-warn"}
+    return {"text": error.public, "kind": "mf-warn"}
 
 
 def _done(before: str, run: Run, after: str, **more: str) -> dict[str, str]:
@@ -333,7 +333,7 @@ def exported(services: Services, run: str) -> Response:
         export_run(services.store, record.run, file)
     except MedfactError as error:
         file.close()
-        return PlainTextResponse(str(error), status_code=409)
+        return PlainTextResponse(error.public, status_code=409)
     size = file.seek(0, 2)
     file.seek(0)
     headers = {

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 
 from medfact.compare import Comparisons
 from medfact.datasets import Collection, load
 from medfact.datasets.aside import load_aside
 from medfact.datasets.selection import Rejections
-from medfact.errors import Mistake, StoreError, UnknownName
+from medfact.errors import FactsError, Mistake, StoreError, UnknownName
 from medfact.jobs import Jobs
 from medfact.live import Reports
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.service import DEFAULTS
 from medfact.planning import plan
+from medfact.prototypes import pool_names
 from medfact.runner import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Plan, Run, Store
@@ -45,6 +47,13 @@ class Services:
         if isinstance(run, str) and self.has(run):
             return self.store.run(run)
         raise Mistake("There is no such run.", "It may have been deleted.")
+
+    def pool(self, owner: str, pool: str | None) -> str | None:
+        """A prototype pool by its name, or the file of one that this visitor has brought; None for the method's own.
+
+        Raises Mistake.
+        """
+        return pool if not pool or pool in pool_names() else str(self.uploads.of(owner, pool))
 
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
@@ -116,7 +125,11 @@ def _planned(spec: RunSpec, source: RunSpec, rejections: tuple[tuple[str, frozen
 
 
 def _loaded(source: RunSpec) -> Collection:
-    return load(source) if source.facts is None else load_aside(source)
+    if source.facts is None:
+        return load(source)
+    if not Path(source.facts).exists():
+        raise FactsError(f"{Path(source.facts).name} is not kept here any more.", "Upload it again.")
+    return load_aside(source)
 
 
 _collection = lru_cache(maxsize=8)(_loaded)

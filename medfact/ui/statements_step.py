@@ -123,7 +123,7 @@ def _take_pool(uploads: Uploads, owner: str, path: object, source: Source) -> li
         pool = load_pool(str(file))
         check_relations(pool, (fact.relation for fact in collection_of(source).facts))
     except MedfactError as error:
-        return [gr.skip(), message(f"{error} The sentences chosen before stay in use.", "warn")]
+        return [gr.skip(), message(f"{error.public} The sentences chosen before stay in use.", "warn")]
     problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
     choice = gr.Dropdown([*_pools(), (f"{file.name} (your own)", str(file))], value=str(file))
     said = f"{file.name}: {len(pool.relations)} relations, {len(pool.forms)} ways of saying.{problems}"
@@ -133,8 +133,15 @@ def _take_pool(uploads: Uploads, owner: str, path: object, source: Source) -> li
 def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _Filters, cards: _Cards) -> None:
     """Turning pages, filtering, another method, and rejecting a false partner."""
 
+    def turned(request: gr.Request, given: Source, protocol: str, pool: str, *filters: Any) -> tuple[Any, int]:
+        try:
+            own = services.pool(owner_of(request), pool) or OWN
+            return _turned(_store_of(services, request), given, protocol, own, *filters)
+        except MedfactError as error:
+            return {"cards": [], "none": error.public, "turn": None}, 0
+
     def first_page(request: gr.Request, given: Source, *chosen: Any) -> tuple[Any, int]:
-        return _turned(_store_of(services, request), given, *chosen, 0)
+        return turned(request, given, *chosen, 0)
 
     def pressed(request: gr.Request, event: gr.EventData, given: Source, *chosen: Any) -> tuple[Any, int]:
         store = _store_of(services, request)
@@ -142,7 +149,7 @@ def _wire(services: Services, source: gr.State, step: StatementsStep, filters: _
         what, _, key = str(event._data.get("key", "")).partition(":")
         if what == REJECT:
             _reject(store, given, str(chosen[0]), key)
-        return _turned(store, given, *filtered, page + TURNS.get((what, key), 0))
+        return turned(request, given, *filtered, page + TURNS.get((what, key), 0))
 
     inputs = [source, step.protocol, step.pool, filters.search, filters.relation, filters.specialty]
     outputs = [cards.cards, cards.page]
@@ -202,11 +209,7 @@ def _turned(
     store: Store, source: Source, protocol: str, pool_name: str, search: str, relation: str, specialty: str, page: int
 ) -> tuple[dict[str, Any], int]:
     """The facts of one page with their statements and where that page is; and its number, kept within the pages there are."""
-    spec = spec_of(source, protocol=protocol, pool=pool_name or None)
-    try:
-        pool = pool_of(spec)
-    except MedfactError as error:
-        return {"cards": [], "none": str(error), "turn": None}, 0
+    pool = pool_of(spec_of(source, protocol=protocol, pool=pool_name or None))
     found = _matching(source, pool, search, relation, specialty)
     page = max(0, min(page, (len(found) - 1) // PAGE))
     group, shown = _group(store, source, protocol), found[page * PAGE : (page + 1) * PAGE]
