@@ -26,6 +26,9 @@ from medfact.uncertainty import Codes, holm
 FEWEST, MOST = 2, 8
 """So many runs are compared."""
 
+SIGNIFICANT = 0.05
+"""A difference is shown where p, adjusted after Holm, is below this."""
+
 METRICS = {
     "average_accuracy": "right answers (average accuracy)",
     "joint_accuracy": "all statements right (joint accuracy)",
@@ -151,7 +154,9 @@ def verdict(pair: dict[str, Any], names: dict[str, str]) -> str:
     a, b = names[pair["a"]], names[pair["b"]]
     if pair["difference"] is None:
         return f"{a} and {b} have nothing in common that both answered."
-    if pair["p_holm"] is None or pair["p_holm"] >= 0.05:
+    if (least := pair.get("p_least") or 0) >= SIGNIFICANT:
+        return f"No difference can be shown between {a} and {b}: with so few heads p cannot fall below {least:.4f}."
+    if pair["p_holm"] is None or pair["p_holm"] >= SIGNIFICANT:
         return f"No difference shown between {a} and {b}."
     better, other = (a, b) if pair["difference"] > 0 else (b, a)
     return f"{better} has more right than {other}."
@@ -179,7 +184,7 @@ def as_text(made: dict[str, Any], reports: Sequence[dict[str, Any]]) -> str:
         for pair in made["pairs"]:
             if pair["metric"] == metric:
                 lines.append(f"  {_line(pair)} {verdict(pair, names)}")
-    lines += ["", "Differences are paired, of what both answered; intervals and p by head, p adjusted after Holm."]
+    lines += ["", "Differences are paired, of what both answered; intervals and p by head and by tail, p adjusted after Holm."]
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets import read_table
+from medfact.metrics.averages import FEWEST_FACTS
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 
 FOLDER = Path(__file__).resolve().parents[1] / "assets" / "published"
@@ -266,7 +267,7 @@ def _mkj_table_2(reports: Sequence[Report]) -> Table:
         "The five most and the five least error-prone semantic types of the tail",
         ("accuracy",),
         rows,
-        "Where a model errs most. Types with few statements move a lot by chance: look at how many there are.",
+        f"Where a model errs most. Types with fewer than {FEWEST_FACTS} facts are not ranked: they move a lot by chance.",
         heading="semantic type",
     )
 

@@ -1,12 +1,13 @@
 """Intervals for shares, and the paired comparison of two runs, from arrays alone.
 
 The eight statements of a fact, a fact and its negatives, and facts of one head stand or fall together; tails repeat over
-heads too. Standard errors are therefore clustered by head and by tail (two-way, Cameron, Gelbach and Miller 2011). Where each
-statement was asked after several draws of demonstrations, the spread between the draws is added.
+heads too. Standard errors are therefore clustered by head and by tail (two-way, Cameron, Gelbach and Miller 2011). Tails are
+few and unequal: thirty whose frequencies follow Zipf are worth ten, and the errors and their degrees of freedom say so. Where
+each statement was asked after several draws of demonstrations, the spread between the draws is added.
 
 Two runs on the same facts are compared by their differences, whole heads at a time: a bootstrap that draws heads (Field and
-Welsh 2007) for the interval, and flipped signs of heads for p. McNemar's test, which takes every fact for a trial of its own,
-raises false alarms where a head has several.
+Welsh 2007) for the interval, and flipped signs of heads for p; both are widened by what shared tails add, since a model that
+knows a tail knows it for all of its heads. McNemar's test, which takes every fact for a trial of its own, raises false alarms.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from scipy import special
 
 LEVEL = 0.95
 """Coverage that every interval aims at."""
+
+_Z = float(special.ndtri(0.5 + LEVEL / 2))
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -40,20 +43,44 @@ NOTHING = Estimate(None, None, None, 0)
 
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Wilson's interval of a share of n independent trials; n need not be whole. Needs n > 0."""
-    z = float(special.ndtri(0.5 + LEVEL / 2))
+    z = _Z
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # the bounds hold the share itself, whatever rounding does at 0 and 1
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
+def worth(clusters: Codes) -> float:
+    """How many equal clusters these are worth: 1 / Σ share², the inverse of Simpson's index; needs at least one row."""
+    shares = _shares(clusters)
+    return float(1 / np.square(shares).sum())
+
+
+def _shares(clusters: Codes) -> Floats:
+    counts = np.bincount(clusters)
+    return counts[counts > 0] / len(clusters)
+
+
+def _squares(values: Floats, clusters: Codes) -> float:
+    """Σ over clusters of (the sum of its deviations from the mean)², by n²: the variance of the mean, biased downwards."""
+    return float(np.square(np.bincount(clusters, weights=values - values.mean())).sum() / len(values) ** 2)
+
+
+def _kept(shares: Floats) -> float:
+    """What `_squares` shows, on average, of effects of variance 1, one a cluster; the mean's own variance is Σ share²."""
+    squares, cubes = float((shares**2).sum()), float((shares**3).sum())
+    return squares - 2 * cubes + squares**2
+
+
 def clustered_variance(values: Floats, clusters: Codes) -> float:
-    """Variance of the mean of `values`, clustered, with the small-sample factor C / (C − 1); NaN with one cluster."""
-    sums = np.bincount(clusters, weights=values - values.mean())
-    count = _count(clusters)
-    if count < 2:
+    """Variance of the mean of `values`, clustered, without bias for effects of one variance, one a cluster; NaN with one.
+
+    The factor is C / (C − 1) for C equal clusters, and larger for unequal ones: the mean leans to what large ones say.
+    """
+    shares = _shares(clusters)
+    if len(shares) < 2:
         return math.nan
-    return float(np.square(sums).sum() / len(values) ** 2 * count / (count - 1))
+    return _squares(values, clusters) * float(np.square(shares).sum()) / _kept(shares)
 
 
 def crossed(a: Codes, b: Codes) -> Codes:
@@ -61,12 +88,29 @@ def crossed(a: Codes, b: Codes) -> Codes:
     return np.unique(a * (b.max(initial=0) + 1) + b, return_inverse=True)[1].astype(np.int64)
 
 
+LEAST_WORTH = 2.0
+"""Tails that are worth fewer than so many say nothing about other tails: then only heads are taken for a sample."""
+
+
+def variance_by_tail(values: Floats, heads: Codes, tails: Codes, both: Codes | None = None) -> float:
+    """What tails that several heads share add to the variance of the mean by head; at least 0. `both`: their crossed codes.
+
+    As by Cameron, Gelbach and Miller (2011) the variance by tail less that by head and tail, which both parts hold. It is
+    estimated by moments: sums of tails show 1 − Σ share² of what differs within tails, and `_kept` of what differs between
+    them. So it is 0 on average where tails have no effect, and without bias where they have, however unequal they are.
+    """
+    both = crossed(heads, tails) if both is None else both
+    shares = _shares(tails)
+    squares, within = float(np.square(shares).sum()), 1 / worth(both)
+    seen = _kept(shares) - (1 - squares) * within
+    if squares * LEAST_WORTH > 1 or squares <= within or seen <= 0:
+        return 0.0
+    return max(0.0, _squares(values, tails) - (1 - squares) * _squares(values, both)) * (squares - within) / seen
+
+
 def two_way_variance(values: Floats, heads: Codes, tails: Codes, both: Codes | None = None) -> float:
     """Variance of the mean, clustered by head and by tail; never below that by head alone. `both`: their crossed codes."""
-    by_head = clustered_variance(values, heads)
-    both = crossed(heads, tails) if both is None else both
-    total = by_head + clustered_variance(values, tails) - clustered_variance(values, both)
-    return by_head if math.isnan(total) else max(total, by_head)
+    return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, both)
 
 
 def _count(clusters: Codes) -> int:
@@ -78,17 +122,34 @@ def draw_variance(values: Floats, heads: Codes, draws: Codes) -> float:
     return max(0.0, clustered_variance(values, draws) - clustered_variance(values, crossed(heads, draws)))
 
 
-def _variance(values: Floats, heads: Codes, tails: Codes, draws: Codes | None, both: Codes | None) -> tuple[float, float]:
-    """The variance of the mean and its degrees of freedom (of two parts: Welch and Satterthwaite's)."""
-    variance = two_way_variance(values, heads, tails, both)
-    free = float(max(min(_count(heads), _count(tails)) - 1, 1))
-    if draws is None or _count(draws) < 2:
-        return variance, free
-    added = draw_variance(values, heads, draws)
-    total = variance + added
-    if total == 0:
-        return total, free
-    return total, total**2 / (variance**2 / free + added**2 / (_count(draws) - 1))
+class Part(NamedTuple):
+    """A part of a variance, and the degrees of freedom of its estimate."""
+
+    variance: float
+    free: float
+
+
+def _parts_of(values: Floats, heads: Codes, tails: Codes | None, draws: Codes | None, both: Codes | None) -> list[Part]:
+    """The variance of the mean: by head, what tails add, and what draws add. Each has the worth of its clusters less one."""
+    parts = [Part(clustered_variance(values, heads), max(worth(heads) - 1, 1.0))]
+    if tails is not None:
+        parts.append(Part(variance_by_tail(values, heads, tails, both), max(worth(tails) - 1, 1.0)))
+    if draws is not None and _count(draws) > 1:
+        parts.append(Part(draw_variance(values, heads, draws), float(_count(draws) - 1)))
+    return parts
+
+
+def _together(parts: Sequence[Part]) -> Part:
+    """The sum of independent parts, with Welch and Satterthwaite's degrees of freedom."""
+    total = sum(part.variance for part in parts)
+    if not total > 0:
+        return Part(total, parts[0].free)
+    return Part(total, total**2 / sum(part.variance**2 / part.free for part in parts))
+
+
+def _t(free: float) -> float:
+    """How many standard errors an interval reaches to each side."""
+    return float(special.stdtrit(free, 0.5 + LEVEL / 2))
 
 
 def linear_interval(
@@ -103,10 +164,10 @@ def linear_interval(
     if len(values) == 0:
         return NOTHING
     value, n = float(values.mean()), len(values)
-    variance, free = _variance(values, heads, tails, draws, both)
+    variance, free = _together(_parts_of(values, heads, tails, draws, both))
     if math.isnan(variance):
         return Estimate(value, None, None, n)
-    half = float(special.stdtrit(free, 0.5 + LEVEL / 2)) * math.sqrt(variance)
+    half = _t(free) * math.sqrt(variance)
     return Estimate(value, value - half, value + half, n)
 
 
@@ -128,17 +189,20 @@ def mean_interval(
 def share_interval(
     values: Floats, heads: Codes, tails: Codes, draws: Codes | None = None, both: Codes | None = None
 ) -> Estimate:
-    """A share of facts (values 0 or 1), with Wilson's interval at the number of trials that the clusters are worth."""
+    """A share of facts (values 0 or 1), with Wilson's interval at the number of trials that the clusters are worth.
+
+    Few clusters are worth fewer trials, by as much as t reaches further with them than with n facts (Korn and Graubard 1998).
+    """
     if len(values) == 0:
         return NOTHING
     value, n = float(values.mean()), len(values)
     if _count(heads) < 2:
         return Estimate(value, None, None, n)
-    variance, _ = _variance(values, heads, tails, draws, both)
-    worth = value * (1 - value) / variance if variance > 0 else _count(heads)
+    variance, free = _together(_parts_of(values, heads, tails, draws, both))
+    trials = value * (1 - value) / variance * (_t(max(n - 1, 1)) / _t(free)) ** 2 if variance > 0 else _count(heads)
     # the same facts after several draws of demonstrations are not more facts
     most = n / (1 if draws is None else _count(draws))
-    return Estimate(value, *wilson(value, min(worth, most)), n)
+    return Estimate(value, *wilson(value, min(trials, most)), n)
 
 
 DESIGN_EFFECT = 1.57
@@ -148,7 +212,7 @@ DESIGN_EFFECT = 1.57
 def expected_half_width(facts: int, statements_per_fact: int = 8) -> float:
     """Half the width, at worst, of the interval of an average accuracy over so many positive facts, and as many negative."""
     independent = 0.5 / math.sqrt(2 * facts * statements_per_fact)
-    return float(special.ndtri(0.5 + LEVEL / 2)) * DESIGN_EFFECT * independent
+    return _Z * DESIGN_EFFECT * independent
 
 
 class Difference(NamedTuple):
@@ -180,13 +244,19 @@ ROUNDING = 1e-9
 """Sums that differ by less than this share of their terms are equal."""
 
 
-def paired_difference(differences: Floats, heads: Codes, seed: int = 0) -> Difference:
-    """The mean of differences a − b, each from −1 to 1, one for each statement, fact or pair, clustered by head.
+def paired_difference(
+    differences: Floats, heads: Codes, tails: Codes | None = None, draws: Codes | None = None, seed: int = 0
+) -> Difference:
+    """The mean of differences a − b, each from −1 to 1, one for each statement, fact or pair, clustered by head and by tail.
 
-    heads: codes from 0, one for each difference. The interval comes from a bootstrap that draws heads, each with all it has; p
-    from a test that flips the signs of heads. One head alone has neither. The order of the rows and the numbering of the heads
-    do not matter; b − a gives the mirror image. Heads with equal sums are drawn together, so time grows with the number of
-    different sums: quick for right less right, whose sums are whole, and slow for thousands of heads with fractions.
+    heads, tails, draws: codes from 0, one for each difference; tails None: no two differences share one; draws None: all are
+    of one draw of demonstrations. By head, the interval comes from a bootstrap that draws heads, each with all it has, and p
+    from a test that flips the signs of heads. What tails and draws add (`variance_by_tail`, `draw_variance`) widens the
+    interval: independent doubts, whose squares add. p is then that of a t test with all parts, where it is the larger.
+
+    One head alone has neither. The order of the rows and the numbering of the heads do not matter; b − a gives the mirror
+    image. Heads with equal sums are drawn together, so time grows with the number of different sums: quick for right less
+    right, whose sums are whole, and slow for thousands of heads with fractions.
     """
     if len(differences) == 0:
         return Difference(None, None, None, None, 0)
@@ -197,13 +267,27 @@ def paired_difference(differences: Floats, heads: Codes, seed: int = 0) -> Diffe
     if len(sums) < 2:
         return Difference(value, None, None, None, n)
     low, high = _opened(value, *_bootstrapped(sums, sizes, seed), sums / sizes)
-    return Difference(value, max(-1.0, low), min(1.0, high), _flipped(sums, seed), n)
+    by_head, *added = _parts_of(differences, heads, tails, draws, None)
+    half = math.hypot(*(_t(part.free) * math.sqrt(part.variance) for part in added))
+    p = max(_flipped(sums, seed), _p_of_t(value, _together([by_head, *added])) if half else 0.0)
+    low, high = value - math.hypot(value - low, half), value + math.hypot(high - value, half)
+    return Difference(value, max(-1.0, low), min(1.0, high), p, n)
+
+
+def least_p(heads: Codes) -> float | None:
+    """The smallest p that `paired_difference` can give with so few heads: the 2 of all 2 ** heads flips that go one way."""
+    return 2.0 ** (1 - _count(heads)) if _count(heads) > 1 else None
+
+
+def _p_of_t(value: float, error: Part) -> float:
+    """The two-sided p of a t test."""
+    return 2 * float(special.stdtr(error.free, -abs(value) / math.sqrt(error.variance)))
 
 
 def _bootstrapped(sums: Floats, sizes: Codes, seed: int) -> tuple[float, float]:
     """The percentile interval of Σ sums / Σ sizes over drawn heads, as much wider as t is for so few (Hesterberg 2015)."""
     heads = len(sums)
-    tail = float(special.ndtr(-math.sqrt(heads / (heads - 1)) * special.stdtrit(heads - 1, 0.5 + LEVEL / 2)))
+    tail = float(special.ndtr(-math.sqrt(heads / (heads - 1)) * _t(heads - 1)))
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return float(low), float(high)

@@ -41,7 +41,7 @@ def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[
     made = json.loads(told.out)
     assert {pair["metric"] for pair in made["pairs"]} == {"average_accuracy", "joint_accuracy", "pair_joint_accuracy"}
     for pair in made["pairs"]:
-        assert set(pair) == {"a", "b", "metric", "difference", "low", "high", "p", "p_holm", "only_a", "only_b", "n"}
+        assert set(pair) == {"a", "b", "metric", "difference", "low", "high", "p", "p_holm", "p_least", "only_a", "only_b", "n"}
         assert (pair["a"], pair["b"], pair["p_holm"]) == (cue, always, pair["p"])
     average = of_metric(made, "average_accuracy")
     assert (average["difference"], average["n"]) == (0.0, 16 * PAIRS)

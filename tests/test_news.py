@@ -222,8 +222,8 @@ def test_a_page_that_names_nothing_sees_the_demonstration(visitor: TestClient, r
 
 def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def locked(*_: object) -> None:
-        raise StoreError("The database is locked.", "Wait.")
+        raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
 
     monkeypatch.setattr("medfact.live.Reports.live", locked)
     refused = visitor.post("/news", json={})
-    assert (refused.status_code, refused.text) == (503, "The database is locked. Wait.")
+    assert (refused.status_code, refused.text) == (503, "The database cannot be used. Wait.")  # and not where it lies

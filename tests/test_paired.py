@@ -75,7 +75,7 @@ def counts(made: dict[str, Any]) -> tuple[int, int, int]:
     return made["only_a"], made["only_b"], made["n"]
 
 
-NO_VALUE = {"difference": None, "low": None, "high": None, "p": None, "only_a": 0, "only_b": 0, "n": 0}
+NO_VALUE = {"difference": None, "low": None, "high": None, "p": None, "p_least": None, "only_a": 0, "only_b": 0, "n": 0}
 ALL, ONE_WRONG = "r" * 8, "r" * 7 + "w"
 
 # ------------------------------------------------------------------------- by hand

@@ -11,11 +11,13 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import clusters
 import numpy as np
 import pytest
 from scripted import FAILED, RIGHT, Key, Scripted, answered, key_of, script
 from small_facts import write_csv
 
+from medfact.metrics import averages
 from medfact.report import report_of
 from medfact.runner import Finished, start
 from medfact.spec import RunSpec
@@ -228,8 +230,14 @@ def test_by_tail_type_and_which_types_err_most(made: dict[str, Any]) -> None:
     # Drug: 8 + 7 + 7 + 6 = 28 of 32 - 1.
     types = {"Antimetabolite": (6, 8), "Drug": (28, 31), "Finding": (27, 31), "Sign": (27 + 22, 31 + 32)}
     all_are(made["by_tail_type"], types)
-    # 6/8 = 0.750, 49/63 = 0.778, 27/31 = 0.871, 28/31 = 0.903: all four are among the five that err most, none is left
-    assert made["error_prone"] == {"most": ["Antimetabolite", "Sign", "Finding", "Drug"], "least": []}
+    # 6/8 = 0.750, 49/63 = 0.778, 27/31 = 0.871, 28/31 = 0.903: but none has 20 facts
+    assert {name: e["facts"] for name, e in made["by_tail_type"].items()} == {
+        "Antimetabolite": 1,
+        "Drug": 4,
+        "Finding": 4,
+        "Sign": 8,
+    }
+    assert made["error_prone"] == {"most": [], "least": []}
 
 
 # ------------------------------------------------------------------------- curves over the number of statements
@@ -301,26 +309,15 @@ def test_without_probabilities_there_is_no_calibration(made: dict[str, Any]) -> 
 
 
 def test_the_interval_of_the_average_is_the_loop(run: tuple[dict[str, Any], list[Asked]]) -> None:
-    """Two-way clustered, each with C/(C - 1), and a t interval at the smaller number of clusters less one."""
+    """Two-way clustered, and a t interval at what heads and tails are worth."""
     made, asked = run
     rows = [
         (item.statement.fact.head, item.statement.fact.tail, float(item.answer.answer is item.statement.label))
         for item in asked
         if item.answer is not None and item.answer.failure is None
     ]
-    mean = sum(right for *_, right in rows) / len(rows)
-
-    def clustered(*columns: int) -> tuple[float, int]:
-        sums: dict[tuple[Any, ...], float] = {}
-        for row in rows:
-            key = tuple(row[column] for column in columns)
-            sums[key] = sums.get(key, 0.0) + row[2] - mean
-        count = len(sums)
-        return sum(total**2 for total in sums.values()) / len(rows) ** 2 * count / (count - 1), count
-
-    (by_head, heads), (by_tail, tails), (by_both, _) = clustered(0), clustered(1), clustered(0, 1)
-    assert (heads, tails) == (5, 7)
-    half = 2.7764451051977987 * math.sqrt(max(by_head, by_head + by_tail - by_both))  # t of 97.5 % at 4 degrees of freedom
+    values, of = [right for *_, right in rows], [(head, tail) for head, tail, _ in rows]
+    mean, half = sum(values) / len(values), clusters.half_width(values, of, facts=list(dict.fromkeys(of)))
     estimate = made["average_accuracy"]
     assert (estimate["low"], estimate["high"]) == (pytest.approx(mean - half), pytest.approx(min(1.0, mean + half)))
 
@@ -527,14 +524,22 @@ def test_mkj(tmp_path: Path) -> None:
     assert made["coherence"]["n"] == 0
 
 
-def test_the_five_types_that_err_most_and_least(tmp_path: Path) -> None:
+def test_types_of_fewer_than_20_facts_are_not_ranked(tmp_path: Path) -> None:
+    made, _ = run_of(tmp_path, MKJ_FACTS, mkj_signs(), {"protocol": "mkj"})
+    assert {e["facts"] for e in made["by_tail_type"].values()} == {15, 16}
+    assert made["error_prone"] == {"most": [], "least": []}
+
+
+def test_the_five_types_that_err_most_and_least(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(averages, "FEWEST_FACTS", 15)
     made, _ = run_of(tmp_path, MKJ_FACTS, mkj_signs(), {"protocol": "mkj"})
     # type t: 16 - t of 16 right, T00 15 of 15
     all_are(made["by_tail_type"], {"T00": (15, 15)} | {f"T{t:02}": (16 - t, 16) for t in range(1, TYPES)})
     assert made["error_prone"] == {"most": ["T11", "T10", "T09", "T08", "T07"], "least": ["T00", "T01", "T02", "T03", "T04"]}
 
 
-def test_seven_types_make_five_and_two(tmp_path: Path) -> None:
+def test_seven_types_make_five_and_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(averages, "FEWEST_FACTS", 15)
     signs = {key: sign for key, sign in mkj_signs().items() if key[0] < "disease07"}
     made, _ = run_of(tmp_path, MKJ_FACTS[: 7 * 4], signs, {"protocol": "mkj"})
     assert made["error_prone"] == {"most": ["T06", "T05", "T04", "T03", "T02"], "least": ["T00", "T01"]}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import product
 
+import clusters
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,12 +21,15 @@ from medfact.uncertainty import (
     clustered_variance,
     expected_half_width,
     holm,
+    least_p,
     linear_interval,
     mean_interval,
     paired_difference,
     share_interval,
     two_way_variance,
+    variance_by_tail,
     wilson,
+    worth,
 )
 
 
@@ -35,15 +39,6 @@ def array(*values: float) -> np.ndarray:
 
 def codes(*values: int) -> np.ndarray:
     return np.array(values, dtype=np.int64)
-
-
-def pairwise_variance(values: np.ndarray, same: np.ndarray) -> float:
-    """Σ over pairs (i, j) of one cluster of e_i · e_j / n²: the clustered variance before the small-sample factor."""
-    errors = values - values.mean()
-    return (
-        float(sum(errors[i] * errors[j] for i in range(len(values)) for j in range(len(values)) if same[i, j]))
-        / len(values) ** 2
-    )
 
 
 def test_wilson_is_scipys() -> None:
@@ -73,20 +68,60 @@ def test_one_cluster_has_no_variance() -> None:
     assert math.isnan(clustered_variance(array(1, 0, 1), codes(0, 0, 0)))
 
 
+def test_the_factor_of_unequal_clusters_by_hand() -> None:
+    # shares ½, ¼, ¼: Σ share² = 3/8, Σ share³ = 5/32; kept 3/8 − 10/32 + 9/64 = 13/64; factor 3/8 · 64/13 = 24/13, not 3/2
+    values, heads = array(1, 1, 1, 0), codes(0, 0, 1, 2)
+    # mean ¾; sums ½, ¼, −¾; squares (4 + 1 + 9) / 16 / 4² = 7/128
+    assert clustered_variance(values, heads) == pytest.approx(7 / 128 * 24 / 13)
+    assert worth(heads) == pytest.approx(8 / 3)
+
+
+def test_thirty_tails_that_follow_zipf_are_worth_ten() -> None:
+    counts = [round(10_000 / rank) for rank in range(1, 31)]
+    assert worth(np.repeat(np.arange(30), counts)) == pytest.approx(9.9, abs=0.05)
+
+
+def test_a_clustered_variance_has_no_bias_however_unequal_the_clusters() -> None:
+    randomness = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(6), [40, 20, 10, 5, 3, 2])
+    effects = randomness.normal(0, 1, (4000, 6))
+    means = [float(effect[clusters].mean()) for effect in effects]
+    shown = [clustered_variance(effect[clusters], clusters) for effect in effects]
+    assert np.mean(shown) == pytest.approx(np.var(means), rel=0.06)
+
+
+def shared_tails(randomness: np.random.Generator, effect: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """400 values of 100 heads and eight unequal tails: noise, and what a tail adds to all that have it."""
+    heads, tails = np.repeat(np.arange(100), 4), randomness.choice(8, 400, p=np.array([8, 4, 3, 2, 2, 1, 1, 1]) / 22)
+    return randomness.normal(0, 1, 400) + randomness.normal(0, effect, 8)[tails], heads, tails
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.5])
+def test_what_tails_add_has_no_bias(effect: float) -> None:
+    randomness = np.random.default_rng(2)
+    made = [
+        (float(values.mean()), two_way_variance(values, *of))
+        for values, *of in (shared_tails(randomness, effect) for _ in range(3000))
+    ]
+    means, variances = zip(*made, strict=True)
+    # what is below 0 counts as 0: so a little too much where tails have no effect
+    assert 0.95 < np.mean(variances) / np.var(means) < 1.35
+
+
 @pytest.mark.parametrize("seed", range(8))
-def test_a_two_way_variance_is_by_head_plus_by_tail_less_by_both(seed: int) -> None:
+def test_a_two_way_interval_is_that_of_plain_loops(seed: int) -> None:
     randomness = np.random.default_rng(seed)
     heads, tails = randomness.integers(0, 6, 40), randomness.integers(0, 5, 40)
     values = (randomness.random(40) < 0.6).astype(float)
-    same_head, same_tail = heads[:, None] == heads, tails[:, None] == tails
+    half = clusters.half_width(values.tolist(), list(zip(map(str, heads), map(str, tails), strict=True)))
+    assert linear_interval(values, heads, tails) == pytest.approx(
+        (values.mean(), values.mean() - half, values.mean() + half, 40)
+    )
 
-    def with_factor(same: np.ndarray) -> float:
-        clusters = len(np.unique(same, axis=0))
-        return pairwise_variance(values, same) * clusters / (clusters - 1)
 
-    by_head = with_factor(same_head)
-    expected = max(by_head + with_factor(same_tail) - with_factor(same_head & same_tail), by_head)
-    assert two_way_variance(values, heads, tails) == pytest.approx(expected)
+def test_tails_that_are_worth_fewer_than_two_say_nothing_of_others() -> None:
+    values, heads, tails = array(1, 1, 1, 1, 1, 0, 1, 0), codes(0, 1, 2, 3, 4, 5, 6, 7), codes(0, 0, 0, 0, 0, 0, 0, 1)
+    assert two_way_variance(values, heads, tails) == clustered_variance(values, heads)
 
 
 def test_an_interval_is_a_t_interval_of_the_fewer_clusters() -> None:
@@ -122,8 +157,9 @@ def test_a_share_of_independent_facts_is_near_wilsons_and_of_repeated_ones_wider
     # p (1 − p) / variance = n − 1 = 39 trials
     assert alone == pytest.approx((0.3, *wilson(0.3, 39), 40))
     in_fours = share_interval(values, np.arange(40) // 4, np.arange(40))  # ten heads that stand or fall together
-    # sums: three heads of 4 · 0.7, seven of −4 · 0.3; (3 · 7.84 + 7 · 1.44) / 1600 · 10 / 9 = 0.02333; 0.21 / 0.02333 = 9
-    assert in_fours == pytest.approx((0.3, *wilson(0.3, 9), 40))
+    # sums: three heads of 4 · 0.7, seven of −4 · 0.3; (3 · 7.84 + 7 · 1.44) / 1600 · 10 / 9 = 0.02333; 0.21 / 0.02333 = 9,
+    # and t reaches to 2.0227 with 39 degrees and to 2.2622 with 9: 9 · (2.0227 / 2.2622)² = 7.195
+    assert in_fours == pytest.approx((0.3, *wilson(0.3, 7.195), 40), abs=1e-4)
 
 
 def test_expected_half_width() -> None:
@@ -339,6 +375,55 @@ def test_false_alarms_are_as_rare_as_they_should_be(monkeypatch: pytest.MonkeyPa
     assert 0.025 < alarms / runs < 0.075
     assert 0.92 < hits / runs < 0.98
     assert of_mcnemar / runs > 0.15  # every fact as a trial of its own
+
+
+def simulated_models(randomness: np.random.Generator, of_tail: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Differences of two equally good models on 200 heads of 4 facts with 30 tails that follow Zipf.
+
+    of_tail: the variance, on the probit scale, of what a model knows more or less about a tail than about others.
+    """
+    heads = np.repeat(np.arange(200), 4)
+    frequency = 1 / np.arange(1, 31)
+    tails = randomness.choice(30, 800, p=frequency / frequency.sum())
+    ease = 0.5 + randomness.normal(0, 0.5, 200)[heads]
+    a, b = (ease + randomness.normal(0, of_tail**0.5, 30)[tails] + randomness.normal(0, 1, 800) > 0 for _ in range(2))
+    return a.astype(float) - b, heads, tails
+
+
+@pytest.mark.parametrize("of_tail", [0, 0.1, 0.3])
+def test_models_that_know_other_tails_raise_no_more_false_alarms(of_tail: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uncertainty, "FLIPS", 1000)
+    monkeypatch.setattr(uncertainty, "RESAMPLES", 500)
+    randomness, runs = np.random.default_rng(11), 300
+    alarms = misses = by_head_alone = 0
+    for _ in range(runs):
+        differences, heads, tails = simulated_models(randomness, of_tail)
+        made = paired_difference(differences, heads, tails)
+        alarms += made.p <= 0.05
+        misses += not made.low <= 0 <= made.high
+        by_head_alone += paired_difference(differences, heads).p <= 0.05
+    # 5 % of 300 are 15, give or take twice 3.8
+    assert 5 <= alarms <= 27
+    assert 5 <= misses <= 27
+    assert by_head_alone > {0: 5, 0.1: 60, 0.3: 120}[of_tail]
+
+
+def test_what_shared_tails_add_widens_the_interval_and_raises_p_by_hand() -> None:
+    # eight heads of two facts; the one tail is for a, the other against: heads say nothing but 0, tails disagree wholly
+    differences, heads, tails = np.tile(array(1, -1), 8), np.repeat(np.arange(8), 2), np.tile(codes(0, 1), 8)
+    made = paired_difference(differences, heads, tails)
+    assert made.value == 0
+    # tails: sums 8 and −8, squares 128 / 256 = ½; within: 16 / 256 = 1/16; Σ share² = ½, Σ share³ = ¼, kept ½ − ½ + ¼ = ¼
+    # added (½ − ½ · 1/16) · (½ − 1/16) / (¼ − ½ · 1/16) = 0.46875 · 0.4375 / 0.21875 = 0.9375, far beyond ±1 with 1 degree
+    assert variance_by_tail(differences, heads, tails) == pytest.approx(0.9375)
+    assert (made.low, made.high, made.p) == (-1, 1, 1)
+
+
+def test_the_least_p_of_few_heads() -> None:
+    heads = np.repeat(np.arange(5), 8)
+    assert least_p(heads) == 0.0625
+    assert paired_difference(np.ones(40), heads).p == 0.0625
+    assert least_p(codes(3, 3)) is least_p(codes()) is None
 
 
 # ------------------------------------------------------------------------- several comparisons

@@ -91,6 +91,7 @@ def answer_row(item: Asked, record: Run) -> dict[str, Any]:
         "model": record.model,
         "answer": given and given.answer,
         "p_true": given and given.p_true,
+        "p_mass": given and given.p_mass,
         "raw": given and given.raw,
         "failure": given and given.failure,
         "shot_draw": item.draw,

@@ -33,21 +33,28 @@ def by_polarity(records: Records) -> dict[str, Any]:
 
 
 def by_tail_type(records: Records) -> dict[str, Any]:
-    """Accuracy by semantic type of the tail; a tail of several types ("A; B") counts for each."""
+    """Accuracy by semantic type of the tail, with its number of facts; a tail of several types ("A; B") counts for each."""
     types = records.tail_types
     holders: defaultdict[str, list[str]] = defaultdict(list)
     for text in types.names:
         for name in text.split("; "):
             holders[name].append(text)
-    return {name: records.accuracy(types.among(holders[name]))._asdict() for name in sorted(holders) if name}
+    return {name: _of_type(records, types.among(holders[name])) for name in sorted(holders) if name}
+
+
+def _of_type(records: Records, rows: Bools) -> dict[str, Any]:
+    facts = len(np.unique(records.triplet[rows & records.scored]))
+    return {**records.accuracy(rows)._asdict(), "facts": facts}
 
 
 SHOWN_TYPES = 5
+FEWEST_FACTS = 20
+"""A type with fewer facts is not ranked: its accuracy may be off by more than types differ."""
 
 
 def error_prone(by_tail_type: dict[str, Any]) -> dict[str, list[str]]:
-    """The five types with the lowest and with the highest accuracy, as far as there are so many (MKJ, Table 2)."""
-    scored = [(name, e) for name, e in by_tail_type.items() if e["value"] is not None]
+    """The five types with the lowest and with the highest accuracy, as far as so many have 20 facts (MKJ, Table 2)."""
+    scored = [(name, e) for name, e in by_tail_type.items() if e["facts"] >= FEWEST_FACTS]
     order = [name for name, e in sorted(scored, key=lambda item: (item[1]["value"], -item[1]["n"], item[0]))]
     most = order[:SHOWN_TYPES]
     least = sorted(order[len(most) :], key=lambda name: (-by_tail_type[name]["value"], -by_tail_type[name]["n"], name))

@@ -11,7 +11,7 @@ import numpy as np
 
 from medfact.metrics.joint import Facts, facts_of, pairs_of
 from medfact.metrics.records import Bools, Names, Records
-from medfact.uncertainty import Codes, crossed, paired_difference
+from medfact.uncertainty import Codes, crossed, least_p, paired_difference
 
 
 class Side(NamedTuple):
@@ -24,10 +24,11 @@ class Side(NamedTuple):
 
 
 def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict[str, dict[str, Any]]:
-    """What run a has right more often than run b, as a − b: {difference, low, high, p, only_a, only_b, n} by accuracy.
+    """What run a has right more often than run b, as a − b: {difference, low, high, p, p_least, only_a, only_b, n} by accuracy.
 
     identity: per row a number that names the fact (head, relation, tail, ids) in both runs. only_a, only_b: how many that
-    run alone has right, of n compared; difference = (only_a − only_b) / n, from −1 to 1. With n = 0 nothing has a value.
+    run alone has right, of n compared; difference = (only_a − only_b) / n, from −1 to 1. p_least: the smallest p that the
+    heads compared can give. With n = 0 nothing has a value.
 
     average_accuracy: over statements of the same fact, variant and draw that both have scored.
     joint_accuracy: over facts, in each draw, all of whose statements are answered in both, whatever those statements are: two
@@ -76,14 +77,15 @@ def _matched(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
     return np.intersect1d(ours, theirs, return_indices=True)[1:]
 
 
-def _compared(ours: Bools, theirs: Bools, heads: Codes) -> dict[str, Any]:
-    """The comparison of what is right in the one run and in the other, in the same places."""
-    found = paired_difference(ours.astype(float) - theirs.astype(float), heads)
+def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes) -> dict[str, Any]:
+    """The comparison of what is right in the one run and in the other, in these rows of the first."""
+    found = paired_difference(ours.astype(float) - theirs.astype(float), of.head[rows], of.tail[rows], of.draw[rows])
     return {
         "difference": found.value,
         "low": found.low,
         "high": found.high,
         "p": found.p,
+        "p_least": least_p(of.head[rows]),
         "only_a": int((ours & ~theirs).sum()),
         "only_b": int((theirs & ~ours).sum()),
         "n": found.n,
@@ -94,7 +96,7 @@ def _of_statements(a: Side, b: Side) -> dict[str, Any]:
     rows, others = _matched(a.statement, b.statement)
     both = a.records.scored[rows] & b.records.scored[others]
     rows, others = rows[both], others[both]
-    return _compared(a.records.right[rows], b.records.right[others], a.records.head[rows])
+    return _compared(a.records.right[rows], b.records.right[others], a.records, rows)
 
 
 def _of_facts(a: Side, b: Side) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def _of_facts(a: Side, b: Side) -> dict[str, Any]:
     rows, others = _matched(_by_fact(a), _by_fact(b))
     both = ours.complete[rows] & theirs.complete[others]
     rows, others = rows[both], others[both]
-    return _compared(ours.mastered[rows], theirs.mastered[others], ours.head[rows])
+    return _compared(ours.mastered[rows], theirs.mastered[others], ours, rows)
 
 
 def _by_fact(side: Side) -> Codes:
@@ -118,7 +120,7 @@ def _of_pairs(a: Side, b: Side) -> dict[str, Any]:
     rows, others = rows[both], others[both]
     same = _same(_negatives(a, ours, rows), _negatives(b, theirs, others), len(rows))
     rows, others = rows[same], others[same]
-    return _compared(right[ours.pair[rows]], right_there[theirs.pair[others]], ours.head[rows])
+    return _compared(right[ours.pair[rows]], right_there[theirs.pair[others]], ours, rows)
 
 
 def _negatives(side: Side, facts: Facts, positives: Codes) -> tuple[Codes, Codes]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from medfact.metrics.records import PENDING, Records
+from medfact.metrics.records import PENDING, Bools, Records
 from medfact.uncertainty import Codes, Floats
 
 BINS = 20
@@ -17,6 +17,10 @@ LEAST_MASS = 0.5
 
 def calibration(records: Records) -> dict[str, Any]:
     """How well P(True) tells truth: 20 equal bins, and the expected calibration error beside that of a perfect model.
+
+    A perfectly calibrated model shows some error by chance: `ece_floor` if every label were a coin of its own with the
+    probability P(True), `ece_floor_coherent` if the labels of a fact's statements are fixed by one coin, whether the fact
+    holds, as they are. The second is the one to hold `ece` against. Both are means over seeded draws.
 
     `coverage` is the share of answers with a P(True) whose True and False words hold at least half of the probability;
     the others are left out.
@@ -32,7 +36,8 @@ def calibration(records: Records) -> dict[str, Any]:
         "n": len(p),
         "coverage": float(rows.sum() / given.sum()) if given.any() else None,
         "ece": None if none else _ece(p, label, bins),
-        "ece_floor": None if none else _ece_floor(p, bins),
+        "ece_floor": None if none else _ece_floor(p, bins, np.arange(len(p)), np.ones(len(p), dtype=bool)),
+        "ece_floor_coherent": None if none else _ece_floor(p, bins, records.triplet[rows], _follows(records)[rows]),
         "ece_confidence": None if none else _ece_of_confidence(np.maximum(p, 1 - p), right),
         "brier": None if none else float(np.square(p - label).mean()),
         "bins": list(_bins(p, label, bins)),
@@ -61,14 +66,27 @@ def _ece_of_confidence(confidence: Floats, right: Floats) -> float:
     return _ece(confidence, right, bins)
 
 
-def _ece_floor(p: Floats, bins: Codes) -> float:
+def _follows(records: Records) -> Bools:
+    """Which statements are true if their fact holds; the others are true if it does not."""
+    return np.asarray(records.label == records.positive, dtype=bool)
+
+
+def _ece_floor(p: Floats, bins: Codes, coins: Codes, follows: Bools) -> float:
     """The error that a perfectly calibrated model with these very P(True) shows by chance: mean over seeded draws.
 
+    coins: of each statement the code of what fixes its label. One number from 0 to 1 is drawn for each; a statement that
+    follows it is true where the number is below its P(True), one that does not where it is above 1 − P(True).
     With many answers each draw is nearly the mean, so that fewer draws do.
     """
     randomness = np.random.default_rng(0)
     draws = max(10, min(100, 1_000_000 // len(p)))
-    return float(np.mean([_ece(p, (randomness.random(len(p)) < p).astype(float), bins) for _ in range(draws)]))
+    count = int(coins.max()) + 1
+
+    def drawn() -> float:
+        fallen = randomness.random(count)[coins]
+        return _ece(p, (np.where(follows, fallen, 1 - fallen) < p).astype(float), bins)
+
+    return float(np.mean([drawn() for _ in range(draws)]))
 
 
 def coherence(records: Records) -> dict[str, Any]:

@@ -69,6 +69,11 @@ class Records:
     def _head_and_tail(self) -> Codes:
         return crossed(self.head, self.tail)
 
+    @cached_property
+    def triplet(self) -> Codes:
+        """Codes of facts by head, relation and tail: the same in every draw of demonstrations."""
+        return crossed(self._head_and_tail, self.relations.code)
+
     def clusters(self, rows: Bools | Codes) -> tuple[Codes, Codes, Codes, Codes]:
         """Heads, tails, draws, and heads and tails crossed, of the chosen statements: what stands or falls together."""
         return self.head[rows], self.tail[rows], self.draw[rows], self._head_and_tail[rows]

@@ -181,9 +181,10 @@ def _pairs(services: Services, made: Mapping[str, Any], records: Sequence[Run]) 
         "same": [f"{what}: {value}" for what, value in made["same"].items()],
         "metrics": [_metric(metric, title, made, names, reports) for metric, title in METRICS.items()],
         "notes": [
-            "A difference is in points, of what both runs answered, with its 95 % interval by head (statements about one "
-            "disease stand or fall together). Its p is from flipping the sign of each head's difference at random"
-            + (", and is adjusted for the number of pairs after Holm." if len(records) > FEWEST else ".")
+            "A difference is in points, of what both runs answered, with its 95 % interval by head and by tail (statements "
+            "about one disease stand or fall together, and so do those about one drug or gene). Its p is from flipping the "
+            "sign of each head's difference at random, and larger where tails that heads share leave more doubt"
+            + (". It is adjusted for the number of pairs after Holm." if len(records) > FEWEST else ".")
             + " “No difference shown” does not mean that they are equal."
         ],
     }

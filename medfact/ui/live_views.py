@@ -208,7 +208,9 @@ def calibration_said(lives: Sequence[Live]) -> dict[str, str]:
         elif made["n"]:
             lines.append(
                 f"{live.run.model}: its probability of “true” is off by {100 * made['ece']:.1f} points on average (of "
-                f"{made['n']:,} statements; a perfectly calibrated model would show {100 * made['ece_floor']:.1f} by chance)."
+                f"{made['n']:,} statements). By chance alone a perfectly calibrated model would show "
+                f"{100 * made['ece_floor_coherent']:.1f} if it is coherent, one truth deciding all statements of a fact, and "
+                f"{100 * made['ece_floor']:.1f} if each statement were true or false by itself."
             )
         elif live.figures["answered"]:
             lines.append(f"{live.run.model} gives no probabilities, so there is nothing to draw.")

@@ -1,0 +1,54 @@
+"""The two-way clustered error of a mean by plain loops, to hold the product's arrays against."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+
+from scipy import stats
+
+Fact = tuple[str, str]
+"""A head and a tail."""
+
+
+class Clusters:
+    """Clusters of rows: their sums of deviations, by n², and their shares of the facts."""
+
+    def __init__(self, keys: Sequence[Hashable], errors: Sequence[float], of_facts: Sequence[Hashable]) -> None:
+        sums: dict[Hashable, float] = defaultdict(float)
+        for key, error in zip(keys, errors, strict=True):
+            sums[key] += error
+        self.squares = sum(total**2 for total in sums.values()) / len(errors) ** 2
+        shares = [count / len(of_facts) for count in Counter(of_facts).values()]
+        self.simpson = sum(share**2 for share in shares)
+        self.worth = 1 / self.simpson
+        # of effects u of variance 1, the mean of Σ (share · (u − Σ share · u))², term by term
+        self.kept = sum(
+            share**2 * ((1 - share) ** 2 + sum(other**2 for place, other in enumerate(shares) if place != own))
+            for own, share in enumerate(shares)
+        )
+
+
+def error_and_degrees(values: Sequence[float], of: Sequence[Fact], facts: Sequence[Fact] | None = None) -> tuple[float, float]:
+    """The standard error of the mean of values, and its degrees of freedom; of: each value's head and tail."""
+    mean = sum(values) / len(values)
+    errors = [value - mean for value in values]
+    facts = of if facts is None else facts
+    heads = Clusters([head for head, _ in of], errors, [head for head, _ in facts])
+    tails = Clusters([tail for _, tail in of], errors, [tail for _, tail in facts])
+    both = Clusters(of, errors, facts)
+    by_head = heads.squares * heads.simpson / heads.kept
+    seen = tails.kept - (1 - tails.simpson) * both.simpson
+    added = 0.0
+    if tails.worth >= 2 and tails.simpson > both.simpson and seen > 0:
+        added = max(0, tails.squares - (1 - tails.simpson) * both.squares) * (tails.simpson - both.simpson) / seen
+    head_degrees, tail_degrees = max(heads.worth - 1, 1), max(tails.worth - 1, 1)
+    if by_head + added == 0:
+        return 0.0, head_degrees
+    degrees = (by_head + added) ** 2 / (by_head**2 / head_degrees + added**2 / tail_degrees)
+    return math.sqrt(by_head + added), degrees
+
+
+def half_width(values: Sequence[float], of: Sequence[Fact], facts: Sequence[Fact] | None = None) -> float:
+    """Half the width of the 95 % interval of the mean."""
+    error, degrees = error_and_degrees(values, of, facts)
+    return float(stats.t.ppf(0.975, degrees)) * error
