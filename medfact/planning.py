@@ -202,6 +202,9 @@ def _pool_notes(pool: Pool, statements: Sequence[Statement], collection: Collect
     yield from (problem for problem in pool.problems if not any(what in problem for what in told))
     names = {pool.canonical(s.fact.relation) for s in statements if s.fact.text is None}
     used = [pool.relations[name] for name in names if name is not None]
+    for relation in sorted({fact.relation for fact in collection.facts if pool.canonical(fact.relation) is None}):
+        if why := pool.why_withheld(relation):
+            yield f"{relation!r} is withheld: {why}"
     if pool.name == ORIGIN:
         yield _said_of_origin(Counter(relation.words_of for relation in used))
     if any(relation.pool == READY and relation.defects for relation in used):

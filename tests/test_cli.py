@@ -520,3 +520,14 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert code == "0"
     assert "Traceback" not in made.stderr
     assert "Exception" not in made.stderr
+
+
+@pytest.mark.model
+def test_coverage_can_be_made_again_from_what_is_exported(medfact: Medfact, url: str) -> None:
+    """An answer covers where its True and False words hold at least half of the probability."""
+    (row,) = medfact("run", "--model", "medfact-tiny", "--limit", 3, "--shots", 0, "--db", url).rows
+    made = pandas.DataFrame(medfact("answers", row["run"], "--db", url).rows)
+    assert made["p_mass"].between(0, 1.001).all()
+    calibration = medfact("report", row["run"], "--db", url, "--json").rows[0]["calibration"]
+    assert calibration["coverage"] == pytest.approx((made["p_mass"] >= 0.5).mean())
+    assert calibration["n"] == (made["p_mass"] >= 0.5).sum()

@@ -208,6 +208,17 @@ def test_a_typed_key_goes_to_the_run_and_nowhere_else(visitor: Visitor, stranger
     assert kept == []
 
 
+def test_one_visitors_runs_hold_up_nobody_elses(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
+    """Twelve runs that hang, more than are asked at once: the next visitor's is asked all the same."""
+    with MockService(Behaviour(latency=60)) as hanging, MockService() as service:
+        pressed = [evaluate(visitor, service="m", address=hanging.base_url) for _ in range(12)]
+        assert all(isinstance(runs, list) for runs in pressed)
+        (quick,) = evaluate(stranger, service="m", address=service.base_url)
+        assert until_ended(laptop_home, quick).state == COMPLETE
+        for (run,) in pressed:
+            visitor.call("stop", [run])
+
+
 def imported(visitor: Visitor, home: Path, spec: RunSpec, tmp_path: Path) -> str:
     """A run of this spec, taken from a file that the visitor brings."""
     other = Store(f"sqlite:///{tmp_path / 'other.db'}")

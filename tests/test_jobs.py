@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import weakref
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -16,13 +17,17 @@ import psutil
 import pytest
 from small_models import small_llama
 
+from medfact.compare import Comparisons
+from medfact.errors import Mistake
 from medfact.jobs import Jobs, Snapshot
-from medfact.jobs.worker import Kept
+from medfact.jobs.worker import Kept, Told
 from medfact.live import Reports
 from medfact.models import Placement
 from medfact.runner import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
+from medfact.ui.run_controls import MOST_GOING, recorded
+from medfact.ui.services import Services
 
 pytestmark = pytest.mark.model
 
@@ -172,3 +177,102 @@ def test_stop_before_its_turn_asks_nothing(jobs: Jobs, tmp_path: Path) -> None:
     jobs.stop(first)
     assert wait_for(jobs, second, ended).done == 0
     assert jobs.store.run(second).state == STOPPED
+
+
+ENDLESS = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}{{ messages[0]['content'] }}"
+"""A chat template that takes hours."""
+
+
+def test_a_model_that_gives_no_sign_is_ended_and_the_next_run_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small_llama(tmp_path / "endless", chat=True)
+    (folder / "chat_template.jinja").write_text(ENDLESS)
+    monkeypatch.setattr("medfact.jobs.LOOKS_EVERY", 0.2)
+    monkeypatch.setattr("medfact.jobs.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
+    jobs = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
+    try:
+        endless = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), jobs.store)
+        next_one = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'quick', lean=4.0)}", limit=2, shots=0), jobs.store)
+        jobs.submit(endless)
+        jobs.submit(next_one)
+        assert "gave no sign for minutes" in (wait_for(jobs, endless, ended).reason or "")
+        assert wait_for(jobs, next_one, ended).state == COMPLETE
+    finally:
+        jobs.close()
+
+
+def test_another_program_stops_a_run(tmp_path: Path) -> None:
+    """Two programs on one database: what one of them asks stops where the other says so, and at once goes on there."""
+    url = f"sqlite:///{tmp_path / 'jobs.db'}"
+    one, other = Jobs(Store(url)), Jobs(Store(url))
+    try:
+        run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=200, shots=5), one.store)
+        one.submit(run)
+        wait_for(one, run, lambda snapshot: snapshot.done > 0)
+        other.stop(run)
+        stopped = wait_for(one, run, ended, 20)
+        assert (stopped.state, other.store.run(run).state) == (STOPPED, STOPPED)
+        assert 0 < stopped.done < stopped.total
+        other.submit(run)
+        assert wait_for(other, run, lambda snapshot: snapshot.done > stopped.done).state == RUNNING
+    finally:
+        one.close()
+        other.close()
+
+
+# ------------------------------------------------------------------------- turns
+
+
+class Lane:
+    """Jobs whose processes only note what they are given to ask, so that a test says when it ends."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[str] = []
+        monkeypatch.setattr("medfact.jobs.Worker.ask", lambda _, run, *__: self.asked.append(self.owners[run]))
+        self.jobs = Jobs(store)
+        self.owners: dict[str, str] = {}
+
+    def submit(self, model: str, *owners: str) -> list[str]:
+        runs = [start(RunSpec(model=model, limit=1, shots=0), self.jobs.store.of(owner)) for owner in owners]
+        self.owners |= dict(zip(runs, owners, strict=True))
+        for run in runs:
+            self.jobs.submit(run)
+        return runs
+
+    def end(self, run: str) -> None:
+        self.jobs._told(run, Told(COMPLETE))
+
+
+def test_who_presses_often_waits_for_those_who_pressed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    lane = Lane(store, monkeypatch)
+    runs = lane.submit("hf:none", *["eager"] * 5, "ada", "eager", "bob")
+    for run in runs[:1]:
+        lane.end(run)
+    assert lane.asked == ["eager", "ada"]
+    assert lane.jobs.snapshot(runs[-1]).ahead == 1  # type: ignore[union-attr]
+    lane.end(runs[5])
+    lane.end(runs[7])
+    assert lane.asked == ["eager", "ada", "bob", "eager"]
+
+
+def test_one_visitors_runs_never_fill_the_lane_of_services(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    lane = Lane(store, monkeypatch)
+    lane.submit("openai:gpt", *["eager"] * 12, "ada")
+    assert Counter(lane.asked) == {"eager": 8, "ada": 1}
+
+
+def test_a_visitor_has_so_many_runs_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    lane = Lane(store, monkeypatch)
+    lane.owners = defaultdict(str)
+    reports = Reports(store, lane.jobs)
+    services = Services(store, lane.jobs, reports, Comparisons(store, reports))
+
+    def press(owner: str) -> list[str]:
+        return recorded(services, owner, {}, "medfact", "", None, ["baseline:random"], "", "", "", True, 0, 10, 0)
+
+    made = [press("eager")[0] for _ in range(MOST_GOING)]
+    with pytest.raises(Mistake, match="24 runs of yours are going on already"):
+        press("eager")
+    assert press("ada")
+    lane.end(made[0])
+    assert press("eager")

@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 from small_hub import COMMIT, Hub, served
 from small_models import small_llama, small_model, small_tokenizer
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, Blip2Config, Blip2ForConditionalGeneration
 
 from medfact.answers import Demonstration, make_prompt
 from medfact.errors import Mistake, ModelError
@@ -215,3 +215,35 @@ def test_loading_does_not_touch_other_threads(tmp_path: Path) -> None:
     thread.join()
     prompts = [make_prompt(f"{word} is a symptom of gout.", (), chat=False) for word in ("fever", "pain")]
     assert sorted(place for place, _ in loaded[0].complete(prompts)) == [0, 1]
+
+
+def test_a_model_that_wants_an_image_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    """As BLIP-2 does: its forward pass takes pixel values, and no text without them."""
+    config = Blip2Config(
+        vision_config={
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "image_size": 28,
+        },
+        qformer_config={
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "encoder_hidden_size": 16,
+        },
+        text_config={
+            "model_type": "opt",
+            "vocab_size": 300,
+            "hidden_size": 16,
+            "ffn_dim": 16,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "word_embed_proj_dim": 16,
+        },
+    )
+    Blip2ForConditionalGeneration(config).save_pretrained(tmp_path / "blip")
+    small_tokenizer().save_pretrained(tmp_path / "blip")
+    assert "cannot be asked in text alone" in refusal(f"hf:{tmp_path / 'blip'}")

@@ -1,6 +1,7 @@
 """Sentences of one's own: a benchmark's templates under `origin`, pool files, and MKJ's templates."""
 
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -413,3 +414,57 @@ def test_broken_templates_of_mkj_are_one_line(
     line = one_line(medfact("statements", "--protocol", "mkj", "--facts", collection, "--pool", path))
     assert line.startswith("medfact: templates.json")
     assert words in line
+
+
+ALIASES = "\n".join(
+    ["a0: &a0 [lol]"]
+    + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    + ["forms: [none]", "relations: *a9"]
+)
+"""Nine aliases, each ten of the one before: a billion words."""
+
+TOO_MUCH = {
+    "aliases": (ALIASES, "*a0 is an alias"),
+    "many bytes": (yaml.safe_dump(POOL) + "#" * 310_000, "larger than 300 kB"),
+    "a long sentence": (pool_with(none="[X] has [Y] " + "x" * 1_000), "longer than 1,000 characters"),
+    "a name of a list": ({**POOL, "name": ["mine"] * 3}, "`name` is no text"),
+    "a sentence of a list": (pool_with(none=["[X]", "[Y]"]), "the sentence is no text"),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MUCH)
+def test_a_pool_that_would_take_much_is_one_line_at_once(case: str, disek: Path, tmp_path: Path, medfact: Medfact) -> None:
+    pool, said = TOO_MUCH[case]
+    begun = time.monotonic()
+    assert said in one_line(stated(medfact, disek, tmp_path, pool))
+    assert time.monotonic() - begun < 10  # 71 s and 4.4 GB for the aliases, where they were followed
+
+
+def test_many_names_are_compared_in_one_pass(disek: Path, tmp_path: Path, medfact: Medfact) -> None:
+    """12,000 aliases in 150 kB: each is looked up, not compared with all before it."""
+    begun = time.monotonic()
+    done(stated(medfact, disek, tmp_path, pool_with({"aliases": ["symptoms", *(f"sign {n}" for n in range(12_000))]})))
+    assert time.monotonic() - begun < 10
+
+
+def test_a_relation_that_a_pool_withholds_is_left_out_and_said(tmp_path: Path, disek: Path, medfact: Medfact) -> None:
+    pool = {
+        **POOL,
+        "relations": {**POOL["relations"], "surgical procedures": {"aliases": ["operations"], "withheld": "It is unsafe."}},
+    }
+    outcome = stated(medfact, disek, tmp_path, pool)
+    assert "'surgical procedures' is withheld: It is unsafe." in outcome.err
+    assert "surgical procedures" not in {row["relation"] for row in done(outcome)}
+
+
+@pytest.mark.parametrize("pool", ["medfact", "origin"])
+def test_what_came_after_what_is_not_stated_in_our_words(pool: str, medfact: Medfact) -> None:
+    """In time alone nearly every illness can come after another: nearly all negatives of `occurs after` would be true."""
+    outcome = medfact("statements", "--dataset", "biomedical-core", "--pool", pool)
+    relations = {row["relation"] for row in done(outcome)}
+    assert len(relations) == 16
+    assert "occurs after" not in relations
+    assert "'occurs after' is withheld: Almost any illness can come after another" in outcome.err
+    assert "occurs after" in {
+        row["relation"] for row in done(medfact("statements", "--dataset", "biomedical-core", "--pool", "pretexttrans-medlama"))
+    }

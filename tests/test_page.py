@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser import choose_models
 from mock_service import Behaviour, MockService
-from playwright.sync_api import Browser, Error, Page, expect
+from playwright.sync_api import Browser, Error, Page, Request, expect
 
 pytestmark = pytest.mark.browser
 
@@ -214,6 +214,8 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
     page.get_by_role("button", name="What will it cost?").click()
     expect(page.locator("#service-priced")).to_contain_text("about $0.01 at the list price", timeout=120_000)
     choose_models(page)
+    sent: list[Request] = []
+    page.on("request", lambda request: sent.append(request))
     with MockService(Behaviour(latency=0.2)) as service:
         page.get_by_label("address (base URL)").fill(service.base_url)
         page.get_by_label("key", exact=True).fill(SECRET)
@@ -227,6 +229,8 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
     expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=120_000)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.body.innerText])")
     assert SECRET not in kept
+    with_key = [request for request in sent if SECRET in (request.url + (request.post_data or ""))]
+    assert [(request.method, request.url) for request in with_key] == [("POST", f"{address}key")]
     home = tmp_path_factory.getbasetemp()
     assert not [file for file in home.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()]
 

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from small_facts import Answerer
 
+from medfact.jobs import Snapshot
 from medfact.live import Live
 from medfact.report import figures_of
 from medfact.runner import answer, start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Happened, Run, Store
-from medfact.ui import run_rows
+from medfact.ui import live_views, run_rows
 
 
 @pytest.fixture
@@ -131,3 +132,12 @@ def test_what_waits_to_be_taken_up_again(ended: Run, states: list[str], begins: 
     assert bool(made["text"]) == bool(begins)
     assert len(made["runs"]) <= run_rows.NOTICED
     assert made["more"].startswith("And 2 more") == (len(states) == 7)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("openai:m", "waiting for the first answer"), ("hf:m", "the model is being loaded")]
+)
+def test_what_a_run_waits_for_at_its_beginning(model: str, said: str, ended: Run, store: Store) -> None:
+    job = Snapshot(1, RUNNING, None, total=16, done=0, rate=None, seconds_left=None)
+    begun = replace(live(store, ended), run=replace(ended, model=model, state=RUNNING), job=job)
+    assert said in live_views._how_it_goes(begun, 0)

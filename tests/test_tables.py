@@ -3,7 +3,9 @@
 import codecs
 import csv
 import json
+import multiprocessing
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,13 +15,16 @@ import pyarrow.parquet
 import pytest
 from small_facts import write_csv
 
-from medfact.datasets import Collection, load_file, read_table, select
+from medfact.datasets import Collection, aside, load_file, read_table, select
+from medfact.datasets.aside import load_aside
 from medfact.datasets.collection import Problem, summary
+from medfact.datasets.limits import Limits
 from medfact.datasets.tables import FORMATS, write_table
 from medfact.datasets.text import BLOCK, encoding_of
 from medfact.datasets.uploads import map_columns
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact
+from medfact.spec import RunSpec
 
 ROWS = [
     {"head": "Sjögren syndrome", "relation": "symptoms", "tail": "dry mouth"},
@@ -47,10 +52,10 @@ def refusal(file: Path) -> str:
 # ------------------------------------------------------------------------- formats
 
 
-def write_xlsx(path: Path) -> None:
+def write_xlsx(path: Path, rows: list[dict[str, str]] = ROWS) -> None:
     book = openpyxl.Workbook()
-    book.active.append(list(ROWS[0]))
-    for row in ROWS:
+    book.active.append(list(rows[0]))
+    for row in rows:
         book.active.append(list(row.values()))
     book.save(path)
 
@@ -607,3 +612,73 @@ def test_a_header_cell_in_quotes_does_not_decide_on_the_separator(tmp_path: Path
     file = tmp_path / "facts.csv"
     file.write_text('head;relation;tail;"source, as given, by us, here"\ngout;symptoms;pain;x\n')
     assert triplets(load_file(file)) == [("gout", "symptoms", "pain")]
+
+
+# --------------------------------------------------------------------------------------------- files of strangers
+
+FEW = Limits(columns=20, rows=50, characters=10_000, relations=5, unpacked=1 << 20)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"head": f"h{n}", "relation": "symptoms", "tail": "pain"} for n in range(60)], "more than 50 rows"),
+        ([{"head": f"h{n}", "relation": f"r{n}", "tail": "pain"} for n in range(20)], "more than 5 relations"),
+        ([{"head": f"h{n}", "relation": "symptoms", "tail": "x" * 400} for n in range(40)], "more than 10,000 characters"),
+        ([{"head": "h", "relation": "symptoms", "tail": "t", **{f"c{n}": "x" for n in range(30)}}], "more than 20 columns"),
+    ],
+    ids=["rows", "relations", "characters", "columns"],
+)
+def test_a_strangers_table_is_read_as_far_as_its_limits(
+    ending: str, rows: list[dict[str, str]], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"facts{ending}"
+    if ending == ".xlsx":
+        write_xlsx(file, rows)
+    else:
+        write_table(rows, file)
+    load_file(file)
+    with pytest.raises(FactsError, match=said):
+        load_file(file, limits=FEW)
+
+
+def test_a_workbook_that_unpacks_to_much_is_not_unpacked(tmp_path: Path) -> None:
+    """A few kB that unpack to 30 MB, against a limit of 1 MB; a visitor's is 150 MB."""
+    write_xlsx(tmp_path / "facts.xlsx")
+    with zipfile.ZipFile(tmp_path / "facts.xlsx", "a", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/worksheets/sheet2.xml", b" " * (30 << 20))
+    assert (tmp_path / "facts.xlsx").stat().st_size < 100_000
+    tracemalloc.start()
+    with pytest.raises(FactsError, match="unpacks to more than 1 MB"):
+        load_file(tmp_path / "facts.xlsx", limits=FEW)
+    assert tracemalloc.get_traced_memory()[1] < 5 << 20
+    tracemalloc.stop()
+
+
+def test_a_long_cell_of_a_parquet_file_is_not_written_out_row_by_row(tmp_path: Path) -> None:
+    """One cell of a megabyte, said by a dictionary in 3,000 rows: 3 GB, if each row had its own."""
+    dictionary = pyarrow.array(["x" * (1 << 20)])
+    tails = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 3_000, pyarrow.int32()), dictionary)
+    heads = [f"head {n}" for n in range(3_000)]
+    table = pyarrow.table({"head": heads, "relation": ["symptoms"] * 3_000, "tail": tails})
+    pyarrow.parquet.write_table(table, tmp_path / "facts.parquet")
+    assert (tmp_path / "facts.parquet").stat().st_size < 200_000
+    before = pyarrow.total_allocated_bytes()
+    assert "a cell is longer than 100,000 characters" in refusal(tmp_path / "facts.parquet")
+    assert pyarrow.total_allocated_bytes() - before < 100 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "said"), [("MOST_SECONDS", 0.0, "takes longer than"), ("MOST_BYTES", 1 << 20, "memory")]
+)
+def test_a_process_that_takes_too_much_of_a_file_is_ended(
+    name: str, most: float, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_csv(tmp_path / "facts.csv", ROWS)
+    spec = RunSpec(model="", facts=str(file))
+    assert triplets(load_aside(spec)) == TRIPLETS
+    monkeypatch.setattr(aside, name, most)
+    with pytest.raises(FactsError, match=f"facts.csv takes .*{said}|facts.csv {said}"):
+        load_aside(spec)
+    assert not multiprocessing.active_children()

@@ -59,7 +59,8 @@ def facts(options: argparse.Namespace) -> int:
     selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, rejected)
     say_all((*collection.notes, *selection.notes))
     missing = {fact.relation for fact in collection.facts if fact.text is None and pool.canonical(fact.relation) is None}
-    say_all(f"the pool {pool.name!r} has no prototypes for {relation!r}" for relation in sorted(missing))
+    reasons = {relation: pool.why_withheld(relation) or "it has no prototypes for it" for relation in sorted(missing)}
+    say_all(f"{relation!r} is not stated by the pool {pool.name!r}: {reason}" for relation, reason in reasons.items())
     explained = _explainer(selection, collection, rejected) if options.explain else lambda _: {}
     rows = (
         fact_row(fact) | {"role": role} | explained(fact)

@@ -216,6 +216,7 @@ def _read_excel(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]:
         with zipfile.ZipFile(file) as parts:
             unpacked = sum(part.file_size for part in parts.infolist())
         if unpacked > limits.unpacked:
+            file.close()
             raise FactsError(f"{path.name} unpacks to more than {limits.unpacked >> 20:,} MB.", "Save it as CSV, or split it.")
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         sheet = book.worksheets[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def read_pool(path: Path) -> Pool:
     if not isinstance(record.get("verbatim", False), bool):
         raise PoolError(f"{path.name}: `verbatim` is neither true nor false.", "Leave it out.")
     name = _text(path, "name", record.get("name"), path.stem)
+    withheld = {r: entry for r, entry in record["relations"].items() if isinstance(entry, dict) and "withheld" in entry}
     pool = Pool(
         name=name,
         title=_text(path, "title", record.get("title"), path.stem),
@@ -53,8 +55,11 @@ def read_pool(path: Path) -> Pool:
         forms=forms,
         operators=_operators(path, record.get("operators") or ()),
         relations={
-            str(relation): _relation(path, str(relation), entry, forms, name) for relation, entry in record["relations"].items()
+            str(relation): _relation(path, str(relation), entry, forms, name)
+            for relation, entry in record["relations"].items()
+            if relation not in withheld
         },
+        withheld=dict(pair for relation, entry in withheld.items() for pair in _withheld(path, str(relation), entry)),
     )
     _check_names(path, pool)
     _check_negations(path, pool)
@@ -108,6 +113,12 @@ def _texts(path: Path, name: str, given: Any) -> tuple[str, ...]:
     if not all(isinstance(text, str) and len(text) <= LONGEST_NOTE for text in listed):
         raise PoolError(f"{path.name}: `{name}` holds something that is no text.", "Write a list of texts, in quotation marks.")
     return tuple(listed)
+
+
+def _withheld(path: Path, relation: str, entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every name of a relation that the pool does not state, and why not."""
+    why = _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
+    yield from ((name, why) for name in (relation, *_texts(path, "aliases", entry.get("aliases"))))
 
 
 def _check_names(path: Path, pool: Pool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from medfact.facts import Fact, name_key
@@ -44,7 +44,8 @@ class RelationPrototypes:
 @dataclass(frozen=True)
 class Pool:
     """A named set of prototypes. `forms` are its variants in order; `operators` its pairs (affirmed, denied); `file` is the
-    name of the person's own file that it was read from, if it was; `problems` tells which of its sentences cannot be used.
+    name of the person's own file that it was read from, if it was; `problems` tells which of its sentences cannot be used;
+    `withheld` gives the relations that the pool does not state, whatever name it knows them by, and why not.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Pool:
     relations: Mapping[str, RelationPrototypes]
     file: str = ""
     problems: tuple[str, ...] = ()
+    withheld: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -65,6 +67,10 @@ class Pool:
     def canonical(self, relation: str) -> str | None:
         """The pool's name of a relation, found through its aliases in any case; None where it has no prototypes."""
         return self._names.get(name_key(relation))
+
+    def why_withheld(self, relation: str) -> str | None:
+        """Why the pool does not state a relation, in a sentence; None where it does not name it."""
+        return {name_key(name): why for name, why in self.withheld.items()}.get(name_key(relation))
 
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
         """Every form of every fact whose relation the pool has, fact by fact, in the order of `forms`.
@@ -104,4 +110,5 @@ def joined(name: str, pools: Sequence[Pool]) -> Pool:
         operators=(),
         relations={key: relation for pool in reversed(pools) for key, relation in pool.relations.items()},
         problems=tuple(problem for pool in pools for problem in pool.problems),
+        withheld={name: why for pool in reversed(pools) for name, why in pool.withheld.items()},
     )
