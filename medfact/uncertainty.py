@@ -199,9 +199,9 @@ def share_interval(
     if _count(heads) < 2:
         return Estimate(value, None, None, n)
     variance, free = _together(_parts_of(values, heads, tails, draws, both))
-    trials = value * (1 - value) / variance * (_t(max(n - 1, 1)) / _t(free)) ** 2 if variance > 0 else _count(heads)
     # the same facts after several draws of demonstrations are not more facts
     most = n / (1 if draws is None else _count(draws))
+    trials = value * (1 - value) / variance * (_t(max(most - 1, 1)) / _t(free)) ** 2 if variance > 0 else _count(heads)
     return Estimate(value, *wilson(value, min(trials, most)), n)
 
 

@@ -13,8 +13,8 @@ WAITING, RUNNING, COMPLETE, STOPPED, FAILED_RUN = "waiting", "running", "complet
 """States of a run. Stopped: by hand, or because its budget was spent. Failed: its model could not go on."""
 
 PAUSED = "paused"
-"""The database could not be written (its disk is full, it is locked), or a service that had answered went away; resume goes on once
-that is mended.
+"""The database could not be written (its disk is full, it is locked), or a service that had answered went away; resume goes on
+once that is mended.
 """
 
 INTERRUPTED = "interrupted"
