@@ -332,6 +332,30 @@ def test_a_service_that_goes_away_pauses_the_run(
     assert len(answered) == answers >= 50
 
 
+@pytest.mark.parametrize("dies", ["gone", "500", "reset"])
+def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
+    dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the answers take a second: they arrive when other calls have failed, and say nothing of what came later."""
+    monkeypatch.setattr("medfact.models.asking.LONGEST_PROBE_WAIT", 0.2)
+    with MockService(Behaviour(answers=60, dies=dies, sticky={"slow": 0.5}, slow=1.0)) as service:
+        *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
+        vain = len(service.calls) - sum(service.answered.values())
+    assert isinstance(last, Failed)
+    assert isinstance(last.error, ServiceAway)
+    assert vain <= 60
+
+
+def test_a_prompt_that_always_fails_does_not_make_a_service_away(load: Load) -> None:
+    """A tenth of the prompts meet an error each time, many more than 50 in all; the others are answered meanwhile."""
+    prompts = prompts_of(400)
+    with MockService(Behaviour(latency=0.02, sticky={"500": 0.1})) as service:
+        got = dict(load(service, tries=3, in_flight=32).complete(prompts))
+    failed = [done for done in got.values() if done.failure]
+    assert len(got) == 400
+    assert 20 < len(failed) < 80
+
+
 def test_a_run_that_paused_goes_on_when_the_service_is_back(
     facts_file: Path, store: Store, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -58,14 +59,32 @@ class Known:
     """What is known of a service over all that is asked of it.
 
     heard: how many answers it has given. limit: how many calls it took at once when it last answered. kept: answers by their
-           prompt. in_vain: why calls have brought nothing since it last answered. since: when that was, or the first call.
+           prompt. since: when it last answered, or the first call. in_vain: why calls have brought nothing, in a row that began
+           at failing_since. An answer ends the row where its call left after that; one that was on its way says nothing of
+           what came later. proven: how many answers there were but those.
     """
 
     limit: int
     heard: int = 0
+    proven: int = 0
     kept: dict[bytes, Completion] = field(default_factory=dict)
     in_vain: Counter[str] = field(default_factory=Counter)
     since: float = field(default_factory=time.monotonic)
+    failing_since: float = math.inf
+
+    def answered(self, left: float) -> None:
+        """Notes an answer, and when its call left."""
+        self.heard += 1
+        self.since = time.monotonic()
+        if left > self.failing_since or not self.in_vain:
+            self.proven += 1
+            self.in_vain.clear()
+
+    def failed(self, kind: str) -> None:
+        """Notes that a call brought nothing, and why."""
+        if not self.in_vain:
+            self.failing_since = time.monotonic()
+        self.in_vain[kind] += 1
 
     def keep(self, name: bytes, completion: Completion) -> None:
         self.kept[name] = completion
@@ -214,7 +233,7 @@ class Asking:
     async def _reply(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> Completion:
         """One reply, after as many tries as it takes; a completion with a failure after as many as it may."""
         strikes = attempt = counted = in_vain = 0
-        heard: int | None = None  # how much when this prompt failed first
+        proven: int | None = None  # how much when this prompt last failed
         self._hopeful += 1
         try:
             while True:
@@ -223,9 +242,9 @@ class Asking:
                 if isinstance(outcome, Completion):
                     return _served(outcome, seconds, attempt, in_vain)
                 in_vain += self._pay(outcome, prompt)
-                heard = self._known.heard if heard is None else heard
-                if heard == self._known.heard:  # else the prompt is to blame: others were answered since it failed first
+                if proven in {None, self._known.proven}:  # else the prompt is to blame: others were answered meanwhile
                     self._doubt(outcome)
+                proven = self._known.proven
                 counted += counts or attempt - counted > MOST_UNCOUNTED
                 if outcome.follows is Follows.UNREACHED and not self._known.heard:
                     self._hopeful -= strikes == 0
@@ -262,9 +281,8 @@ class Asking:
         outcome, seconds = await self._line.call(prompt, turn, self._gate, launched.set)
         if isinstance(outcome, Completion):
             self._gate.went_well()
-            self._known.limit, self._known.since = self._gate.limit, time.monotonic()
-            self._known.in_vain.clear()
-            self._known.heard += 1
+            self._known.limit = self._gate.limit
+            self._known.answered(time.monotonic() - seconds)
             if self._known.heard == 1:
                 self._open.widen(self._settings.in_flight + OPEN)
             return outcome, seconds, True
@@ -278,7 +296,7 @@ class Asking:
         known = self._known
         if trouble.follows is Follows.UNREACHED and not known.heard:
             return  # `_end_where_hopeless` is quicker
-        known.in_vain[trouble.kind] += 1
+        known.failed(trouble.kind)
         count, silent = known.in_vain.total(), time.monotonic() - known.since
         if self._error is not None or count < DOUBT:
             return
