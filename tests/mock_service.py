@@ -111,6 +111,7 @@ class Behaviour:
     serial: takes one call after the other, also those that nobody waits for any more. answers: how many it gives until it dies
     of `dies`: a fault, or "gone" where nobody listens any more. streams: replies in events alone. no_logprobs: ignores that
     they are asked for. no_template: takes no messages. says: a text in place of the answer word. usage: what it counts.
+    packing: of "bomb".
     """
 
     latency: float = 0.0
@@ -129,6 +130,7 @@ class Behaviour:
     serial: bool = False
     answers: int = 10**9
     dies: str = "gone"
+    packing: str = "gzip"
     streams: bool = False
     no_logprobs: bool = False
     no_template: bool = False
@@ -305,7 +307,7 @@ class MockService:
         if fault == "redirect":
             return await self._send(writer, 307, b"", extra=f"Location: {self.does.says}\r\n")
         if fault == "bomb":
-            return await self._send(writer, 200, bomb(), extra="Content-Encoding: gzip\r\n")
+            return await self._send(writer, 200, bomb(), extra=f"Content-Encoding: {self.does.packing}\r\n")
         return False
 
     async def _work(self, seconds: float) -> None:

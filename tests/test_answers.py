@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -266,3 +267,21 @@ def test_replies_that_a_stranger_tried(reply: str, committed: bool | None) -> No
 @pytest.mark.parametrize("reply", ["It cannot be considered true.", "This is simply not a true statement.", "Not at all true."])
 def test_a_keyword_that_is_turned_round_counts_for_the_other_side(reply: str) -> None:
     assert read_answer(reply, "keyword") is False
+
+
+LONG_REPLIES = ["\n", "a", " ", ". wait ", "x\t", "not ", "answer is ", "a*", "true or false ", "wrong to say ", "might have "]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("part", LONG_REPLIES)
+def test_a_long_reply_takes_no_longer_than_its_length(part: str, reading: str) -> None:
+    """Four times as long takes at most about four times as long, and not sixteen."""
+
+    def seconds(length: int) -> float:
+        reply = "x" + (part * length)[:length]
+        begun = time.process_time()
+        read_answer(reply, reading)
+        return time.process_time() - begun
+
+    short = min(seconds(5_000) for _ in range(3))
+    assert min(seconds(20_000) for _ in range(2)) < 9 * max(short, 0.005)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -18,12 +19,16 @@ from browser import ROOT, served
 from mock_service import Behaviour, MockService
 from visitors import Visitor, file_data
 
+from medfact.errors import Mistake
 from medfact.models import ApiSettings
 from medfact.runner import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
 from medfact.store.transfer import export_run
-from medfact.ui.uploads import MOST_FILES_EACH
+from medfact.ui.app import SESSIONS
+from medfact.ui.guard import EVENT_BYTES
+from medfact.ui.keys import Keys
+from medfact.ui.uploads import MOST_FILES_EACH, Uploads
 
 KEY = "sk-of-whoever-runs-the-server-0123456789"
 TYPED = "sk-typed-by-a-visitor-0123456789"
@@ -125,6 +130,19 @@ def test_a_link_out_of_the_upload_folder_leads_nowhere(visitor: Visitor, laptop_
     assert "true facts were read" not in json.dumps(visitor.call("take_file", file_data(link)))
 
 
+@pytest.mark.parametrize("event", ["take_file", "runs_to_compare"])
+def test_the_server_fetches_no_address_that_an_event_names(event: str, visitor: Visitor) -> None:
+    """A file whose path is a web address would be fetched by the page library: any address, and however large."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.5)
+        for host in (f"127.0.0.1:{listening.getsockname()[1]}", "example.invalid"):
+            for scheme in ("http", "https"):
+                answer = visitor.call(event, {**file_data(f"{scheme}://{host}/x.csv"), "url": f"{scheme}://{host}/x.csv"})
+                assert answer == "There is no such file of yours."
+        with pytest.raises(TimeoutError):
+            listening.accept()
+
+
 def test_an_upload_is_its_own_visitors_and_nobody_elses(visitor: Visitor, stranger: Visitor) -> None:
     path = visitor.upload("facts.csv", TABLE)
     assert "14 true facts were read" in json.dumps(visitor.call("take_file", file_data(path)))
@@ -148,6 +166,26 @@ def test_what_a_program_without_cookies_uploads_is_the_first_ones_that_takes_it(
 def test_a_visitor_keeps_the_last_few_files(visitor: Visitor) -> None:
     paths = [visitor.upload("facts.csv", TABLE + b"x,symptoms,%d\n" % number) for number in range(MOST_FILES_EACH + 3)]
     assert [Path(path).exists() for path in paths] == [False] * 3 + [True] * MOST_FILES_EACH
+
+
+def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:
+    uploads = Uploads(tmp_path)
+    old, new = tmp_path / "tmpold", tmp_path / "tmpnew"
+    for file in (old, new):
+        file.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    uploads.add("somebody", [])
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_keys_of_others_do_not_push_ones_own_out() -> None:
+    keys = Keys()
+    ticket = keys.hold("ada", "sk-ada")
+    eager = [keys.hold("eager", f"sk-{n}") for n in range(1_500)]
+    assert keys.take("ada", ticket) == "sk-ada"
+    assert keys.take("eager", eager[-1]) == "sk-1499"
+    with pytest.raises(Mistake):
+        keys.take("eager", eager[0])
 
 
 def test_sentences_and_addresses_are_no_way_round(visitor: Visitor) -> None:
@@ -322,7 +360,7 @@ def chunks(size: int) -> Iterator[bytes]:
         yield b" " * 10_000
 
 
-@pytest.mark.parametrize(("address", "most"), [("news", 64_000), ("key", 1_000_000), ("gradio_api/run/predict", 1_000_000)])
+@pytest.mark.parametrize(("address", "most"), [("news", 64_000), ("key", 128_000), ("gradio_api/run/predict", 128_000)])
 def test_no_body_is_larger_than_a_page_sends(address: str, most: int, laptop: str) -> None:
     headers = {"Content-Type": "application/json"}
     assert httpx.post(laptop + address, content=b" " * (most + 1), headers=headers).status_code == 413
@@ -341,6 +379,45 @@ def test_events_come_one_after_the_other(visitor: Visitor) -> None:
     body = {"fn_index": number, "data": [], "session_hash": visitor.session}
     answers = [visitor.http.post("/gradio_api/queue/join", json=body).status_code for _ in range(40)]
     assert answers.count(429) == 20
+
+
+def test_the_queue_cannot_be_passed_by(visitor: Visitor) -> None:
+    """What waits for its turn in the queue cannot be asked for directly, where nobody counts."""
+    number, queued = visitor._event("evaluate")
+    assert queued
+    body = {"fn_index": number, "data": [None, "medfact", "", []], "session_hash": visitor.session}
+    answer = visitor.http.post("/gradio_api/run/predict", json=body)
+    assert answer.status_code >= 400
+    assert "queue" in answer.text.lower()
+
+
+def test_what_pages_send_is_not_kept_without_end() -> None:
+    """The page library keeps the inputs of so many pages' events: 256 MB, were each as large as it may be."""
+    assert SESSIONS * EVENT_BYTES <= 256_000_000
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"page": NaN}', b'{"chosen": 1e400}', b'{"key": "\\ud800"}', b'{"session_hash": "\\ud800"}', b"["]
+)
+@pytest.mark.parametrize("address", ["/news", "/key", "/gradio_api/queue/join", "/gradio_api/run/predict"])
+def test_what_is_no_json_is_refused(address: str, content: bytes, visitor: Visitor) -> None:
+    answer = visitor.http.post(address, content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code in {200, 400, 422}
+    assert answer.status_code != 200 or address == "/news"
+
+
+@pytest.mark.parametrize(
+    "event", [{"fn_index": 99_999}, {"fn_index": -1}, {"fn_index": "0"}, {"fn_index": None}, {"session_hash": "a/b"}]
+)
+def test_an_event_that_no_page_has_is_refused(event: dict[str, object], visitor: Visitor) -> None:
+    body = {"fn_index": 0, "data": [], "session_hash": visitor.session, **event}
+    assert visitor.http.post("/gradio_api/queue/join", json=body).status_code == 400
+
+
+@pytest.mark.parametrize("key", ["zz", "9" * 5_000, "-1", "٣"])
+def test_a_fact_that_is_not_there_opens_nothing(key: str, visitor: Visitor) -> None:
+    for runs in ([], ["zz", "yy"], ["zz", "zz"], "zz"):
+        assert "Traceback" not in json.dumps(visitor.call("open_fact", runs, event={"key": key}))
 
 
 def test_rubbish_is_refused_without_a_crash(visitor: Visitor) -> None:

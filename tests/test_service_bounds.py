@@ -61,6 +61,17 @@ def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load: L
     assert done.cut == "length"
 
 
+@pytest.mark.parametrize("packing", ["br", "zstd", "gzip, gzip", "gzip, identity", "identity, gzip"])
+def test_a_reply_that_is_packed_otherwise_is_not_unpacked(packing: str, load: Load) -> None:
+    with MockService(Behaviour(every="bomb", packing=packing)) as service:
+        model = load(service, tries=1)
+        list(model.complete(prompts_of(1)))
+        before = Process().memory_info().rss
+        ((_, done),) = model.complete(prompts_of(1))
+        assert Process().memory_info().rss - before < 50 * MB
+    assert done.failure
+
+
 def test_a_long_reply_is_kept_in_part_and_says_so(load: Load) -> None:
     with MockService(Behaviour(says="True. " + "x" * 900_000)) as service:
         ((_, done),) = load(service).complete(prompts_of(1))
@@ -108,6 +119,9 @@ def test_what_cannot_be_a_number_of_tokens_is_none(count: object, facts_file: Pa
         "fe80::1",
         "fe80::1%eth0",
         "fc00::1",
+        "3fff::1",
+        "192.0.0.8",
+        "168.63.129.16",
         "fec0::1",
         "ff02::1",
         "64:ff9b::7f00:1",

@@ -29,18 +29,21 @@ _TRUE = frozenset(word.lower() for word in TRUE_WORDS)
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | _FLAGS)
 _THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | _FLAGS)
 """What a chat template opened, and the reply only closes."""
-_RUN_ON = re.compile(r"(?<=\S)\s*\n\s*Statement\s*:.*", re.DOTALL | _FLAGS)
+_RUN_ON = re.compile(r"(?<=\S)(?=\s*?\n)\s++Statement\s*:.*", re.DOTALL | _FLAGS)
 _UNCHOSEN = re.compile(r"~~.*?~~|\[ \]\s*\w+", _FLAGS)
 _MARKUP = re.compile(r"[*_`#]+")
-_WITHIN_A_WORD = re.compile(r"[^\W_]+(?:[*_`#]+[^\W_]+)+")
+_WITHIN_A_WORD = re.compile(r"(?<![^\W_])[^\W_]++(?:[*_`#]++[^\W_]++)++")
 _ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", _FLAGS)
+_SOME = r"[^.!?\n]{0,600}"
+"""What is said in one sentence; bounded, since a reply without a full stop would take seconds to read."""
+
 _ASIDES = re.compile(
     rf"\b(?:both|neither)\s+(?:{_WORDS})\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,;]*"
     r"|\b(?:rather\s+than|instead\s+of)\s+\w+"
     rf"|\b(?:partially|partly|half|sometimes)\s+(?:{_WORDS})\b"
-    r"|\b(?:while|although|though)\b[^.!?\n,]*,"
-    r"|[^.!?\n]*\b(?:may|might)\s+have\s+heard\b[^.!?\n]*"
-    r"|[^.!?\n]*\?",
+    r"|\b(?:while|although|though)\b[^.!?\n,]{0,600},"
+    rf"|{_SOME}\b(?:may|might)\s+have\s+heard\b[^.!?\n]*"
+    rf"|{_SOME}\?",
     _FLAGS,
 )
 """Neither this nor that; what is asked, conceded, heard or set against the answer."""
@@ -84,7 +87,9 @@ def _spoken(reply: str) -> str:
 # ------------------------------------------------------------------------------------------ the committed answer
 
 _CORRECTED = re.compile(
-    r"(?:[.!?\n—–-]\s*)(?:hmm\W+)?(?:wait|correction|actually|on\s+second\s+thoughts?|i\s+apologi[sz]e|my\s+mistake)\b", _FLAGS
+    r"(?:[.!?\n—–-]\s{0,200})(?:hmm\W{1,20})?"
+    r"(?:wait|correction|actually|on\s+second\s+thoughts?|i\s+apologi[sz]e|my\s+mistake)\b",
+    _FLAGS,
 )
 _NAMES = r"(?:positives?|negatives?|lumen|ribs?|alarms?|allerg\w+|labou?r|aneurysms?|statements?|answers?|claims?)\b"
 """Nouns that a keyword may belong to: false positives, a true aneurysm, the correct answer."""
@@ -92,8 +97,8 @@ _NAMES = r"(?:positives?|negatives?|lumen|ribs?|alarms?|allerg\w+|labou?r|aneury
 _BOTH = re.compile(r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z", _FLAGS)
 _VERDICT = re.compile(rf"\W*(?P<word>true|false)\b(?!(?:\W{{1,2}}| {{3,5}}){_NAMES})", _FLAGS)
 _SENTENCE = re.compile(rf"(?:statement|claim|it|this|that)\s+is\s+(?P<negation>not\s+)?(?P<word>{_WORDS})\b", _FLAGS)
-_ANSWER = re.compile(rf"(?:answer|verdict|conclusion)\s*(?:is|:)\s*[\W_]*\b(?P<word>{_WORDS})\b", _FLAGS)
-_AND_THE_OTHER = re.compile(rf"\W*(?:and|or|,|/)\W*(?:{_WORDS})\b", _FLAGS)
+_ANSWER = re.compile(rf"(?:answer|verdict|conclusion)\s*(?:is|:)[\W_]*\b(?P<word>{_WORDS})\b", _FLAGS)
+_AND_THE_OTHER = re.compile(rf"\W{{0,200}}(?:and|or|,|/)\W{{0,200}}(?:{_WORDS})\b", _FLAGS)
 _OPENING = re.compile(rf"\W*(?:(?P<word>{_WORDS})\s*(?:[.!;:\n]|\Z)|(?P<other>(?!yes|no)(?:{_WORDS}))\s*(?:,|[-–—]\s))", _FLAGS)
 _HEDGE = re.compile(r"(?<!anything )\b(?:but|however|yet|although)\b", _FLAGS)
 
@@ -137,7 +142,7 @@ def _meaning(word: str) -> bool:
 
 _DENYING = (
     r"\b(?:not|never|hardly|cannot|nothing|unlikely|no\s+reason|far\s+from|anything\s+but|doubt(?:s|ful)?)\b|n['’]t\b"
-    r"|\b(?:wrong|incorrect|false|untrue)\s+to\s+(?:say|call|claim|state|think)\b[^.!?\n]*?"
+    r"|\b(?:wrong|incorrect|false|untrue)\s+to\s+(?:say|call|claim|state|think)\b[^.!?\n]{0,600}?"
 )
 _BETWEEN = (
     r"(?:\s+(?:the\s+case|to\s+think|think|believe|say|that)\b(?:\s+[\w'’]+){0,5}?"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -59,32 +58,34 @@ class Known:
     """What is known of a service over all that is asked of it.
 
     heard: how many answers it has given. limit: how many calls it took at once when it last answered. kept: answers by their
-           prompt. since: when it last answered, or the first call. in_vain: why calls have brought nothing, in a row that began
-           at failing_since. An answer ends the row where its call left after that; one that was on its way says nothing of
-           what came later. proven: how many answers there were but those.
+           prompt. in_vain: why calls have brought nothing since it last answered. since: when that was, or the first call.
+    failures: why calls have failed in a row that began at failing_since, which an answer ends whose call left after that: one
+              that was on its way says nothing of what came later. proven: how many answers there were but those.
     """
 
     limit: int
     heard: int = 0
-    proven: int = 0
     kept: dict[bytes, Completion] = field(default_factory=dict)
     in_vain: Counter[str] = field(default_factory=Counter)
     since: float = field(default_factory=time.monotonic)
-    failing_since: float = math.inf
+    failures: Counter[str] = field(default_factory=Counter)
+    failing_since: float = 0.0
+    proven: int = 0
 
     def answered(self, left: float) -> None:
         """Notes an answer, and when its call left."""
         self.heard += 1
         self.since = time.monotonic()
-        if left > self.failing_since or not self.in_vain:
+        self.in_vain.clear()
+        if not self.failures or left > self.failing_since:
             self.proven += 1
-            self.in_vain.clear()
+            self.failures.clear()
 
     def failed(self, kind: str) -> None:
-        """Notes that a call brought nothing, and why."""
-        if not self.in_vain:
+        """Notes that a call failed, and why."""
+        if not self.failures:
             self.failing_since = time.monotonic()
-        self.in_vain[kind] += 1
+        self.failures[kind] += 1
 
     def keep(self, name: bytes, completion: Completion) -> None:
         self.kept[name] = completion
@@ -233,7 +234,7 @@ class Asking:
     async def _reply(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> Completion:
         """One reply, after as many tries as it takes; a completion with a failure after as many as it may."""
         strikes = attempt = counted = in_vain = 0
-        proven: int | None = None  # how much when this prompt last failed
+        heard = proven = None  # how much when this prompt failed first
         self._hopeful += 1
         try:
             while True:
@@ -242,9 +243,12 @@ class Asking:
                 if isinstance(outcome, Completion):
                     return _served(outcome, seconds, attempt, in_vain)
                 in_vain += self._pay(outcome, prompt)
-                if proven in {None, self._known.proven}:  # else the prompt is to blame: others were answered meanwhile
+                heard = self._known.heard if heard is None else heard
+                if heard == self._known.heard:  # else the prompt is to blame: others were answered since it failed first
                     self._doubt(outcome)
-                proven = self._known.proven
+                proven = self._known.proven if proven is None else proven
+                if proven == self._known.proven and not outcome.crowded:
+                    self._count_failure(outcome)
                 counted += counts or attempt - counted > MOST_UNCOUNTED
                 if outcome.follows is Follows.UNREACHED and not self._known.heard:
                     self._hopeful -= strikes == 0
@@ -291,19 +295,25 @@ class Asking:
             raise asyncio.CancelledError
         return outcome, seconds, not (outcome.crowded and self._gate.turned_away(seconds))
 
+    def _count_failure(self, trouble: Trouble) -> None:
+        """Ends the run where a service that has answered fails many times in a row."""
+        self._known.failed(trouble.kind)
+        if self._error is None and self._known.heard and self._known.failures.total() >= AWAY:
+            self._end_for(_away(self._line.host, self._known.heard, self._known.failures))
+
     def _doubt(self, trouble: Trouble) -> None:
         """Asks less of a service that brings nothing, and ends the run where that goes on."""
         known = self._known
         if trouble.follows is Follows.UNREACHED and not known.heard:
             return  # `_end_where_hopeless` is quicker
-        known.failed(trouble.kind)
+        known.in_vain[trouble.kind] += 1
         count, silent = known.in_vain.total(), time.monotonic() - known.since
         if self._error is not None or count < DOUBT:
             return
         away = count >= AWAY or silent > AWAY_TIMEOUTS * self._settings.timeout
         alike = count >= ALIKE and len(known.in_vain) == 1
         if known.heard and away:
-            self._end_for(_away(self._line.host, known))
+            self._end_for(_away(self._line.host, known.heard, known.in_vain))
         elif not known.heard and (away or (alike and (trouble.follows is Follows.LOST or silent > ALIKE_SECONDS))):
             self._end_for(_never_there(self._line.host, trouble, known))
         elif not self._all_begun and trouble.follows is not Follows.LOST:  # else tries wait by themselves, or there are none
@@ -322,10 +332,10 @@ class Asking:
             raise trouble.error
 
 
-def _away(host: str, known: Known) -> ServiceAway:
-    (reason, _), *_ = known.in_vain.most_common(1)
+def _away(host: str, heard: int, failures: Counter[str]) -> ServiceAway:
+    (reason, _), *_ = failures.most_common(1)
     return ServiceAway(
-        f"{host} gave {known.heard:,} answers, and none to the last {known.in_vain.total():,} calls: {reason}.",
+        f"{host} gave {heard:,} answers, and none to the last {failures.total():,} calls: {reason}.",
         "Resume the run once it is back.",
     )
 

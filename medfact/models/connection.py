@@ -48,9 +48,12 @@ def http_client(settings: ApiSettings, before: Hook) -> httpx2.AsyncClient:
 
 async def _bounded(response: httpx2.Response) -> None:
     """Has an answer unpacked and counted here, before anybody reads it."""
-    packed = response.headers.get("content-encoding", "").strip().lower() in _PACKED
-    if packed:
-        del response.headers["content-encoding"]
+    packing = response.headers.get("content-encoding", "").strip().lower()
+    packed = packing in _PACKED
+    if not packed and packing not in {"", "identity"}:
+        await response.aclose()
+        raise httpx2.DecodingError(f"the answer is packed as {packing[:20]!r}, which was not asked for")
+    response.headers.pop("content-encoding", None)
     response.stream = _Bounded(response.stream, packed, response)  # type: ignore[arg-type]
 
 

@@ -120,8 +120,8 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
             f"What prompts begin with cannot be shared in this architecture ({kind}): each prompt is computed whole, which "
             "takes longer and changes no answer."
         )
-        if not loaded.pads_well:
-            yield f"Prompts of different lengths cannot be computed together ({kind}): they are asked one at a time."
+    if not loaded.pads_well:
+        yield f"Prompts of different lengths cannot be computed together ({kind}): they are asked one at a time."
     if (thinks := loaded.talk.note(loaded.tokenizer)) is not None:
         yield thinks
 

@@ -19,7 +19,9 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _TUNNELS = tuple(map(ipaddress.IPv6Network, ("2001::/32", "2002::/16")))
 """Teredo and 6to4: addresses that carry one of the older kind, which may be anything. NAT64's lie outside 2000::/3."""
-_RELAYS = ipaddress.IPv4Network("192.88.99.0/24")
+_RELAYS = tuple(map(ipaddress.IPv4Network, ("192.88.99.0/24", "192.0.0.0/24", "168.63.129.16/32")))
+"""Of 6to4, of protocols, and of one cloud, whose machines alone reach what is there."""
+_EXAMPLES = ipaddress.IPv6Network("3fff::/20")
 
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 
@@ -36,8 +38,8 @@ def is_public_address(text: str) -> bool:
     except ValueError:
         return False
     if isinstance(address, ipaddress.IPv4Address):
-        return address.is_global and not address.is_multicast and address not in _RELAYS
-    return address.is_global and address in _GLOBAL_UNICAST and not any(address in tunnel for tunnel in _TUNNELS)
+        return address.is_global and not address.is_multicast and not any(address in relay for relay in _RELAYS)
+    return address.is_global and address in _GLOBAL_UNICAST and not any(address in net for net in (*_TUNNELS, _EXAMPLES))
 
 
 def checked_addresses(host: str, found: list[str]) -> list[str]:

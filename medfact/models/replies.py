@@ -65,7 +65,7 @@ def completion_of(
     as_here = not terms.messages and terms.tokens(prompt) == prompt.max_tokens
     found = _chances(choice.get("logprobs"), prompt)
     return Completion(
-        _kept(scrub(until(prompt.stop, text or refusal))),
+        as_kept(scrub(until(prompt.stop, text or refusal))),
         found.p_true,
         found.p_mass,
         p_low=found.p_low,
@@ -112,7 +112,7 @@ def _beginning(body: bytes, prompt: Prompt, scrub: Callable[[str], str]) -> Comp
     raise Malformed("a reply that is not whole")
 
 
-def _kept(text: str) -> str:
+def as_kept(text: str) -> str:
     """As much of a reply as is kept."""
     if len(text) <= LONGEST_REPLY:
         return text

@@ -23,7 +23,7 @@ def read_pool(path: Path) -> Pool:
         record = yaml.load(path.read_text(encoding="utf-8"), _Plain)
     except _Refused as error:
         raise PoolError(f"{path.name}, line {error.line}: {error.problem}", error.hint) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         raise PoolError(f"{path.name}{where}: it is not valid YAML.", "Check indentation and quotes.") from None
@@ -67,7 +67,7 @@ def read_pool(path: Path) -> Pool:
     return pool
 
 
-LARGEST_BYTES = 300 << 10
+LARGEST_BYTES = 100 << 10
 """Of a pool file; the largest of the project's has 19 kB."""
 
 
@@ -96,6 +96,18 @@ class _Plain(yaml.SafeLoader):
                     raise _Refused(f"{key.value!r} stands twice.", "Keep one of the two.", key.start_mark)
                 names.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+_NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?[0-9]{1,18}\Z"),
+    "tag:yaml.org,2002:float": re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,18}\Z"),
+}
+"""What is read as a number: in YAML also 1:1:1…, of base 60, which takes long to read."""
+
+_Plain.yaml_implicit_resolvers = {
+    first: [(tag, _NUMBERS.get(tag, pattern)) for tag, pattern in pairs]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def _text(path: Path, name: str, given: Any, otherwise: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sql
 
 from medfact.errors import Mistake
+from medfact.models.replies import as_kept
 from medfact.store import tables
 from medfact.store.checks import check, spec_in
 from medfact.store.connection import now
@@ -31,8 +32,8 @@ from medfact.store.records import IMPORTED
 if TYPE_CHECKING:
     from medfact.store import Store
 
-BATCH = 500
-"""Lines that are looked at together."""
+BATCH, BATCH_BYTES = 500, 4 << 20
+"""Lines that are looked at together, and about how long they may be."""
 
 MOST_EVENTS = 10_000
 """That may have happened to a run: it was taken up again some thousand times."""
@@ -86,7 +87,7 @@ class Arrival:
                 continue
             if not self.run:
                 raise ValueError("it does not begin with a run")
-            while batch := list(islice(group, BATCH)):
+            for batch in _batches(group):
                 self._stage(self._staged[kind], rows_of[kind](batch))
         self.line = None
 
@@ -165,7 +166,7 @@ class Arrival:
                 raise ValueError("the run does not ask its statement")
             self._comes_after(position)
             self._latest = max(self._latest, row["asked_at"])
-            yield {**row, "position": position, "batch": 1}
+            yield {**row, "raw": row["raw"] and as_kept(row["raw"]), "position": position, "batch": 1}
 
     def _comes_after(self, place: Any) -> None:
         if self._last is not None and not self._last < place:
@@ -239,6 +240,19 @@ class Arrival:
                 f"The statement {found} of this file is here already, and says something else here.",
                 "The file was altered, or its facts are others: import it into another database with --db.",
             )
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += line.size
+        if len(batch) == BATCH or size > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _staged(table: sql.Table) -> sql.TableClause:

@@ -86,9 +86,10 @@ _NEEDED = {kind: [name for name, column in columns.items() if not column.nullabl
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that was read: its number, its kind, and a value for each column of that kind."""
+    """A line that was read: its number, its bytes, its kind, and a value for each column of that kind."""
 
     number: int
+    size: int
     kind: str
     row: dict[str, Any]
 
@@ -118,14 +119,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 # ---------------------------------------------------------------------------------------------- reading
 
 
-def read_lines(file: BinaryIO, name: str) -> tuple[dict[str, Any], Iterator[Line]]:
-    """The header of a file that holds a run, and its other lines as they are read.
+def read_lines(file: BinaryIO, name: str, largest: int = LARGEST) -> tuple[dict[str, Any], Iterator[Line]]:
+    """The header of a file that holds a run, and its other lines as they are read: `largest` bytes of them at most.
 
     Raises Mistake, which begins with the file's name, where it is no such file, is broken, goes beyond a limit, or has lines
     whose kinds, order, columns or types are wrong.
     """
-    found = _objects(file, name)
-    header = next(found, (1, {}))[1]
+    found = _objects(file, name, largest)
+    header = next(found, (1, 0, {}))[2]
     if header.get(HEADER) != "run" or not isinstance(header.get("format"), int):
         raise Mistake(f"{name} is not a run that medfact exported.", "Choose a file that `medfact export` wrote.")
     if header["format"] > FORMAT:
@@ -133,16 +134,16 @@ def read_lines(file: BinaryIO, name: str) -> tuple[dict[str, Any], Iterator[Line
     return header, _lines(found, name)
 
 
-def _lines(found: Iterator[tuple[int, dict[str, Any]]], name: str) -> Iterator[Line]:
+def _lines(found: Iterator[tuple[int, int, dict[str, Any]]], name: str) -> Iterator[Line]:
     order = list(TABLES)
     reached = 0
-    for number, content in found:
+    for number, size, content in found:
         try:
             kind, row = _kind_and_row(content)
             if order.index(kind) < reached:
                 raise ValueError(f"a line of the kind {kind} stands too late")
             reached = order.index(kind)
-            yield Line(number, kind, _checked(kind, row))
+            yield Line(number, size, kind, _checked(kind, row))
         except ValueError as error:
             raise Mistake(f"{name}, line {number}: {error}.", AGAIN) from None
 
@@ -154,29 +155,22 @@ def _kind_and_row(content: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return kind, row
 
 
-def _objects(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a compressed file, with the numbers of their lines."""
-    size, largest = 0, min(LARGEST, FREE + TIMES * _size(file))
+def _objects(file: BinaryIO, name: str, largest: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The JSON objects of a compressed file, with the numbers of their lines and their bytes."""
+    size, begin = 0, file.tell()
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         for number in count(1):
             text = _next_line(unpacked, number, name)
             size += len(text)
             if not text:
                 return
-            if size > largest:
-                raise Mistake(f"{name} unpacks to more than {largest >> 20:,} MB.", "That is no run; check where it is from.")
+            # of what was read so far: what follows a packed file may be of any length
+            if size > (most := min(largest, FREE + TIMES * (file.tell() - begin))):
+                raise Mistake(f"{name} unpacks to more than {most >> 20:,} MB.", "That is no run; check where it is from.")
             try:
-                yield number, _object(text)
+                yield number, len(text), _object(text)
             except ValueError as error:
                 raise Mistake(f"{name}, line {number}: {error}.", AGAIN) from None
-
-
-def _size(file: BinaryIO) -> int:
-    """Bytes of a file, from where it is read on."""
-    here = file.tell()
-    size = file.seek(0, 2) - here
-    file.seek(here)
-    return size
 
 
 def _next_line(unpacked: gzip.GzipFile, number: int, name: str) -> bytes:

@@ -26,6 +26,7 @@ from medfact.store.lines import (
     COUNTED,
     DEMONSTRATION,
     EVENT,
+    LARGEST,
     PLACE,
     RECORDS,
     RUN,
@@ -124,17 +125,17 @@ def _latest(connection: sql.Connection, run: str) -> str | None:
 # ------------------------------------------------------------------------------------------------- in
 
 
-def import_run(store: Store, file: BinaryIO, name: str) -> str:
+def import_run(store: Store, file: BinaryIO, name: str, largest: int = LARGEST) -> str:
     """Makes a run of what `export_run` has written; returns its id, which it keeps. Its owner is the store's.
 
     Args:
-        name: the file's, for what is told of it.
+        name: the file's, for what is told of it. largest: bytes that it may unpack to.
 
     Raises:
         Mistake: the file is broken, is no such file or contradicts itself or what is here, or the run is here already. The
             database is left as it was.
     """
-    header, lines = read_lines(file, name)
+    header, lines = read_lines(file, name, largest)
     with store._told(), store._engine.connect() as connection:
         connection.detach()  # so that its temporary tables go with it
         arrival = Arrival(connection, header)

@@ -43,6 +43,9 @@ QUEUE_LOOKS = 0.05
 takes elsewhere costs a tenth of a processor while nobody is there.
 """
 
+SESSIONS = 2_000
+"""Pages whose inputs the page library keeps, the last ones."""
+
 INTRODUCTION = """
 # medfact
 **Does a language model know a medical fact, or only one way of saying it?**
@@ -72,7 +75,7 @@ def build_page(services: Services, demonstration: str) -> gr.Blocks:
         runs_page.build(services, page)
     with page.route("Compare", "/compare"):
         compare_page.build(services, page)
-    page.queue(max_size=64, default_concurrency_limit=8)
+    page.queue(max_size=64, default_concurrency_limit=8, api_open=False)
     page._queue.sleep_when_free = QUEUE_LOOKS
     return page
 
@@ -117,7 +120,8 @@ def create_app(url: str | None = None) -> FastAPI:
 
     app.add_exception_handler(MedfactError, news.refused)
     app.add_middleware(scripts.WithScripts)
-    app.add_middleware(Guarded, uploads=services.uploads)
+    events: set[object] = set()  # of the page, which is made below
+    app.add_middleware(Guarded, uploads=services.uploads, events=events)
     app.add_middleware(WithHeaders)
 
     for address, answer in ((scripts.ADDRESS, scripts.script), (scripts.LIBRARY_ADDRESS, scripts.of_library)):
@@ -132,8 +136,10 @@ def create_app(url: str | None = None) -> FastAPI:
 
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     page = build_page(services, demonstration)
+    events.update(page.fns)
     # As it is after `launch`; else the page library lets an event name any file of the server as an upload.
     page.has_launched = True
+    page.state_session_capacity = SESSIONS
     # It says that pages are not rendered on the server, which they never were.
     warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
     return gr.mount_gradio_app(

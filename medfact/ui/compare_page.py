@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -268,10 +269,12 @@ def _texts(services: Services, table: FactTable, rows: Sequence[int]) -> dict[in
 
 def _opened(services: Services, runs: Sequence[str], key: str) -> dict[str, Any]:
     """A fact with its statements, and what each run's model said to them."""
-    if len(runs or ()) < FEWEST or not key.isdecimal():
+    if len(runs or ()) < FEWEST or not re.fullmatch(r"\d{1,9}", key, re.ASCII):
         return {}
-    table = services.comparisons.table(runs)
-    row = int(key)
+    try:
+        table, row = services.comparisons.table(runs), int(key)
+    except MedfactError:  # said where the runs were chosen
+        return {}
     if row >= table.number.shape[1]:
         return {}
     asked = [_of_fact(services, run, int(table.number[index, row])) for index, run in enumerate(table.runs)]

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections import OrderedDict, deque
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from medfact.ui.uploads import LARGEST_UPLOAD_BYTES, Uploads
 from medfact.ui.visitors import owner_of
 
 NEWS_BYTES = 64_000
-EVENT_BYTES = 1_000_000
+EVENT_BYTES = 128_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 """The largest body of a question for news, of anything else that a page sends, and of an upload (a file, and its frame)."""
 
@@ -32,6 +33,8 @@ VISITORS = 10_000
 """Visitors whose events are counted, the latest ones."""
 
 JOIN = "/gradio_api/queue/join"
+EVENT = re.compile(r"/gradio_api/(queue/join|run/\w+)/?")
+SESSION = re.compile(r"[\w-]{1,64}", re.ASCII)
 UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
 
@@ -85,9 +88,8 @@ def is_own_page(headers: Headers) -> bool:
 class Guarded:
     """The application behind a door: what it never gets is answered here."""
 
-    def __init__(self, app: Any, uploads: Uploads) -> None:
-        self.app = app
-        self.uploads = uploads
+    def __init__(self, app: Any, uploads: Uploads, events: Container[object]) -> None:
+        self.app, self.uploads, self.events = app, uploads, events
         self._joined: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -141,12 +143,32 @@ class Guarded:
             if len(body) > most_bytes(scope["path"]):
                 await _too_large(scope["path"])(scope, receive, send)
                 return
+        if scope["method"] == "POST" and (refusal := self._refused_body(scope, body)) is not None:
+            await refusal(scope, receive, send)
+            return
         whole = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive_whole() -> Any:
             return whole.pop() if whole else await receive()
 
         await self.app(scope, receive_whole, send)
+
+    def _refused_body(self, scope: Any, body: bytes) -> Response | None:
+        """What is answered to what no page sends: no JSON, another event than there are, or one with a file that is no
+        upload: the page library would fetch one whose path is a web address. (Whose upload it is, is checked where it is read.)
+        """
+        try:
+            sent = orjson.loads(body or b"null")
+        except orjson.JSONDecodeError:
+            return PlainTextResponse("That is no JSON.", status_code=400)
+        if not EVENT.fullmatch(scope["path"]):
+            return None
+        session, number = (sent.get(name) for name in ("session_hash", "fn_index")) if isinstance(sent, dict) else (None, None)
+        if not isinstance(session, str) or not SESSION.fullmatch(session) or number not in self.events:
+            return PlainTextResponse("That is no event of a page.", status_code=400)
+        if not all(map(self.uploads.may_hold, _files_in(sent))):
+            return PlainTextResponse("There is no such file of yours.", status_code=403)
+        return None
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Lets a file through to the page library, and notes whose it is and where it was put."""
@@ -173,6 +195,19 @@ class Guarded:
             await self.app(plain, receive_counted, send_noted)
         if not begun and size > UPLOAD_BYTES:
             await _too_large(UPLOAD)(scope, receive, send)
+
+
+def _files_in(event: object) -> Iterator[object]:
+    """The paths of all files that an event names."""
+    left = [event]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if "path" in value:
+                yield value["path"]
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
 
 
 def _paths_in(answer: bytes) -> list[object]:

@@ -18,7 +18,8 @@ from medfact.errors import Mistake
 from medfact.ui.visitors import is_same, owner_of
 
 KEPT_SECONDS = 120.0
-MOST_TICKETS = 1_000
+MOST_TICKETS, MOST_TICKETS_EACH = 10_000, 10
+"""Of all visitors, and of one: beyond that the oldest ones go."""
 
 
 class Typed(BaseModel):
@@ -41,6 +42,9 @@ class Keys:
         ticket = secrets.token_hex(16)
         with self._lock:
             self._held[ticket] = owner, key, time.monotonic()
+            own = [held for held, (held_by, *_) in self._held.items() if held_by == owner]
+            for held in own[:-MOST_TICKETS_EACH]:
+                del self._held[held]
             while len(self._held) > MOST_TICKETS:
                 self._held.popitem(last=False)
         return ticket

@@ -16,6 +16,10 @@ Owners = Sequence[str]
 """Whose runs a request may list and change."""
 
 
+LARGEST_RUN_BYTES = 256 << 20
+"""That a visitor's file of a run may unpack to."""
+
+
 class OwnRuns:
     """The runs of visitors, with every change checked. Each method takes the owners of the request that asks for it."""
 
@@ -68,7 +72,7 @@ class OwnRuns:
         """Takes a run from a file, for this owner."""
         store = self._services.store.of(owner)
         with path.open("rb") as file:
-            return store.run(import_run(store, file, path.name))
+            return store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
 
 
 def _clean(given: object) -> str:

@@ -13,7 +13,7 @@ from medfact.models import is_service
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.ui.evaluate_step import EvaluateStep
 from medfact.ui.facts_step import FactsStep
-from medfact.ui.run_controls import FEWEST_SHOTS, recorded, wire_price
+from medfact.ui.run_controls import FEWEST_SHOTS, check_room, recorded, wire_price
 from medfact.ui.services import Services, Source
 from medfact.ui.statements_step import StatementsStep
 from medfact.ui.view import AT_ONCE, QUIETLY, gathered, message, preprocessed
@@ -95,6 +95,7 @@ def _resume(services: Services, owner: str, runs: Sequence[str], ticket: str, bu
         key = services.keys.take(owner, ticket)
         for run in filter(services.has, runs):
             if services.reports.live(run).resumable:
+                check_room(services, services.run(run).owner, 1)
                 service = is_service(services.run(run).model)
                 services.jobs.submit(run, key if service else None, (budget or None) if service else None)
     except MedfactError as error:

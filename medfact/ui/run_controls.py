@@ -145,10 +145,7 @@ def recorded(
 ) -> list[str]:
     """Records one run per model for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
     specs = _specs(source, protocol, services.pool(owner, pool), *chosen)
-    if services.jobs.going(owner) + len(specs) > MOST_GOING:
-        raise Mistake(
-            f"{services.jobs.going(owner)} runs of yours are going on already.", "Wait for some to end, or stop some."
-        )
+    check_room(services, owner, len(specs))
     for spec in specs:
         if is_service(spec.model):
             key_of(ApiSettings(base_url=spec.service.base_url, key=key))
@@ -158,6 +155,13 @@ def recorded(
     for run, spec in zip(runs, specs, strict=True):
         services.jobs.submit(run, key if is_service(spec.model) else None)
     return runs
+
+
+def check_room(services: Services, owner: str, more: int) -> None:
+    """Raises Mistake where a visitor has no room for so many more runs that are asked or wait."""
+    going = services.jobs.going(owner)
+    if going + more > MOST_GOING:
+        raise Mistake(f"{going} runs of yours are going on already.", "Wait for some to end, or stop some.")
 
 
 def _specs(

@@ -21,6 +21,9 @@ MOST_FILES_EACH, MOST_BYTES_EACH = 8, 150_000_000
 MOST_BYTES_IN_ALL = 2_000_000_000
 """What is kept of one visitor, and of all: beyond that the oldest files go. (A visitor uses one file at a time.)"""
 
+UNFINISHED_SECONDS = 600
+"""Files are removed whose upload broke off so long ago."""
+
 KEPT_SECONDS = 24 * 3600
 """Files of an app that was killed are removed when they are so old."""
 
@@ -49,6 +52,7 @@ class Uploads:
                 upload.owners.add(owner)
                 self._kept.move_to_end(path)
             self._make_room(owner)
+            self._remove_unfinished()
 
     def of(self, owner: str, path: object) -> Path:
         """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file.
@@ -70,6 +74,12 @@ class Uploads:
             return bool(self.of(owner, path))
         except Mistake:
             return False
+
+    def may_hold(self, path: object) -> bool:
+        """Whether a path leads into the folder, be there a file or not."""
+        with suppress(OSError, RuntimeError, ValueError):
+            return isinstance(path, str) and Path(path).resolve().is_relative_to(self.folder)
+        return False
 
     def _within(self, path: object) -> Path | None:
         """The real path of a file in the folder; None of anything else."""
@@ -95,6 +105,13 @@ class Uploads:
             del self._kept[path]
             with suppress(OSError):
                 path.unlink()
+
+    def _remove_unfinished(self) -> None:
+        before = time.time() - UNFINISHED_SECONDS
+        for path in self.folder.glob("tmp*"):
+            with suppress(OSError):
+                if path not in self._kept and path.is_file() and path.stat().st_mtime < before:
+                    path.unlink()
 
     def _remove_old(self) -> None:
         before = time.time() - KEPT_SECONDS
