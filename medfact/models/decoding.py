@@ -6,6 +6,7 @@ Both ways end a reply at the same token, and read P(True) at the same one.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -167,7 +168,7 @@ class Decoder:
             logits = logits_of_last(self.model, encoded, count + 1)[:, :-1]
         steps = torch.arange(count, device=logits.device)
         wanted = torch.tensor(list(word), device=logits.device)
-        return [float(p) for p in logits.float().log_softmax(dim=-1)[:, steps, wanted].sum(dim=-1).exp()]
+        return [math.exp(sum(word)) for word in logits.float().log_softmax(dim=-1)[:, steps, wanted].tolist()]
 
 
 class Row:
