@@ -1,5 +1,6 @@
 """What a service may do to whoever asks it: send too much, send elsewhere, be slow, be wrong, or go away."""
 
+import contextlib
 import json
 import re
 import socket
@@ -12,6 +13,8 @@ from typing import Any
 import mock_service
 import pytest
 import trustme
+from hypothesis import given
+from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 from psutil import Process
 from test_api import CHOICES, KEY, Load, load, prompts_of, said_truly
@@ -20,7 +23,7 @@ from medfact.answers import make_prompt, read_answer
 from medfact.errors import ModelError, ServiceAway
 from medfact.models import ApiSettings, Prompt
 from medfact.models.policy import check_public_url, is_public_address
-from medfact.models.replies import LONGEST_REPLY, MOST_BYTES, completion_of
+from medfact.models.replies import LONGEST_REPLY, MOST_BYTES, Malformed, completion_of
 from medfact.models.service import key_of
 from medfact.models.troubles import Asker, Follows, trouble_of_status
 from medfact.report import report_of
@@ -572,3 +575,26 @@ def test_p_true_of_a_services_reply_is_that_of_its_deciding_word() -> None:
     assert read_answer(done.text or "", "last-word") is True
     assert done.p_true is not None
     assert done.p_true > 0.9
+
+
+NAMES_OF_PARTS = ["content", "tokens", "token_logprobs", "top_logprobs", "token", "logprob", "text"]
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["True", " False", "", "tokens", "content"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES_OF_PARTS), inner, max_size=4),
+    max_leaves=12,
+)
+"""What a service may send in place of anything."""
+
+
+@given(logprobs=st.dictionaries(st.sampled_from(NAMES_OF_PARTS), ODD, max_size=4), other=ODD)
+def test_whatever_a_service_says_of_probabilities_breaks_nothing(logprobs: object, other: object) -> None:
+    for choice in (
+        {"message": {"content": "True"}, "logprobs": logprobs},
+        {"text": "True", "logprobs": logprobs, "finish_reason": other},
+        {"message": other, "logprobs": logprobs},
+    ):
+        body = json.dumps({"choices": [choice], "usage": other, "model": other}).encode()
+        with contextlib.suppress(Malformed):
+            done = completion_of(body, make_prompt("x", (), chat=True))
+            assert done.p_true is None or 0 <= done.p_true <= 1

@@ -143,7 +143,9 @@ def _chances(logprobs: object, prompt: Prompt) -> Chances:
 
 def _older_positions(logprobs: dict[str, Any]) -> list[dict[str, Any]]:
     """The positions of /completions as the protocol first had them: token, its log-probability, and a mapping of others'."""
-    said, alternatives = logprobs.get("token_logprobs") or [], logprobs.get("top_logprobs") or []
+    said, alternatives = (
+        of if isinstance(of := logprobs.get(name), list) else [] for name in ("token_logprobs", "top_logprobs")
+    )
     return [
         {
             "token": token,
