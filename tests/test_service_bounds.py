@@ -13,7 +13,7 @@ from typing import Any
 import mock_service
 import pytest
 import trustme
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 from psutil import Process
@@ -588,6 +588,7 @@ ODD = st.recursive(
 
 
 @given(logprobs=st.dictionaries(st.sampled_from(NAMES_OF_PARTS), ODD, max_size=4), other=ODD)
+@example(logprobs={"tokens": ["True"], "token_logprobs": 5, "top_logprobs": 5}, other=None)
 def test_whatever_a_service_says_of_probabilities_breaks_nothing(logprobs: object, other: object) -> None:
     for choice in (
         {"message": {"content": "True"}, "logprobs": logprobs},
