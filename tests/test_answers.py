@@ -275,7 +275,7 @@ LONG_REPLIES = ["\n", "a", " ", ". wait ", "x\t", "not ", "answer is ", "a*", "t
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("part", LONG_REPLIES)
 def test_a_long_reply_takes_no_longer_than_its_length(part: str, reading: str) -> None:
-    """Four times as long takes at most about four times as long, and not sixteen."""
+    """Eight times the length takes about eight times as long; 32 leaves room for a busy machine, and a square would be 64."""
 
     def seconds(length: int) -> float:
         reply = "x" + (part * length)[:length]
@@ -283,5 +283,5 @@ def test_a_long_reply_takes_no_longer_than_its_length(part: str, reading: str) -
         read_answer(reply, reading)
         return time.process_time() - begun
 
-    short = min(seconds(5_000) for _ in range(3))
-    assert min(seconds(20_000) for _ in range(2)) < 9 * max(short, 0.005)
+    short = min(seconds(2_500) for _ in range(3))
+    assert min(seconds(20_000) for _ in range(3)) < 32 * max(short, 0.005)

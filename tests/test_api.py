@@ -240,11 +240,11 @@ def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
 
 
 def test_late_answers_are_waited_for_and_hold_up_nobody(load: Load) -> None:
-    with MockService(Behaviour(latency=0.01, sticky={"slow": 0.03}, slow=1.5)) as service:
+    with MockService(Behaviour(latency=0.01, sticky={"slow": 0.03}, slow=4)) as service:
         prompts, begun = prompts_of(100), time.monotonic()
         arrived = [time.monotonic() - begun for _ in load(service).complete(prompts)]
-    assert arrived[89] < 1.2
-    assert 1.5 < arrived[-1] < 3
+    assert arrived[89] < 3
+    assert 4 < arrived[-1] < 8
 
 
 # ------------------------------------------------------------------------------------------------ stopping
@@ -259,7 +259,7 @@ def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
         came = dict(next(asked) for _ in range(40 - len(hanging)))
         begun = time.monotonic()
         asked.close()
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 2
         assert set(came) == set(range(40)) - hanging
         time.sleep(0.2)
         assert (service.broken_off, service.in_flight) == (len(hanging), 0)
@@ -274,7 +274,7 @@ def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Loa
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))
-        assert 0.7 < time.monotonic() - begun < 2
+        assert 0.7 < time.monotonic() - begun < 2.8
     assert set(came) == {place for place in range(40) if share("sticky", prompts[place].content) >= 0.5}
 
 
