@@ -3,6 +3,6 @@
 import sys
 
 if __name__ == "__main__":
-    from medfact.ui.app import serve
+    from medfact.web.app import serve
 
     sys.exit(serve())

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.answers import make_prompt
 from medfact.models import ApiSettings, Prompt
-from medfact.models.api import load_api
+from medfact.models.services.client import load_api
 
 KEY = "sk-benchmark"
 SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from scipy import special
 
-from medfact.uncertainty import mean_interval, paired_difference
+from medfact.metrics.uncertainty import mean_interval, paired_difference
 
 STATEMENTS = 8
 MEAN = 0.5

@@ -24,11 +24,11 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medfact.jobs import WAITING, Jobs
-from medfact.live import Reports
-from medfact.planning import plan
 from medfact.prototypes import load_pool
-from medfact.runner import start
+from medfact.results.live import Reports
+from medfact.runs.jobs import WAITING, Jobs
+from medfact.runs.plan import plan
+from medfact.runs.run import start
 from medfact.spec import RunSpec
 from medfact.store import RUNNING, Store, tables
 

@@ -30,8 +30,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast,
 from medfact.answers import make_prompt
 from medfact.datasets import load_bundled
 from medfact.models import Prompt, load_model
-from medfact.models.packing import packs
-from medfact.planning import plan
+from medfact.models.local.packing import packs
+from medfact.runs.plan import plan
 from medfact.spec import RunSpec
 
 PLAIN_BATCH = 8

@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.answers import make_prompt
 from medfact.metrics import measure
-from medfact.planning import plan
-from medfact.report import board_of
-from medfact.runner import answer
+from medfact.results.report import board_of
+from medfact.runs.plan import plan
+from medfact.runs.run import answer
 from medfact.spec import RunSpec
 from medfact.store import Store
 

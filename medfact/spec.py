@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medfact.models import HERE, ApiSettings, Placement
-from medfact.models.service import DEFAULTS
+from medfact.models.services.settings import DEFAULTS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from medfact.jobs import Jobs
+from medfact.runs.jobs import Jobs
 from medfact.store import Store
 
 TESTS = Path(__file__).resolve().parent

@@ -14,8 +14,8 @@ from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
 
 from medfact.errors import MedfactError, ModelError
 from medfact.models import ApiSettings, Completion, Message, Prompt, check_spec, is_local, load_model, takes_messages
-from medfact.models.api import ApiModel, load_api
-from medfact.models.service import NOBODY, Watch
+from medfact.models.services.client import ApiModel, load_api
+from medfact.models.services.settings import NOBODY, Watch
 
 CHOICES = (("True", "Yes"), ("False", "No"))
 KEY = "sk-secret-0123456789abcdef"

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medfact.models import Completion, Prompt
-from medfact.models.alternatives import Chances, chances
-from medfact.models.pacing import Gate, asked_wait, wait_before
-from medfact.models.replies import Malformed, completion_of, opening_word, together
-from medfact.models.service import ApiSettings
-from medfact.models.terms import Terms, given_way, terms_of
-from medfact.models.troubles import Asker, Follows, trouble_of_status
+from medfact.models.services.alternatives import Chances, chances
+from medfact.models.services.errors import Asker, Follows, trouble_of_status
+from medfact.models.services.pacing import Gate, asked_wait, wait_before
+from medfact.models.services.parameters import Terms, given_way, terms_of
+from medfact.models.services.replies import Malformed, completion_of, opening_word, together
+from medfact.models.services.settings import ApiSettings
 
 CHOICES = (("True", "Yes"), ("False", "No"))
 ASKER = Asker("api.example.org", "gpt", "sk-0123456789abcdef")

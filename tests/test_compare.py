@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 from small_facts import Answerer
 
-from medfact.compare import ABSENT, Comparisons, FactTable, Side, comparison, difference_in_words, fact_table, sides_of, verdict
 from medfact.errors import Mistake, UnknownName
-from medfact.jobs import Jobs
-from medfact.live import Reports
 from medfact.metrics import FAILED, PENDING, UNREADABLE
-from medfact.runner import answer, start
+from medfact.results.compare import (
+    ABSENT,
+    Comparisons,
+    FactTable,
+    Side,
+    comparison,
+    difference_in_words,
+    fact_table,
+    sides_of,
+    verdict,
+)
+from medfact.results.live import Reports
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
 from medfact.store import Store
 

@@ -20,15 +20,15 @@ from mock_service import Behaviour, MockService
 from visitors import Visitor, file_data
 
 from medfact.errors import Mistake
+from medfact.exchange import export_run
 from medfact.models import ApiSettings
-from medfact.runner import start
+from medfact.runs.run import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
-from medfact.store.transfer import export_run
-from medfact.ui.app import SESSIONS
-from medfact.ui.guard import EVENT_BYTES
-from medfact.ui.keys import Keys
-from medfact.ui.uploads import MOST_FILES_EACH, Uploads
+from medfact.web.app import SESSIONS
+from medfact.web.guard import EVENT_BYTES
+from medfact.web.keys import Keys
+from medfact.web.uploads import MOST_FILES_EACH, Uploads
 
 KEY = "sk-of-whoever-runs-the-server-0123456789"
 TYPED = "sk-typed-by-a-visitor-0123456789"

@@ -7,8 +7,8 @@ import pytest
 
 from medfact.datasets import load
 from medfact.errors import FactsError
+from medfact.exchange.portable import portable
 from medfact.spec import RunSpec
-from medfact.store.portable import portable
 
 
 @pytest.mark.parametrize("splits", [False, True])

@@ -17,17 +17,17 @@ import psutil
 import pytest
 from small_models import small_llama
 
-from medfact.compare import Comparisons
 from medfact.errors import Mistake
-from medfact.jobs import Jobs, Snapshot
-from medfact.jobs.worker import Kept, Told
-from medfact.live import Reports
 from medfact.models import Placement
-from medfact.runner import answer, start
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
+from medfact.runs.jobs import Jobs, Snapshot
+from medfact.runs.jobs.worker import Kept, Told
+from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
-from medfact.ui.run_controls import MOST_GOING, recorded
-from medfact.ui.services import Services
+from medfact.web.run_controls import MOST_GOING, recorded
+from medfact.web.services import Services
 
 pytestmark = pytest.mark.model
 
@@ -137,7 +137,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     spaces.__spec__ = ModuleSpec("spaces", None)
     monkeypatch.setitem(sys.modules, "spaces", spaces)
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    monkeypatch.setattr("medfact.models.zero_gpu.USED", 0.0)
+    monkeypatch.setattr("medfact.models.local.zero_gpu.USED", 0.0)
     run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
     jobs.submit(run)
     assert wait_for(jobs, run, ended).state == COMPLETE
@@ -186,8 +186,8 @@ ENDLESS = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% 
 def test_a_model_that_gives_no_sign_is_ended_and_the_next_run_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = small_llama(tmp_path / "endless", chat=True)
     (folder / "chat_template.jinja").write_text(ENDLESS)
-    monkeypatch.setattr("medfact.jobs.LOOKS_EVERY", 0.2)
-    monkeypatch.setattr("medfact.jobs.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
+    monkeypatch.setattr("medfact.runs.jobs.LOOKS_EVERY", 0.2)
+    monkeypatch.setattr("medfact.runs.jobs.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
     jobs = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     try:
         endless = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), jobs.store)
@@ -227,7 +227,7 @@ class Lane:
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[str] = []
-        monkeypatch.setattr("medfact.jobs.Worker.ask", lambda _, run, *__: self.asked.append(self.owners[run]))
+        monkeypatch.setattr("medfact.runs.jobs.Worker.ask", lambda _, run, *__: self.asked.append(self.owners[run]))
         self.jobs = Jobs(store)
         self.owners: dict[str, str] = {}
 

@@ -15,8 +15,8 @@ from transformers import BertConfig, BertModel, Blip2Config, Blip2ForConditional
 from medfact.answers import Demonstration, make_prompt
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model, takes_messages
-from medfact.models.memory import SMALLEST, tokens_together, working_memory
-from medfact.models.placement import bytes_of, in_bytes
+from medfact.models.local.memory import SMALLEST, tokens_together, working_memory
+from medfact.models.local.placement import bytes_of, in_bytes
 
 pytestmark = pytest.mark.model
 

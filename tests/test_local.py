@@ -15,7 +15,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from medfact.answers import CHOICES, make_prompt, read_answer
 from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
-from medfact.models.memory import working_memory
+from medfact.models.local.memory import working_memory
 
 pytestmark = pytest.mark.model
 

@@ -9,8 +9,8 @@ import pytest
 from medfact.datasets import Collection, load_file
 from medfact.datasets.medlama import INVERSES
 from medfact.facts import Fact, name_key
-from medfact.planning import select_facts
 from medfact.prototypes import load_pool
+from medfact.runs.plan import select_facts
 from medfact.spec import RunSpec
 from medfact.statements import TRUTH_PRESERVING
 

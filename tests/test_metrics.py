@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, calibration, codes, headline, measure
+from medfact.metrics.uncertainty import mean_interval, wilson
 from medfact.statements import IMPLICATIONS
-from medfact.uncertainty import mean_interval, wilson
 
 SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
 """What a model said to one statement: True, False, unreadable, a failed call, or not asked yet."""

@@ -14,8 +14,8 @@ from small_facts import Answerer, rows_of_facts, write_csv
 
 import medfact.store.connection
 from medfact.answers import Demonstration
-from medfact.report import report_of
-from medfact.runner import Finished, Started, answer, start
+from medfact.results.report import report_of
+from medfact.runs.run import Finished, Started, answer, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, SCHEMA_VERSION, STOPPED, Answer, Store

@@ -9,15 +9,15 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from medfact.compare import Comparisons
 from medfact.errors import MedfactError, StoreError
-from medfact.jobs import Jobs
-from medfact.live import PACE, Reports
-from medfact.runner import answer, start
+from medfact.results.compare import Comparisons
+from medfact.results.live import PACE, Reports
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
-from medfact.ui.news import HEAT_PAGE, Shown, news, opened, refused, routes
-from medfact.ui.services import Services
+from medfact.web.news import HEAT_PAGE, Shown, news, opened, refused, routes
+from medfact.web.services import Services
 
 VIEWS = {"progress", "scores", "bars", "calibration", "calibration-said", "banner", "heat", "heat-turn", "which", "tables"}
 VIEWS |= {"paper", "link"} | {f"{what}-{number}" for what in ("said", "curve") for number in range(3)}
@@ -43,8 +43,8 @@ def run(services: Services) -> str:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made anew at every look, however lately they were."""
-    monkeypatch.setattr("medfact.live.Reports.pace", lambda self: 0.0)
-    monkeypatch.setattr("medfact.live.SHARE", 0)
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self: 0.0)
+    monkeypatch.setattr("medfact.results.live.SHARE", 0)
 
 
 def look(services: Services, shown: Shown, owner: str = "somebody") -> dict[str, Any]:
@@ -224,6 +224,6 @@ def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClien
     def locked(*_: object) -> None:
         raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
 
-    monkeypatch.setattr("medfact.live.Reports.live", locked)
+    monkeypatch.setattr("medfact.results.live.Reports.live", locked)
     refused = visitor.post("/news", json={})
     assert (refused.status_code, refused.text) == (503, "The database cannot be used. Wait.")  # and not where it lies

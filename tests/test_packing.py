@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.models.packing import ROOT, START, Pack, packs
+from medfact.models.local.packing import ROOT, START, Pack, packs
 
 PROMPTS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=12)
 

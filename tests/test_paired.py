@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.paired import paired, shared
+from medfact.metrics.uncertainty import paired_difference
 from medfact.statements import VARIANTS
-from medfact.uncertainty import paired_difference
 
 EIGHT = ("none", "inv", "ins", "inv+ins", "dn", "inv+dn", "ins+dn", "inv+ins+dn")
 OTHER_EIGHT = tuple(f"S{i}" for i in range(1, 9))

@@ -1,9 +1,9 @@
 """What visitors and several models ask alike is planned once; what differs is planned anew."""
 
-from medfact.runner import start_planned
+from medfact.runs.run import start_planned
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.ui.services import planned
+from medfact.web.services import planned
 
 SOURCE = {"dataset": "clinical-core"}
 SPEC = RunSpec(model="baseline:random", limit=10, shots=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from medfact.errors import ModelError
-from medfact.models.prices import PRICES, Price, estimate, price_of, tokens_in
+from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from small_facts import Answerer
 
-from medfact.jobs import Snapshot
-from medfact.live import Live
-from medfact.report import figures_of
-from medfact.runner import answer, start
+from medfact.results.live import Live
+from medfact.results.report import figures_of
+from medfact.runs.jobs import Snapshot
+from medfact.runs.run import answer, start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Happened, Run, Store
-from medfact.ui import live_views, run_rows
+from medfact.web import live_views, run_rows
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest
 from small_facts import Answerer, facts_of, rows_of_facts, write_csv
 
 from medfact.answers import Demonstration, read_answer
-from medfact.asking import BATCH
 from medfact.datasets import Collection, select
 from medfact.errors import Mistake, ModelError, UnknownName
 from medfact.facts import KnowledgeBase
 from medfact.models import Completion, Prompt
-from medfact.planning import plan
-from medfact.runner import Answered, Event, Failed, Finished, Started, answer, run, start
+from medfact.runs.ask import BATCH
+from medfact.runs.plan import plan
+from medfact.runs.run import Answered, Event, Failed, Finished, Started, answer, run, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store

@@ -14,13 +14,13 @@ import pytest
 from browser import trouble_of
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
+from medfact.exchange import export_run, import_run
 from medfact.models import Completion
-from medfact.runner import Finished, start
-from medfact.runner import run as run_all
+from medfact.runs.run import Finished, start
+from medfact.runs.run import run as run_all
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, RUNNING, STOPPED, Answer, Store
-from medfact.store.transfer import export_run, import_run
-from medfact.ui import run_rows
+from medfact.web import run_rows
 
 pytestmark = pytest.mark.browser
 

@@ -18,8 +18,8 @@ from scripted import FAILED, RIGHT, Key, Scripted, answered, key_of, script
 from small_facts import write_csv
 
 from medfact.metrics import averages
-from medfact.report import report_of
-from medfact.runner import Finished, start
+from medfact.results.report import report_of
+from medfact.runs.run import Finished, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 from medfact.store import COMPLETE, Asked, Store

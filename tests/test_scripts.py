@@ -10,7 +10,7 @@ from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from fastapi.testclient import TestClient
 
-from medfact.ui import scripts
+from medfact.web import scripts
 
 PAGE = "<!doctype html><html><head><title>é</title></head><body><p>&lt;head&gt; <head></p></body></html>"
 

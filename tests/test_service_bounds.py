@@ -22,12 +22,12 @@ from test_api import CHOICES, KEY, Load, load, prompts_of, said_truly
 from medfact.answers import make_prompt, read_answer
 from medfact.errors import ModelError, ServiceAway
 from medfact.models import ApiSettings, Prompt
-from medfact.models.policy import check_public_url, is_public_address
-from medfact.models.replies import LONGEST_REPLY, MOST_BYTES, Malformed, completion_of
-from medfact.models.service import key_of
-from medfact.models.troubles import Asker, Follows, trouble_of_status
-from medfact.report import report_of
-from medfact.runner import Failed, Finished, answer, run, start
+from medfact.models.services.errors import Asker, Follows, trouble_of_status
+from medfact.models.services.policy import check_public_url, is_public_address
+from medfact.models.services.replies import LONGEST_REPLY, MOST_BYTES, Malformed, completion_of
+from medfact.models.services.settings import key_of
+from medfact.results.report import report_of
+from medfact.runs.run import Failed, Finished, answer, run, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
 
@@ -238,7 +238,7 @@ def test_a_host_whose_address_changes_is_asked_where_it_was_checked(
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(found, "127.0.0.2"), secure.port))]
 
     monkeypatch.setattr("socket.getaddrinfo", look_up)
-    monkeypatch.setattr("medfact.models.policy.is_public_address", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("medfact.models.services.policy.is_public_address", lambda address: address == "127.0.0.1")
     model = load(f"https://models.example:{secure.port}/v1", in_flight=2)
     got = dict(model.complete(prompts_of(8)))
     assert {done.text for done in got.values()} == {"True"}
@@ -333,7 +333,7 @@ def test_a_slow_service_that_takes_calls_in_any_order_loses_nothing(load: Load) 
 def test_a_service_that_goes_away_pauses_the_run(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.asking.LONGEST_PROBE_WAIT", 0.2)
+    monkeypatch.setattr("medfact.models.services.schedule.LONGEST_PROBE_WAIT", 0.2)
     with MockService(Behaviour(answers=50, dies=dies)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY), store)
         answers = sum(service.answered.values())
@@ -354,7 +354,7 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the answers take a second: they arrive when other calls have failed, and say nothing of what came later."""
-    monkeypatch.setattr("medfact.models.asking.LONGEST_PROBE_WAIT", 0.2)
+    monkeypatch.setattr("medfact.models.services.schedule.LONGEST_PROBE_WAIT", 0.2)
     with MockService(Behaviour(answers=60, dies=dies, sticky={"slow": 0.5}, slow=1.0)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
         vain = len(service.calls) - sum(service.answered.values())
@@ -376,7 +376,7 @@ def test_a_prompt_that_always_fails_does_not_make_a_service_away(load: Load) -> 
 def test_a_run_that_paused_goes_on_when_the_service_is_back(
     facts_file: Path, store: Store, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.asking.AWAY", 12)
+    monkeypatch.setattr("medfact.models.services.schedule.AWAY", 12)
     with MockService(Behaviour(answers=30, dies="500")) as service:
         outcome = medfact(
             "run", "--facts", facts_file, "--shots", 0, "--db", store.url, "--model", "openai:m", "--base-url", service.base_url

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from mock_service import Behaviour, MockService, fault_of_content, p_true, share, word_of
 
-from medfact.costs import costs
 from medfact.errors import Mistake
-from medfact.figures import COLOURS, calibration, of_one_source
-from medfact.jobs import Jobs
 from medfact.models import ApiSettings
-from medfact.report import as_text, report_of
-from medfact.runner import Answered, Finished, answer, start
+from medfact.results.plots import COLOURS, calibration, of_one_source
+from medfact.results.report import as_text, report_of
+from medfact.runs.costs import costs
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import Answered, Finished, answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Store
 

@@ -12,13 +12,13 @@ import pytest
 from scripted import Key, Scripted, answered, key_of, script
 from small_facts import Answerer, write_csv
 
-from medfact.asking import BATCH
 from medfact.errors import Mistake
 from medfact.metrics import FAILED, UNREADABLE, Names, Records, measure
 from medfact.models import Prompt
-from medfact.planning import MOST_DRAWS, plan
-from medfact.report import Board, board_of, report_of
-from medfact.runner import Finished, Started, answer, run, start
+from medfact.results.report import Board, board_of, report_of
+from medfact.runs.ask import BATCH
+from medfact.runs.plan import MOST_DRAWS, plan
+from medfact.runs.run import Finished, Started, answer, run, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, STOPPED, Asked, Store

@@ -27,13 +27,13 @@ from processes import CONTEXT, Command, forked_quickly, keep_jobs, until
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 
-from medfact.asking import BATCH
 from medfact.errors import StoreError
-from medfact.jobs import Jobs
-from medfact.live import Reports
 from medfact.models import ApiSettings, Placement
-from medfact.report import report_of
-from medfact.runner import Failed, Finished, Started, answer, start, start_again
+from medfact.results.live import Reports
+from medfact.results.report import report_of
+from medfact.runs.ask import BATCH
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import Failed, Finished, Started, answer, start, start_again
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, Answer, Store
 from medfact.store.runs import Taken

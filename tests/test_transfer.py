@@ -17,10 +17,13 @@ import sqlalchemy as sql
 
 from medfact.answers import Demonstration
 from medfact.errors import MedfactError, Mistake
+from medfact.exchange import transfer
+from medfact.exchange.arrivals import Arrival
+from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.models import ApiSettings, Placement
 from medfact.prototypes import load_pool
-from medfact.runner import Failed, answer
+from medfact.runs.run import Failed, answer
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import (
@@ -37,10 +40,7 @@ from medfact.store import (
     export_run,
     import_run,
     tables,
-    transfer,
 )
-from medfact.store.arrivals import Arrival
-from medfact.store.portable import portable
 
 KEY = "sk-nobody-may-see-me-0123456789"
 SPEC = RunSpec(
@@ -452,7 +452,7 @@ def test_no_key_goes_to_a_service_that_only_a_file_names(
     assert asked == ["given for it", None]
     outcome = medfact("resume", run, "--db", other.url)
     assert (outcome.code, "models.example" in outcome.err) == (2, True)
-    monkeypatch.setattr("medfact.runner.load_model", load)
+    monkeypatch.setattr("medfact.runs.run.load_model", load)
     spec = replace(SPEC, service=ApiSettings(base_url="http://127.0.0.1:1/v1"))
     here = a_run(store, spec)
     taken(other, exported(store, here))

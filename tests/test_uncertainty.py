@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from medfact import uncertainty
-from medfact.uncertainty import (
+from medfact.metrics import uncertainty
+from medfact.metrics.uncertainty import (
     NOTHING,
     Difference,
     Estimate,

@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from medfact.ui.view import preprocessed
+from medfact.web.view import preprocessed
 
 
 @pytest.mark.parametrize(

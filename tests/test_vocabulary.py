@@ -12,10 +12,10 @@ from medfact.answers import CHOICES, Demonstration, make_prompt
 from medfact.answers.reading import COMMITTED, KEYWORD, LAST_WORD, PLACES
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model
-from medfact.models.chat import Chat
-from medfact.models.decoding import Decoder, Reply
+from medfact.models.local.chat import Chat
+from medfact.models.local.decoding import Decoder, Reply
+from medfact.models.local.vocabulary import Vocabulary, how, splits
 from medfact.models.prompt import answer_position
-from medfact.models.vocabulary import Vocabulary, how, splits
 
 
 def metaspace() -> PreTrainedTokenizerFast:

@@ -11,8 +11,8 @@ from browser import choose_models, trouble_of
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
 
-from medfact.report import report_of
-from medfact.runner import answer, start
+from medfact.results.report import report_of
+from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
 

@@ -51,7 +51,7 @@ def pools(options: argparse.Namespace) -> int:
 
 def facts(options: argparse.Namespace) -> int:
     """Lists facts with their negatives and roles."""
-    from medfact.planning import pool_of, select_facts
+    from medfact.runs.plan import pool_of, select_facts
 
     spec = spec_of(options, "")
     collection, pool = collection_of(spec), pool_of(spec)
@@ -97,7 +97,7 @@ def _explainer(
 
 def statements(options: argparse.Namespace) -> int:
     """Makes the statements of the facts under test."""
-    from medfact.planning import plan
+    from medfact.runs.plan import plan
 
     spec = spec_of(options, "")
     made = plan(spec, collection_of(spec), rejections(options))
@@ -109,7 +109,7 @@ def prompts(options: argparse.Namespace) -> int:
     """Makes the prompts."""
     from medfact.answers import make_prompt
     from medfact.models import takes_messages
-    from medfact.planning import plan, protocol_of, question_of
+    from medfact.runs.plan import plan, protocol_of, question_of
 
     spec = spec_of(options, options.model or "")
     made = plan(spec, collection_of(spec), rejections(options))

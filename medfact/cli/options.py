@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from medfact.errors import Mistake
-from medfact.models.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
-from medfact.models.service import DEFAULTS, ApiSettings
+from medfact.models.local.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
+from medfact.models.services.settings import DEFAULTS, ApiSettings
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def answer_row(item: Asked, record: Run) -> dict[str, Any]:
 
 def run_row(record: Run, store: Store) -> dict[str, Any]:
     """A row of `runs`."""
-    from medfact.report import figures_of
+    from medfact.results.report import figures_of
 
     made = figures_of(store, record)
     service = made["service"]

@@ -18,7 +18,7 @@ from medfact.errors import Mistake, StoreError, UnknownName
 
 if TYPE_CHECKING:
     from medfact.models import ApiSettings
-    from medfact.runner import Event, Finished
+    from medfact.runs.run import Event, Finished
     from medfact.spec import RunSpec
     from medfact.store import Run, Store
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_anew(options: argparse.Namespace) -> int:
     from medfact.models import BUNDLED_MODEL, check_spec
-    from medfact.runner import start
+    from medfact.runs.run import start
     from medfact.store import Store
 
     specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
@@ -38,7 +38,7 @@ def _run_anew(options: argparse.Namespace) -> int:
         check_spec(spec.model)
     collection = collection_of(specs[0])
     if options.dry_run:
-        from medfact.costs import costs
+        from medfact.runs.costs import costs
 
         return emit((costs(spec, collection) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
@@ -49,7 +49,7 @@ def _run_anew(options: argparse.Namespace) -> int:
 def _run_again(options: argparse.Namespace) -> int:
     """What a run asked, from its record alone."""
     from medfact.models import check_spec
-    from medfact.runner import check_address, is_ones_own, recorded_plan, start_again
+    from medfact.runs.run import check_address, is_ones_own, recorded_plan, start_again
     from medfact.store import Store
 
     store = Store(options.db)
@@ -58,7 +58,7 @@ def _run_again(options: argparse.Namespace) -> int:
     for spec in specs:
         check_spec(spec.model)
     if options.dry_run:
-        from medfact.costs import costs
+        from medfact.runs.costs import costs
 
         made = recorded_plan(record, store)
         return emit((costs(spec, made=made) for spec in specs), options.output)
@@ -110,7 +110,7 @@ def _ended(run_id: str, store: Store) -> Run:
 def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
     """Asks before facts of one's own go to a service on another machine. Raises Mistake where leave is not given."""
     from medfact.models import is_service
-    from medfact.models.service import host_of, is_loopback
+    from medfact.models.services.settings import host_of, is_loopback
 
     hosts = {host_of(spec.service) for spec in specs if is_service(spec.model) and spec.facts is not None}
     away = sorted(host for host in hosts if not is_loopback(host))
@@ -123,9 +123,9 @@ def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
 
 def resume(options: argparse.Namespace) -> int:
     """Goes on with a run, from its record alone; says where its data or its pool have changed since."""
-    from medfact.models.service import NO_KEY
-    from medfact.planning import changes
-    from medfact.runner import is_ones_own
+    from medfact.models.services.settings import NO_KEY
+    from medfact.runs.plan import changes
+    from medfact.runs.run import is_ones_own
     from medfact.store import Store
 
     store = Store(options.db)
@@ -140,7 +140,8 @@ def resume(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """Writes a run into a file; says where."""
-    from medfact.store import Store, export_run
+    from medfact.exchange import export_run
+    from medfact.store import Store
 
     store = Store(options.db)
     run_id = store.run(options.run).run
@@ -161,7 +162,8 @@ def export(options: argparse.Namespace) -> int:
 
 def import_(options: argparse.Namespace) -> int:
     """Takes a run out of a file; prints its row."""
-    from medfact.store import Store, import_run
+    from medfact.exchange import import_run
+    from medfact.store import Store
 
     path = Path(options.file)
     try:
@@ -185,7 +187,7 @@ def _answer_all(runs: Sequence[str], store: Store, key: str | None) -> int:
 
 
 def _answer(run_id: str, store: Store, key: str | None, budget: float | None = None, service: ApiSettings | None = None) -> int:
-    from medfact.runner import answer
+    from medfact.runs.run import answer
 
     code = OK
     for event in _shown(answer(run_id, store, key=key, budget=budget, service=service), store.run(run_id).model):
@@ -194,7 +196,7 @@ def _answer(run_id: str, store: Store, key: str | None, budget: float | None = N
 
 
 def _code(event: Event) -> int:
-    from medfact.runner import Failed, Finished
+    from medfact.runs.run import Failed, Finished
 
     if isinstance(event, Failed):
         say(f"medfact: {event.error}")
@@ -204,7 +206,7 @@ def _code(event: Event) -> int:
 
 def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
     """Passes events on and tells progress on stderr: a moving line on a terminal, else one at the beginning and the end."""
-    from medfact.runner import Answered, Finished, Loading, Started
+    from medfact.runs.run import Answered, Finished, Loading, Started
 
     total = done = 0
     stage = ""
@@ -249,7 +251,7 @@ def runs(options: argparse.Namespace) -> int:
 def report(options: argparse.Namespace) -> int:
     """Shows the figures of a run."""
     from medfact.datasets.tables import json_line
-    from medfact.report import as_text, report_of
+    from medfact.results.report import as_text, report_of
     from medfact.store import Store
 
     made = report_of(Store(options.db), options.run)
@@ -269,9 +271,9 @@ def answers(options: argparse.Namespace) -> int:
 
 def tables(options: argparse.Namespace) -> int:
     """Shows the papers' tables for one or more runs: one row per figure."""
-    from medfact.papers import PAPERS
-    from medfact.papers import tables as make
-    from medfact.report import report_of
+    from medfact.results.papers import PAPERS
+    from medfact.results.papers import tables as make
+    from medfact.results.report import report_of
     from medfact.store import Store
 
     if options.paper is not None and options.paper not in PAPERS:
@@ -283,9 +285,9 @@ def tables(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Compares two to eight runs."""
-    from medfact.compare import as_text, comparison, sides_of
     from medfact.datasets.tables import json_line
-    from medfact.report import figures_of
+    from medfact.results.compare import as_text, comparison, sides_of
+    from medfact.results.report import figures_of
     from medfact.store import Store
 
     store = Store(options.db)

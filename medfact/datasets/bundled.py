@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
+from medfact.assets import ASSETS
 from medfact.datasets.collection import Collection
 from medfact.datasets.tables import read_table
 from medfact.datasets.uploads import load_file
 from medfact.errors import UnknownName
 from medfact.facts import KnowledgeBase
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "datasets"
+FOLDER = ASSETS / "datasets"
 
 
 def bundled_names() -> list[str]:

@@ -15,8 +15,8 @@ from medfact.metrics import averages
 from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
 from medfact.metrics.probability import calibration, coherence
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
+from medfact.metrics.uncertainty import Estimate
 from medfact.statements import FORM_NAMES, VARIANTS
-from medfact.uncertainty import Estimate
 
 __all__ = ["FAILED", "PENDING", "UNREADABLE", "Names", "Records", "calibration", "codes", "headline", "measure"]
 

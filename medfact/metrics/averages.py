@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from medfact.metrics.records import Bools, Names, Records
+from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, linear_interval, mean_interval, wilson
 from medfact.statements import IMPLICATIONS
-from medfact.uncertainty import NOTHING, Codes, Estimate, linear_interval, mean_interval, wilson
 
 IMPLICATION_SETS = {
     "none": ("none",),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from medfact.metrics.records import Bools, Records
+from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, mean_interval, share_interval
 from medfact.statements import VARIANTS
-from medfact.uncertainty import NOTHING, Codes, Estimate, mean_interval, share_interval
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from medfact.metrics.joint import Facts, facts_of, pairs_of
 from medfact.metrics.records import Bools, Names, Records
-from medfact.uncertainty import Codes, crossed, least_p, paired_difference
+from medfact.metrics.uncertainty import Codes, crossed, least_p, paired_difference
 
 
 class Side(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from medfact.metrics.records import PENDING, Bools, Records
-from medfact.uncertainty import Codes, Floats
+from medfact.metrics.uncertainty import Codes, Floats
 
 BINS = 20
 LEAST_MASS = 0.5

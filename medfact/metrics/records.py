@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, Floats, crossed, mean_interval
 from medfact.statements import VARIANTS
-from medfact.uncertainty import NOTHING, Codes, Estimate, Floats, crossed, mean_interval
 
 UNREADABLE, FAILED, PENDING = -1, -2, -3
 """Values of `Records.answer` beside 1 (True) and 0 (False)."""

@@ -7,19 +7,19 @@ the heavy libraries only when a spec needs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NotRequired, Protocol, TypedDict
 
+from medfact.assets import ASSETS
 from medfact.errors import UnknownName
 from medfact.models.baseline import BASELINES, load_baseline
-from medfact.models.placement import HERE, Placement
-from medfact.models.policy import check_model_source
+from medfact.models.local.placement import HERE, Placement
+from medfact.models.local.revision import folder_revision
 from medfact.models.prompt import LENGTH, Completion, Message, Prompt, Served, is_settled
-from medfact.models.revision import folder_revision
-from medfact.models.service import DEFAULTS, NOBODY, ApiSettings, Watch
+from medfact.models.services.policy import check_model_source
+from medfact.models.services.settings import DEFAULTS, NOBODY, ApiSettings, Watch
 
 BUNDLED_MODEL = "medfact-tiny"
-BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "models" / BUNDLED_MODEL
+BUNDLED_FOLDER = ASSETS / "models" / BUNDLED_MODEL
 
 __all__ = [
     "BUNDLED_FOLDER",
@@ -128,10 +128,10 @@ def load_model(
     if kind == "baseline":
         return load_baseline(name, seed)
     if kind == "openai":
-        from medfact.models.api import load_api
+        from medfact.models.services.client import load_api
 
         return load_api(spec, service, watch)
-    from medfact.models.loading import load_local
+    from medfact.models.local.loading import load_local
 
     return load_local(spec, _source(spec), placement, tell)
 
@@ -155,6 +155,6 @@ def takes_messages(spec: str, placement: Placement = HERE, service: ApiSettings 
         return service.shots_as_turns
     if not spec.startswith("hf:"):
         return False
-    from medfact.models.loading import has_chat_template
+    from medfact.models.local.loading import has_chat_template
 
     return has_chat_template(_source(spec), placement)

@@ -7,13 +7,14 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.files import read_pool
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes
 
-FOLDER = Path(__file__).resolve().parents[2] / "prototypes"
+FOLDER = PROTOTYPES
 
 ORIGIN = "origin"
 """The pool of one plain, unrephrased statement a fact: what the papers compare their own methods with."""

@@ -37,7 +37,6 @@ from medfact.store.records import (
 )
 from medfact.store.runs import KEPT_DELETED, Runs, Taken
 from medfact.store.sheets import Sheet
-from medfact.store.transfer import export_run, import_run
 from medfact.store.workers import BEAT
 
 __all__ = [
@@ -67,9 +66,7 @@ __all__ = [
     "Taken",
     "default_url",
     "exists",
-    "export_run",
     "home",
-    "import_run",
 ]
 
 

@@ -36,8 +36,8 @@ from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.metrics import measure
 from medfact.prototypes import load_pool
-from medfact.report import records_of
-from medfact.runner import Failed, run
+from medfact.results.report import records_of
+from medfact.runs.run import Failed, run
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
 from medfact.store import Store

@@ -1,0 +1,272 @@
+"""A run that comes out of a file: read into temporary tables, checked there, and taken over by the database at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sql
+
+from medfact.errors import Mistake
+from medfact.exchange.checks import check, spec_in
+from medfact.exchange.lines import (
+    ANSWER,
+    COUNTED,
+    DEMONSTRATION,
+    EVENT,
+    PLACE,
+    RECORDS,
+    RUN,
+    STATEMENT,
+    TABLES,
+    Line,
+)
+from medfact.exchange.portable import portable
+from medfact.models.services.replies import as_kept
+from medfact.store import tables
+from medfact.store.connection import now
+from medfact.store.records import IMPORTED
+
+if TYPE_CHECKING:
+    from medfact.store import Store
+
+BATCH, BATCH_BYTES = 500, 4 << 20
+"""Lines that are looked at together, and about how long they may be."""
+
+MOST_EVENTS = 10_000
+"""That may have happened to a run: it was taken up again some thousand times."""
+
+SAME = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k", "pool", "variant", "text", "origin")
+"""What a statement says, and of which fact; its other columns describe the fact, and may do so in other words elsewhere."""
+
+
+_FACT = sql.table(
+    "arriving_facts",
+    *(sql.column(name, sql.Text()) for name in ("fact_id", "negative_of", "head", "relation", "tail")),
+    sql.column("positive", sql.Boolean()),
+    sql.column("k", sql.Integer()),
+)
+"""What the statements of a file say of their facts, each once."""
+
+
+class Arrival:
+    """A run on its way into the database behind a connection.
+
+    Its methods raise ValueError, saying what is wrong; `line` is the number of the line that is, None where it is the whole.
+    """
+
+    def __init__(self, connection: sql.Connection, header: Mapping[str, Any]) -> None:
+        self.run = ""
+        self.line: int | None = None
+        self._connection = connection
+        self._header = header
+        self._staged = {kind: _staged(table) for kind, table in TABLES.items() if kind != RUN}
+        self._row: dict[str, Any] = {}
+        self._counts = dict.fromkeys(TABLES, 0)
+        self._fact_numbers: dict[str, int] = {}
+        self._last: Any = None
+        self._latest = ""
+
+    # --------------------------------------------------------------------------------- reading
+
+    def read(self, lines: Iterable[Line]) -> None:
+        """Reads all lines into temporary tables."""
+        for kind, table in self._staged.items():
+            columns = f"CREATE TEMPORARY TABLE {table.name} AS SELECT * FROM {TABLES[kind].name} WHERE 1 = 0"
+            self._connection.execute(sql.text(columns))
+        for name, columns in (("statements", "statement_id"), ("run_statements", "statement_id, draw")):
+            self._connection.execute(sql.text(f"CREATE INDEX ix_arriving_{name} ON arriving_{name} ({columns})"))
+        rows_of = {STATEMENT: self._statements, PLACE: self._places, DEMONSTRATION: self._shots, EVENT: self._events}
+        rows_of[ANSWER] = self._answers
+        for kind, group in groupby(lines, key=lambda line: line.kind):
+            self._last = None
+            if kind == RUN:
+                self._take_run(list(islice(group, 2)))
+                continue
+            if not self.run:
+                raise ValueError("it does not begin with a run")
+            for batch in _batches(group):
+                self._stage(self._staged[kind], rows_of[kind](batch))
+        self.line = None
+
+    def _stage(self, table: sql.TableClause, rows: Iterable[dict[str, Any]]) -> None:
+        """Adds rows as they are: their values need no more care, and there are many."""
+        names = table.c.keys()
+        mark = "?" if self._connection.dialect.name == "sqlite" else "%s"
+        columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join([mark] * len(names))
+        values = [tuple(row.get(name) for name in names) for row in rows]
+        self._connection.exec_driver_sql(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", values)
+
+    def _each(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        for line in batch:
+            self.line = line.number
+            self._counts[line.kind] += 1
+            check(line.kind, line.row)
+            yield line.row if line.kind == STATEMENT else {"run": self.run, **line.row}
+
+    def _take_run(self, lines: Sequence[Line]) -> None:
+        for row in self._each(lines):
+            if self.run:
+                raise ValueError("it holds a second run")
+            spec = portable(spec_in(row))
+            records = {name: row[name] or kind() for name, kind in RECORDS.items()} | {"spec": spec.to_record()}
+            self._row = {**row, **{name: json.dumps(record) for name, record in records.items()}}
+            self._draws, self.run = spec.shot_draws, row["run"]
+            if self._header.get("run") != self.run:
+                raise ValueError("it is another run than the first line says")
+            self._latest = row["finished_at"] or row["started_at"]
+            _refuse_known(self._connection, self.run)
+
+    def _statements(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        for row in self._each(batch):
+            self._comes_after(row["statement_id"])
+            yield row
+
+    def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        staged = self._staged[STATEMENT].c
+        asked = {line.row["statement_id"] for line in batch}
+        query = sql.select(staged.statement_id, staged.fact_id).where(staged.statement_id.in_(asked))
+        facts = {row.statement_id: row.fact_id for row in self._connection.execute(query)}
+        for row in self._each(batch):
+            if row["position"] != self._counts[PLACE] - 1:
+                raise ValueError(f"its position is {row['position']}, not {self._counts[PLACE] - 1}")
+            if row["statement_id"] not in facts:
+                raise ValueError("its statement is not in the file")
+            if row["draw"] >= self._draws:
+                raise ValueError("the run has no such draw")
+            fact = facts[row["statement_id"]]
+            yield {**row, "fact": self._fact_numbers.setdefault(fact, len(self._fact_numbers))}
+
+    def _shots(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        for row in self._each(batch):
+            group, position = self._last or ("", -1)
+            self._comes_after((row["shots_of"], row["position"]))
+            if row["position"] != (position + 1 if row["shots_of"] == group else 0):
+                raise ValueError("a demonstration before it is missing")
+            yield row
+
+    def _events(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        for row in self._each(batch):
+            if self._counts[EVENT] > MOST_EVENTS:
+                raise ValueError(f"more than {MOST_EVENTS:,} things happened to it")
+            if row["what"] != IMPORTED:
+                self._latest = max(self._latest, row["at"])
+            yield {**row, "number": self._counts[EVENT]}
+
+    def _answers(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        staged = self._staged[PLACE].c
+        asked = {line.row["statement_id"] for line in batch}
+        query = sql.select(staged.statement_id, staged.draw, staged.position).where(staged.statement_id.in_(asked))
+        positions = {(name, draw): position for name, draw, position in self._connection.execute(query)}
+        for row in self._each(batch):
+            position = positions.get((row["statement_id"], row["draw"]))
+            if position is None:
+                raise ValueError("the run does not ask its statement")
+            self._comes_after(position)
+            self._latest = max(self._latest, row["asked_at"])
+            yield {**row, "raw": row["raw"] and as_kept(row["raw"]), "position": position, "batch": 1}
+
+    def _comes_after(self, place: Any) -> None:
+        if self._last is not None and not self._last < place:
+            raise ValueError("it stands twice, or in the wrong place")
+        self._last = place
+
+    # -------------------------------------------------------------------------------- the whole
+
+    def check(self) -> None:
+        """Checks what no line shows alone."""
+        if not self.run:
+            raise ValueError("it holds no run")
+        for kind, name in COUNTED.items():
+            if self._header.get(name) != self._counts[kind]:
+                raise ValueError(
+                    f"it holds {self._counts[kind]} {name}, and its first line says {self._header.get(name)!r:.20}"
+                )
+        if (self._row["statements"], self._row["facts"]) != (self._counts[PLACE], len(self._fact_numbers)):
+            raise ValueError("its run says another number of statements or facts")
+        columns = ", ".join(_FACT.c.keys())
+        facts = f"CREATE TEMPORARY TABLE {_FACT.name} AS SELECT DISTINCT {columns} FROM {self._staged[STATEMENT].name}"
+        self._connection.execute(sql.text(facts))
+        if self._connection.dialect.name == "postgresql":  # which else takes tables for small that it does not know
+            for table in (*self._staged.values(), _FACT):
+                self._connection.execute(sql.text(f"ANALYZE {table.name}"))
+        for query, wrong in self._contradictions():
+            if (found := self._connection.execute(query.limit(1)).scalar()) is not None:
+                raise ValueError(f"{found} {wrong}")
+
+    def _contradictions(self) -> Iterator[tuple[sql.Select[Any], str]]:
+        """Queries that find the id of what is wrong, and what that is."""
+        statement, place = self._staged[STATEMENT], self._staged[PLACE]
+        unasked = statement.outerjoin(place, place.c.statement_id == statement.c.statement_id)
+        yield sql.select(statement.c.statement_id).select_from(unasked).where(place.c.run.is_(None)), "is never asked"
+        once = sql.select(place.c.statement_id).group_by(place.c.statement_id, place.c.draw)
+        yield once.having(sql.func.count() > 1), "is asked twice"
+        yield sql.select(_FACT.c.fact_id).group_by(_FACT.c.fact_id).having(sql.func.count() > 1), "is several facts"
+        negative = _FACT.alias("negative")
+        both = negative.join(_FACT, negative.c.negative_of == _FACT.c.fact_id)
+        other = (negative.c.head != _FACT.c.head) | (negative.c.relation != _FACT.c.relation) | ~_FACT.c.positive
+        yield sql.select(negative.c.fact_id).select_from(both).where(other), "is no negative of its fact"
+
+    # ------------------------------------------------------------------------------- taking over
+
+    def take_over(self, store: Store) -> None:
+        """Makes it a run of the database, of a store's owner."""
+        execute = self._connection.execute
+        row = {**self._row, "owner": store.owner, "changed": 1}
+        if execute(store._insert_new(tables.runs).values(**row).returning(tables.runs.c.run)).first() is None:
+            _refuse_known(self._connection, self.run)
+        self._add_statements(store)
+        for kind in (PLACE, DEMONSTRATION, ANSWER):
+            staged, table = self._staged[kind], TABLES[kind]
+            names = table.c.keys()
+            execute(table.insert().from_select(names, sql.select(*(staged.c[name] for name in names))))
+        event = self._staged[EVENT].c
+        happened = sql.select(event.run, event.at, event.what, event.said).order_by(event.number)
+        execute(tables.events.insert().from_select(["run", "at", "what", "said"], happened))
+        said = f"from a file that shows it as it was at {self._latest}"
+        execute(tables.events.insert().values(run=self.run, at=now(), what=IMPORTED, said=said))
+
+    def _add_statements(self, store: Store) -> None:
+        staged, here = self._staged[STATEMENT], tables.statements
+        new = sql.select(staged).where(sql.true()).order_by(staged.c.statement_id)
+        self._connection.execute(store._insert_new(here).from_select(staged.c.keys(), new))
+        both = staged.join(here, here.c.statement_id == staged.c.statement_id)
+        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in SAME))
+        query = sql.select(staged.c.statement_id).select_from(both).where(differs).limit(1)
+        if (found := self._connection.execute(query).scalar()) is not None:
+            raise Mistake(
+                f"The statement {found} of this file is here already, and says something else here.",
+                "The file was altered, or its facts are others: import it into another database with --db.",
+            )
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += line.size
+        if len(batch) == BATCH or size > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _staged(table: sql.Table) -> sql.TableClause:
+    """The temporary table in which rows wait. Their text is as it may be stored already."""
+    kinds = {column.name: sql.Text() if isinstance(column.type, tables.Words) else column.type for column in table.c}
+    return sql.table(f"arriving_{table.name}", *(sql.column(name, kind) for name, kind in kinds.items()))
+
+
+def _refuse_known(connection: sql.Connection, run: str) -> None:
+    """Raises Mistake where the database has a run already."""
+    query = sql.select(tables.runs.c.deleted_at).where(tables.runs.c.run == run)
+    found = connection.execute(query).one_or_none()
+    if found is None:
+        return
+    if found.deleted_at is None:
+        raise Mistake(f"Run {run} is here already.")
+    raise Mistake(f"Run {run} is here already, but was deleted on {found.deleted_at[:10]}.", "It can be restored.")

@@ -1,0 +1,1 @@
+"""Models behind a service that speaks the OpenAI protocol."""

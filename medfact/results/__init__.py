@@ -1,0 +1,1 @@
+"""From answers to reports, plots, the papers' tables, and comparisons."""

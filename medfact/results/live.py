@@ -1,0 +1,160 @@
+"""Runs as pages see them: a report that moves while answers come, whoever asks."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from medfact.errors import MedfactError
+from medfact.facts import Fact
+from medfact.results.report import Board, keep, kept_report, report
+from medfact.runs.costs import bill_of
+from medfact.runs.jobs import Jobs, Snapshot
+from medfact.store import PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
+
+Version = tuple[int, str, int]
+"""A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
+
+SOON = 0.05
+"""Seconds that figures may take to be made while a page waits; those that take longer are made beside it."""
+
+SHARE = 4
+"""Figures are not made again until so many times the time passed that they took."""
+
+NEARLY = 0.8
+"""A look that comes so much before its time still finds new figures."""
+
+PACE, SLOWEST = 0.5, 3.0
+"""Seconds between two looks of a page at a run that goes on: with one or two of them, and with many."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """A run at one moment: its record, its job in this process (None where there is none), and its report.
+
+    version: what was known when the figures were made. behind: whether there is something newer by now.
+    """
+
+    version: Version
+    run: Run
+    job: Snapshot | None
+    figures: dict[str, Any]
+    behind: bool = False
+
+    @property
+    def state(self) -> str:
+        """The run's state; a job that could not write it, or has just been taken up again, knows better."""
+        if self.job and self.job.state == PAUSED and self.run.state in {WAITING, RUNNING}:
+            return PAUSED
+        if self.job and self.job.state in {WAITING, RUNNING} and self.run.state in RESUMABLE:
+            return self.job.state
+        return self.run.state
+
+    @property
+    def going(self) -> bool:
+        """Whether somebody works on it now, or will."""
+        return self.state in {WAITING, RUNNING}
+
+    @property
+    def resumable(self) -> bool:
+        """Whether anything is left to ask, and nobody asks it now."""
+        return self.state in RESUMABLE or (not self.going and self.figures["failed"] > 0)
+
+
+class Reports:
+    """Reports of runs that may still be going on, made once per version and kept for the runs last looked at."""
+
+    KEPT = 16
+
+    def __init__(self, store: Store, jobs: Jobs) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._made: OrderedDict[str, Live] = OrderedDict()
+        self._boards: OrderedDict[str, Board] = OrderedDict()
+        self._took: dict[str, tuple[float, float]] = {}
+        self._making: set[str] = set()
+        self._lock = threading.RLock()
+
+    def version(self, run: str) -> Version:
+        """What there is of a run now. Raises UnknownName when there is none."""
+        job = self._jobs.snapshot(run)
+        return (*self._store.pulse(run), job.version if job else 0)
+
+    def live(self, run: str) -> Live:
+        """A run as it stands, or, where its figures take long, as it stood a moment ago. Raises UnknownName."""
+        version = self.version(run)
+        with self._lock:
+            made = self._made.get(run)
+            seconds, ended = self._took.get(run, (0.0, 0.0))
+        if made is not None and made.version == version:
+            return made
+        if made is None:
+            return self._make(run)
+        if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
+            if seconds < SOON:
+                return self._make(run)
+            self._make_beside(run)
+        return replace(made, job=self._jobs.snapshot(run), behind=True)
+
+    def pace(self) -> float:
+        """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
+        It doubles where these double: to change a page's clock takes a request too."""
+        return min(SLOWEST, PACE * (1 << max(0, self._jobs.going().bit_length() - 2)))
+
+    def board(self, run: str) -> Board:
+        """A run's records, up to date."""
+        with self._lock:
+            board = self._boards.get(run) or Board(self._store.sheet(run))
+            self._boards[run] = board
+            self._boards.move_to_end(run)
+            while len(self._boards) > self.KEPT:
+                self._boards.popitem(last=False)
+            if board.changed != self._store.pulse(run)[0]:
+                board.take(self._store.news(run, board.changed))
+            return board
+
+    def true_fact(self, run: str, fact: int) -> Fact | None:
+        """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""
+        sheet = self.board(run).sheet
+        pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
+        found = self._store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+        return found[0].statement.fact if found else None
+
+    def _make_beside(self, run: str) -> None:
+        with self._lock:
+            if run in self._making:
+                return
+            self._making.add(run)
+
+        def work() -> None:
+            try:
+                with contextlib.suppress(MedfactError):  # a run may be deleted meanwhile
+                    self._make(run)
+            finally:
+                self._making.discard(run)
+
+        threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
+
+    def _make(self, run: str) -> Live:
+        version = self.version(run)
+        record = self._store.run(run)
+        begun = time.monotonic()
+        made = Live(version, record, self._jobs.snapshot(run), kept_report(self._store, record) or self._report(record))
+        with self._lock:
+            self._took[run] = time.monotonic() - begun, time.monotonic()
+            self._made[run] = made
+            self._made.move_to_end(run)
+            while len(self._made) > 4 * self.KEPT:
+                self._made.popitem(last=False)
+        return made
+
+    def _report(self, record: Run) -> dict[str, Any]:
+        made = report(record, self.board(record.run).records(), bill_of(record, self._store))
+        keep(self._store, record, made)
+        return made

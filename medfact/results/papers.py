@@ -1,0 +1,306 @@
+"""The papers' tables by their names, filled from reports, beside the papers' own figures. Computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from medfact.assets import ASSETS
+from medfact.datasets import read_table
+from medfact.metrics.averages import FEWEST_FACTS
+from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
+
+FOLDER = ASSETS / "published"
+
+Report = Mapping[str, Any]
+Cell = Mapping[str, Any] | None
+"""A figure: value, low, high, n; None where a row has none in this column."""
+
+RUN, CHANCE, PUBLISHED = "run", "chance", "published"
+"""Where a row comes from: a run of the user's, a coin's expectation, or a paper."""
+
+NOT_THE_SAME = "published; not the same facts"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model's figures, in the order of the table's columns; `detail` says on what and how."""
+
+    model: str
+    origin: str
+    detail: str
+    cells: tuple[Cell, ...]
+    semantic_type: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A paper's table: its name there, what it shows, its columns, and a sentence on how to read it."""
+
+    paper: str
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    reading: str
+    heading: str = "model"
+    needs: str = "Choose the paper's method in step 2, and evaluate."
+
+    def as_rows(self) -> Iterator[dict[str, Any]]:
+        """One row per figure, for files."""
+        for row in self.rows:
+            detail = f"{NOT_THE_SAME}: {row.detail}" if row.origin == PUBLISHED else row.detail
+            told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                figure = {name: cell and cell.get(name) for name in ("value", "low", "high", "n")}
+                yield told | {"from": row.origin, "detail": detail, "column": column} | figure
+
+
+def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:
+    """All tables of a paper (`pretexttrans`, `tpeval`, `mkj`), or of all three, for these runs.
+
+    A run fills the columns that its statements allow; a table for which no run has a figure shows the paper's own rows alone.
+    """
+    chosen = PAPERS if paper is None else {paper: PAPERS[paper]}
+    return [make(reports) for makers in chosen.values() for make in makers]
+
+
+# ------------------------------------------------------------------------------------------------ rows
+
+
+def _detail(report: Report) -> str:
+    shots = f"{report['shots']}-shot" if report["shots"] else "zero-shot"
+    return f"{report['dataset']}, {report['facts']:,} facts, {shots}, {report['method']}"
+
+
+def _own(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+    for report in reports:
+        made = tuple(cells(report))
+        if any(cell and cell["value"] is not None for cell in made):
+            yield Row(str(report["model"]), RUN, _detail(report), made)
+
+
+def _coin(*values: float | None) -> Row:
+    """What a fair coin is expected to score."""
+    return Row("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else _exactly(v) for v in values))
+
+
+def _exactly(value: float) -> Cell:
+    return {"value": value, "low": None, "high": None, "n": None}
+
+
+@cache
+def published(file: str) -> tuple[Mapping[str, str], ...]:
+    """The rows of one of the files of `assets/published/`: a figure each."""
+    _, rows = read_table(FOLDER / f"{file}.csv")
+    return tuple(row for _, row in rows)
+
+
+def _published(file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str]) -> Iterator[Row]:
+    """A paper's rows: one per model and data set, in the order of the print."""
+    found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
+    for row in published(file):
+        if row["model"] != "Random":
+            found.setdefault((row["model"], row["dataset"]), {})[column(row)] = row
+    for (model, dataset), by_column in found.items():
+        any_row = next(iter(by_column.values()))
+        shots = {"": "", "0": ", zero-shot"}.get(any_row["shots"], f", {any_row['shots']}-shot")
+        n = f", n = {int(any_row['n']):,}" if any_row["n"] else ""
+        rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
+        by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
+        cells = (_exactly(float(by_column[c]["value"])) if by_column.get(c, {}).get("value") else None for c in columns)
+        yield Row(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
+
+
+def _has(report: Report, variants: Iterable[str]) -> bool:
+    return set(variants) <= set(report["by_variant"])
+
+
+def fits(report: Report, paper: str) -> bool:
+    """Whether a run has the statements of a paper's method: its variants, or MKJ's one statement a fact."""
+    variants: dict[str, Iterable[str]] = {"pretexttrans": IMPLICATIONS, "tpeval": TRUTH_PRESERVING}
+    return _has(report, variants[paper]) if paper in variants else bool(report["protocol"] == paper)
+
+
+# ------------------------------------------------------------------------------------------------ PretextTrans
+
+METHODS = ("Origin", "LLMEval", "PretextTrans")
+PARTS = ("PretextTrans", "−LogImp", "−LMReph")
+STEPS = ("none", "+dn", "+dn+inv", "+all")
+STEP_NAMES = ("None", "+DN", "+DN+Inv", "+All")
+
+
+def _table_3(reports: Sequence[Report]) -> Table:
+    def cells(report: Report) -> list[Cell]:
+        average = report["average_accuracy"]
+        rephrased = average if report["rephraser"] and fits(report, "pretexttrans") else None
+        return [average if report["pool"] == "origin" else None, None, rephrased]
+
+    return Table(
+        "PretextTrans",
+        "Table 3",
+        "Average accuracy on the original statements, on statements that a model wrote, and by the method",
+        METHODS,
+        (*_own(reports, cells), _coin(0.5, 0.5, 0.5), *_published("pretexttrans_table3", lambda r: r["method"], METHODS)),
+        "The lower the last column is against the first, the more a model knows a sentence and not the fact. A run without a "
+        "rephraser stands in Table 13.",
+        needs="It takes a run with the sentences `origin`, or one whose sentences were rephrased.",
+    )
+
+
+def _table_13(reports: Sequence[Report]) -> Table:
+    def cells(report: Report) -> list[Cell]:
+        if not fits(report, "pretexttrans"):
+            return [None, None, None]
+        average, plain = report["average_accuracy"], report["by_implications"].get("none")
+        return [average, plain, None] if report["rephraser"] else [None, None, average]
+
+    return Table(
+        "PretextTrans",
+        "Table 13",
+        "Average accuracy without a part of the method: without logical implication, without rephrasing (Table 4: two models)",
+        PARTS,
+        (
+            *_own(reports, cells),
+            _coin(0.5, 0.5, 0.5),
+            *_published("pretexttrans_table13", lambda r: r["method"].replace("-", "−"), PARTS),
+        ),
+        "What each part of the method takes off the score. A run whose sentences nothing rephrased is −LMReph.",
+    )
+
+
+def _table_14(reports: Sequence[Report]) -> Table:
+    def cells(report: Report) -> list[Cell]:
+        return [report["by_implications"].get(step) for step in STEPS]
+
+    return Table(
+        "PretextTrans",
+        "Table 14",
+        "Average accuracy as ways of saying are added (Table 5: two models)",
+        STEP_NAMES,
+        (
+            *_own([r for r in reports if fits(r, "pretexttrans")], cells),
+            _coin(0.5, 0.5, 0.5, 0.5),
+            *_published("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
+        ),
+        "Said plainly; then denied too; then backwards too; then as a patient's case too. A fall from left to right means that "
+        "the plain sentence was known better than the fact.",
+    )
+
+
+# ------------------------------------------------------------------------------------------------ TPEval
+
+AMOUNTS = ("K=1", "K=8")
+
+
+def _tpeval_table_1(reports: Sequence[Report]) -> Table:
+    def cells(report: Report) -> list[Cell]:
+        return [report["by_variant"].get("S1"), report["average_accuracy"]]
+
+    return Table(
+        "TPEval",
+        "Table 1",
+        "Average accuracy with one statement a fact (S1) and with all eight",
+        AMOUNTS,
+        (
+            *_own([r for r in reports if fits(r, "tpeval")], cells),
+            _coin(0.5, 0.5),
+            *_merged(_published("tpeval_table1", lambda r: r["group"], AMOUNTS)),
+        ),
+        "A lower figure with eight statements than with one means that one way of saying was known better than the fact.",
+    )
+
+
+def _merged(rows: Iterator[Row]) -> Iterator[Row]:
+    """The two data sets of TPEval's Table 1 (DiseK, TPDiseK) hold the same facts: one row a model."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        before = found.get(row.model)
+        cells = row.cells if before is None else tuple(a or b for a, b in zip(before.cells, row.cells, strict=True))
+        found[row.model] = Row(row.model, row.origin, before.detail if before else row.detail, cells)
+    yield from found.values()
+
+
+# ------------------------------------------------------------------------------------------------ MKJ
+
+ACCURACIES = {
+    "Acc": "mkj_accuracy",
+    "Acc_pos": "positive_accuracy",
+    "Acc_neg": "negative_accuracy",
+    "Acc_gap": "accuracy_gap",
+}
+OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
+
+
+def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], Table]:
+    def make(reports: Sequence[Report]) -> Table:
+        single = [report for report in reports if fits(report, "mkj")]
+        return Table(
+            "MKJ",
+            name,
+            title,
+            tuple(ACCURACIES),
+            (
+                *_own(single, lambda report: [report[metric] for metric in ACCURACIES.values()]),
+                _coin(0.5, 0.5, 0.5, 0.0),
+                *_published(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
+            ),
+            "Acc weighs true and false statements as 1 : k false partners (k = 3 in the paper). A negative gap: the model "
+            "denies more readily than it affirms. The paper gives n = 3,000, yet its percentages fit 400 statements.",
+        )
+
+    return make
+
+
+def _mkj_table_2(reports: Sequence[Report]) -> Table:
+    rows = tuple(
+        Row(str(report["model"]), RUN, f"{side} error-prone; {_detail(report)}", (report["by_tail_type"][name],), name)
+        for report in reports
+        for side in ("most", "least")
+        for name in report["error_prone"][side]
+    )
+    return Table(
+        "MKJ",
+        "Table 2",
+        "The five most and the five least error-prone semantic types of the tail",
+        ("accuracy",),
+        rows,
+        f"Where a model errs most. Types with fewer than {FEWEST_FACTS} facts are not ranked: they move a lot by chance.",
+        heading="semantic type",
+    )
+
+
+RETRIEVED = tuple(f"{kind}: {name}" for kind in ("sparse", "dense") for name in list(ACCURACIES)[:3])
+
+
+def _mkj_table_3(reports: Sequence[Report]) -> Table:
+    def cells(report: Report) -> list[Cell]:
+        return [report[ACCURACIES[c.split(": ")[1]]] if report["retrieval"] == c.split(":")[0] else None for c in RETRIEVED]
+
+    def column(row: Mapping[str, str]) -> str:
+        return f"{row['method'].split()[0].lower()}: {OF_METRIC[row['metric']]}"
+
+    return Table(
+        "MKJ",
+        "Table 3",
+        "Accuracy with retrieved documents (sparse and dense retrieval)",
+        RETRIEVED,
+        (*_own(reports, cells), _coin(*[0.5] * 6), *_published("mkj_table3", column, RETRIEVED)),
+        "What documents that were looked up add. Only runs with retrieval have a row.",
+        needs="It takes a run with retrieval.",
+    )
+
+
+PAPERS: Mapping[str, tuple[Callable[[Sequence[Report]], Table], ...]] = {
+    "pretexttrans": (_table_3, _table_13, _table_14),
+    "tpeval": (_tpeval_table_1,),
+    "mkj": (
+        _accuracies("Table 5", "mkj_table5", "Accuracy, over true statements, over false ones, and the gap between them"),
+        _accuracies("Table 1", "mkj_table1", "The same, averaged over families of models"),
+        _mkj_table_2,
+        _mkj_table_3,
+    ),
+}
+"""The tables of each paper that report results, by the name of its protocol."""

@@ -1,0 +1,162 @@
+"""What a run at a service costs: an estimate before it, and a purse that is paid from while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from medfact.answers import make_prompt
+from medfact.datasets import Collection
+from medfact.errors import Mistake
+from medfact.models import LENGTH, is_service, takes_messages
+from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
+from medfact.models.services.settings import host_of
+from medfact.runs.plan import plan, protocol_of, question_of
+from medfact.spec import RunSpec
+from medfact.store import Plan, Run, Store
+
+REPLY = 4
+"""Tokens of a reply, in estimates: an answer word, its full stop, and the end. Models that think use many more."""
+
+
+def costs(spec: RunSpec, collection: Collection | None = None, made: Plan | None = None) -> dict[str, Any]:
+    """What a run would ask and cost, before anything is asked: statements, estimated tokens, USD.
+
+    `usd` is None where the price is not known or nothing is paid; `said` is the whole in a sentence. made: what it would ask,
+    where that is known already.
+    """
+    made = made or plan(spec, collection)
+    how = {"question": question_of(spec), "reading": protocol_of(spec).reading}
+    chat = is_service(spec.model) and takes_messages(spec.model, service=spec.service)
+    prompts = (make_prompt(p.statement, made.demonstrations.get(p.shots_of, ()), chat=chat, **how) for p in made.statements)
+    tokens = sum(tokens_in(prompt.content) for prompt in prompts)
+    times = max(spec.service.repeats, 1)
+    count, entering, leaving = len(made.statements), tokens * times, REPLY * len(made.statements) * times
+    price = price_of(spec.model) if is_service(spec.model) else None
+    usd = estimate(1, entering, leaving, price) if price else None
+    return {
+        "model": spec.model,
+        "statements": count,
+        "prompt_tokens": entering,
+        "completion_tokens": leaving,
+        "usd": None if usd is None else round(usd, 2),
+        "said": _said(spec, count, entering + leaving, usd, price),
+    }
+
+
+def _said(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
+    if not is_service(spec.model):
+        return f"{count:,} statements on this machine: nothing to pay."
+    begin = f"{count:,} statements, about {tokens:,} tokens"
+    if usd is None or price is None:
+        return f"{begin}; the price of {spec.model} is not known: write it into {PRICES.name}."
+    return (
+        f"{begin}: about ${usd:,.2f} at the list price of {price.as_of} (${price.input:g} and ${price.output:g} a million "
+        "tokens in and out). Models that think before they answer cost more."
+    )
+
+
+def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
+    """What a run at a service took: tokens as it counted them, USD (None where the price is not known), seconds of its calls,
+    answers that were taken from identical prompts, and what the service calls itself. None for a model on this machine.
+    """
+    if not is_service(record.model):
+        return None
+    calls = store.served(record.run)
+    entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
+    price = price_of(record.model)
+    return {
+        "host": host_of(record.spec.service),
+        "models": sorted({call.served_model for call in calls if call.served_model}),
+        "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
+        "prompt_tokens": entering,
+        "completion_tokens": leaving,
+        "usd": estimate(1, entering, leaving, price) if price else None,
+        "price_of": price.as_of if price else None,
+        "calls": sum(call.attempts or 0 for call in calls),
+        "reused": sum(call.attempts == 0 for call in calls),
+        "seconds": _percentiles([call.seconds for call in calls if call.attempts and call.seconds is not None]),
+        "cut": sum(call.cut == LENGTH for call in calls),
+        "bounded": _bounded([call.p_high - call.p_low for call in calls if None not in (call.p_low, call.p_high)]),
+    }
+
+
+def _percentiles(seconds: Sequence[float]) -> dict[str, float] | None:
+    if not seconds:
+        return None
+    return dict(zip(("median", "p95", "p99"), np.percentile(seconds, (50, 95, 99)).tolist(), strict=True))
+
+
+def _bounded(widths: Sequence[float]) -> dict[str, float] | None:
+    return {"n": len(widths), "mean_width": sum(widths) / len(widths), "widest": max(widths)} if widths else None
+
+
+def bill_in_words(bill: dict[str, Any]) -> list[str]:
+    """A bill as sentences for a person."""
+    usd = "price not known" if bill["usd"] is None else f"${bill['usd']:,.2f} at the list price of {bill['price_of']}"
+    names = ", ".join(bill["models"]) or "no name"
+    sentences = [
+        f"{bill['host']}, which calls the model {names}: {bill['prompt_tokens']:,} tokens in and {bill['completion_tokens']:,} "
+        f"out, {usd}; {bill['calls']:,} calls."
+    ]
+    if bill["seconds"]:
+        median, p95, p99 = bill["seconds"].values()
+        sentences.append(f"Seconds a call: {median:.2f} in the middle, {p95:.2f} for 19 of 20, {p99:.2f} for 99 of 100.")
+    if bill["reused"]:
+        sentences.append(f"{bill['reused']:,} answers were taken from identical prompts asked before, and cost nothing.")
+    if bill["cut"]:
+        sentences.append(
+            f"{bill['cut']:,} replies were cut off for their length: those that open with True or False are read, the others "
+            "are unreadable (--max-tokens allows longer ones)."
+        )
+    if bill["bounded"]:
+        made = bill["bounded"]
+        sentences.append(
+            f"The service shows only some alternatives: P(True) of {made['n']:,} statements is known within bounds, "
+            f"{made['mean_width']:.3f} apart on average and {made['widest']:.3f} at most."
+        )
+    return sentences
+
+
+@dataclass
+class Purse:
+    """What a run has cost so far, in USD, and what it may cost in all; no limit where it is None."""
+
+    price: Price | None
+    limit: float | None
+    spent: float = 0.0
+
+    @property
+    def empty(self) -> bool:
+        return self.limit is not None and self.spent >= self.limit
+
+    @property
+    def reason(self) -> str | None:
+        if not self.empty:
+            return None
+        return f"The budget of ${self.limit:,.2f} is spent. Resume with a larger one to go on."
+
+    def pay(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Takes what tokens cost, as the service counted them."""
+        if self.price is not None:
+            self.spent += estimate(1, prompt_tokens, completion_tokens, self.price)
+
+
+def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
+    """The purse of a run, with what it has cost before. budget: in place of its spec's.
+
+    Raises Mistake where a budget is to be kept and the price is not known.
+    """
+    if not is_service(record.model):
+        return Purse(None, None)
+    limit = record.spec.budget if budget is None else budget
+    price = price_of(record.model)
+    if price is None and limit is not None:
+        raise Mistake(
+            f"The price of {record.model!r} is not known, so a budget cannot be kept.",
+            f"Write it into {PRICES.name}, or leave the budget out.",
+        )
+    return Purse(price, limit, estimate(1, *store.spent(record.run), price) if price else 0.0)

@@ -1,0 +1,227 @@
+"""Which requests the server takes: sent to its own name, by its own pages, to an address that they use, and not too large."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import time
+from collections import OrderedDict, deque
+from collections.abc import Container, Iterator
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from fastapi import Request, Response
+from fastapi.responses import PlainTextResponse
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+
+from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
+from medfact.web.visitors import owner_of
+
+NEWS_BYTES = 64_000
+EVENT_BYTES = 128_000
+UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
+"""The largest body of a question for news, of anything else that a page sends, and of an upload (a file, and its frame)."""
+
+JOINS, JOIN_SECONDS = 20, 10.0
+"""Events of one visitor that wait in the page library's queue take their turn there: so many may come in so many seconds."""
+
+VISITORS = 10_000
+"""Visitors whose events are counted, the latest ones."""
+
+JOIN = "/gradio_api/queue/join"
+EVENT = re.compile(r"/gradio_api/(queue/join|run/\w+)/?")
+SESSION = re.compile(r"[\w-]{1,64}", re.ASCII)
+UPLOAD = "/gradio_api/upload"
+FILE = "/gradio_api/file="
+
+USED = re.compile(
+    r"/|/(runs|compare)/?"
+    r"|/(news|key|healthz|config|config/|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
+    r"|/(answer|export)/[^/]+(/[^/]+)?"
+    r"|/(page|assets|static)/.+"
+    r"|/gradio_api/(info|startup-events|app_id|theme\.css|queue/(join|data)|cancel|reset|upload|upload_progress)/?"
+    r"|/gradio_api/(run|heartbeat)/\w+/?"
+    r"|/gradio_api/file=.+"
+)
+"""The addresses that the pages use. The page library has more: some write a page's state into files, or fetch addresses."""
+
+_SPACE_NAME = re.compile(r"[a-z0-9-]+\.(static\.)?hf\.space")
+
+
+def own_names() -> frozenset[str]:
+    """The host names of this server besides "localhost": `MEDFACT_HOSTS`, and what Hugging Face Spaces calls it."""
+    given = f"{os.environ.get('MEDFACT_HOSTS', '')},{os.environ.get('SPACE_HOST', '')}"
+    return frozenset(name.strip().lower() for name in given.split(",") if name.strip())
+
+
+def _name_in(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def is_own_host(host: str) -> bool:
+    """Whether a Host header names this server. A number always may: only a name can be made to point elsewhere later."""
+    name = _name_in(host)
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        on_space = bool(os.environ.get("SPACE_ID")) and _SPACE_NAME.fullmatch(name) is not None
+        return name == "localhost" or name in own_names() or on_space
+    return True
+
+
+def is_own_page(headers: Headers) -> bool:
+    """Whether a request that may change something comes from a page of this server, or from no page at all."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+    sent_from = origin.partition("://")[2].lower()
+    return sent_from == headers.get("host", "").lower() or _name_in(sent_from) in own_names()
+
+
+class Guarded:
+    """The application behind a door: what it never gets is answered here."""
+
+    def __init__(self, app: Any, uploads: Uploads, events: Container[object]) -> None:
+        self.app, self.uploads, self.events = app, uploads, events
+        self._joined: OrderedDict[str, deque[float]] = OrderedDict()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})  # no page opens one
+        elif (refusal := self._refusal(Request(scope))) is not None:
+            await refusal(scope, receive, send)
+        elif scope["path"].rstrip("/") == UPLOAD:
+            await self._upload(scope, receive, send)
+        else:
+            await self._bounded(scope, receive, send)
+
+    def _refusal(self, request: Request) -> Response | None:
+        path, headers = request.scope["path"], request.headers
+        if not is_own_host(headers.get("host", "")):
+            return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
+        if not USED.fullmatch(path):
+            return PlainTextResponse("There is no such address.", status_code=404)
+        if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
+            return PlainTextResponse("Another site's page may not do that.", status_code=403)
+        if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
+            return PlainTextResponse("There is no such file of yours.", status_code=404)
+        if path.rstrip("/") == JOIN and self._comes_too_often(owner_of(request)):
+            return PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)
+        if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
+            return _too_large(path)
+        return None
+
+    def _comes_too_often(self, owner: str) -> bool:
+        """Counts an event of a visitor; whether there were too many lately."""
+        now = time.monotonic()
+        times = self._joined.setdefault(owner, deque(maxlen=JOINS))
+        self._joined.move_to_end(owner)
+        while len(self._joined) > VISITORS:
+            self._joined.popitem(last=False)
+        if len(times) == JOINS and now - times[0] < JOIN_SECONDS:
+            return True
+        times.append(now)
+        return False
+
+    async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
+        """Reads a body before anybody else does, as far as it may go."""
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return  # whoever asked has gone
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+            if len(body) > most_bytes(scope["path"]):
+                await _too_large(scope["path"])(scope, receive, send)
+                return
+        if scope["method"] == "POST" and (refusal := self._refused_body(scope, body)) is not None:
+            await refusal(scope, receive, send)
+            return
+        whole = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_whole() -> Any:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, receive_whole, send)
+
+    def _refused_body(self, scope: Any, body: bytes) -> Response | None:
+        """What is answered to what no page sends: no JSON, another event than there are, or one with a file that is no
+        upload: the page library would fetch one whose path is a web address. (Whose upload it is, is checked where it is read.)
+        """
+        try:
+            sent = orjson.loads(body or b"null")
+        except orjson.JSONDecodeError:
+            return PlainTextResponse("That is no JSON.", status_code=400)
+        if not EVENT.fullmatch(scope["path"]):
+            return None
+        session, number = (sent.get(name) for name in ("session_hash", "fn_index")) if isinstance(sent, dict) else (None, None)
+        if not isinstance(session, str) or not SESSION.fullmatch(session) or number not in self.events:
+            return PlainTextResponse("That is no event of a page.", status_code=400)
+        if not all(map(self.uploads.may_hold, _files_in(sent))):
+            return PlainTextResponse("There is no such file of yours.", status_code=403)
+        return None
+
+    async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
+        """Lets a file through to the page library, and notes whose it is and where it was put."""
+        owner, size, answer, begun = owner_of(Request(scope)), 0, b"", False
+        # the answer is read here, so it must not be compressed
+        plain = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"accept-encoding"]}
+
+        async def receive_counted() -> Any:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            return message if size <= UPLOAD_BYTES else {"type": "http.disconnect"}
+
+        async def send_noted(message: Any) -> None:
+            nonlocal answer, begun
+            begun = True
+            if message["type"] == "http.response.body":
+                answer += message.get("body", b"")
+                if not message.get("more_body"):
+                    self.uploads.add(owner, _paths_in(answer))
+            await send(message)
+
+        with suppress(ClientDisconnect):
+            await self.app(plain, receive_counted, send_noted)
+        if not begun and size > UPLOAD_BYTES:
+            await _too_large(UPLOAD)(scope, receive, send)
+
+
+def _files_in(event: object) -> Iterator[object]:
+    """The paths of all files that an event names."""
+    left = [event]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if "path" in value:
+                yield value["path"]
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+
+
+def _paths_in(answer: bytes) -> list[object]:
+    try:
+        paths = orjson.loads(answer)
+    except orjson.JSONDecodeError:  # it was refused, in a sentence
+        return []
+    return paths if isinstance(paths, list) else []
+
+
+def most_bytes(path: str) -> int:
+    """The largest body that is read of a request to an address."""
+    return {"/news": NEWS_BYTES, UPLOAD: UPLOAD_BYTES}.get(path.rstrip("/"), EVENT_BYTES)
+
+
+def _too_large(path: str) -> Response:
+    return PlainTextResponse(f"That is too large: {most_bytes(path):,} bytes are the most.", status_code=413)

@@ -1,0 +1,80 @@
+"""What a visitor may do to runs: those of the owners that are seen from where the visitor is, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from medfact.errors import Mistake
+from medfact.exchange import import_run
+from medfact.store import RUNNING, WAITING, Run
+from medfact.web.services import Services
+
+LONGEST_NAME, LONGEST_NOTE = 120, 2_000
+
+Owners = Sequence[str]
+"""Whose runs a request may list and change."""
+
+
+LARGEST_RUN_BYTES = 256 << 20
+"""That a visitor's file of a run may unpack to."""
+
+
+class OwnRuns:
+    """The runs of visitors, with every change checked. Each method takes the owners of the request that asks for it."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def all(self, owners: Owners) -> list[Run]:
+        """Runs, newest first."""
+        return self._services.store.runs(*owners)[::-1]
+
+    def one(self, owners: Owners, run: object) -> Run:
+        """The run of this whole id. Raises Mistake where it is not among theirs, as if there were none."""
+        if isinstance(run, str) and self._services.has(run):
+            record = self._services.store.run(run)
+            if record.owner in owners:
+                return record
+        raise Mistake("There is no such run among yours.", "It may have been deleted; load the page again.")
+
+    def describe(self, owners: Owners, run: object, name: object, note: object) -> Run:
+        """Gives a run a name and a note; returns it with them."""
+        record = self.one(owners, run)
+        name, note = " ".join(_clean(name).split()), _clean(note).strip()
+        for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
+            if len(text) > most:
+                raise Mistake(f"The {what} has {len(text):,} characters.", f"{most:,} are the most.")
+        self._services.store.describe(record.run, name=name, note=note)
+        return self._services.store.run(record.run)
+
+    def delete(self, owners: Owners, run: object) -> Run:
+        """Puts a run away, at once. Raises Mistake while it goes on."""
+        record = self.one(owners, run)
+        if self._services.reports.live(record.run).state in {WAITING, RUNNING}:
+            raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
+        self._services.store.delete(record.run)
+        return record
+
+    def deleted(self, owners: Owners) -> list[Run]:
+        """Runs that can be brought back, the last deleted first."""
+        return self._services.store.deleted(*owners)
+
+    def undo(self, owners: Owners, run: object) -> Run:
+        """Brings a deleted run back."""
+        found = next((deleted for deleted in self.deleted(owners) if deleted.run == run), None)
+        if found is None:
+            raise Mistake("There is no such deleted run among yours.", "It may have been brought back already.")
+        self._services.store.restore(found.run)
+        return found
+
+    def bring(self, owner: str, path: Path) -> Run:
+        """Takes a run from a file, for this owner."""
+        store = self._services.store.of(owner)
+        with path.open("rb") as file:
+            return store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
+
+
+def _clean(given: object) -> str:
+    """Text that every database can keep."""
+    return str(given or "").replace("\0", "").encode("utf-8", "replace").decode()

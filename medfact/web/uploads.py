@@ -1,0 +1,125 @@
+"""Files that visitors have uploaded: each is its own visitor's to use, and nobody keeps many."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from medfact.errors import Mistake
+from medfact.store import home
+from medfact.web.visitors import is_same
+
+LARGEST_UPLOAD_BYTES = 50_000_000
+
+MOST_FILES_EACH, MOST_BYTES_EACH = 8, 150_000_000
+MOST_BYTES_IN_ALL = 2_000_000_000
+"""What is kept of one visitor, and of all: beyond that the oldest files go. (A visitor uses one file at a time.)"""
+
+UNFINISHED_SECONDS = 600
+"""Files are removed whose upload broke off so long ago."""
+
+KEPT_SECONDS = 24 * 3600
+"""Files of an app that was killed are removed when they are so old."""
+
+
+@dataclass
+class _Upload:
+    size: int
+    owners: set[str] = field(default_factory=set)
+
+
+class Uploads:
+    """The uploaded files in a folder, and whose they are. The same file of two visitors lies in the folder once."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = (folder or home() / "uploads").resolve()
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._kept: OrderedDict[Path, _Upload] = OrderedDict()
+        self._lock = threading.Lock()
+        self._remove_old()
+
+    def add(self, owner: str, paths: Iterable[object]) -> None:
+        """Notes that a visitor has uploaded these files. Older ones give way."""
+        with self._lock:
+            for path in filter(None, map(self._within, paths)):
+                upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
+                upload.owners.add(owner)
+                self._kept.move_to_end(path)
+            self._make_room(owner)
+            self._remove_unfinished()
+
+    def of(self, owner: str, path: object) -> Path:
+        """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file.
+
+        What came from a program without cookies belongs to the first of those that asks for it.
+        """
+        found = self._within(path)
+        with self._lock:
+            upload = self._kept.get(found) if found else None
+            whose = [noted for noted in upload.owners if is_same(noted, owner)] if upload else []
+            if found and upload and whose:
+                upload.owners = upload.owners - set(whose) | {owner}
+                return found
+        raise Mistake("That file is not here, or not yours.", "Upload it again.")
+
+    def has(self, owner: str, path: object) -> bool:
+        """Whether a visitor has uploaded the file at a path."""
+        try:
+            return bool(self.of(owner, path))
+        except Mistake:
+            return False
+
+    def may_hold(self, path: object) -> bool:
+        """Whether a path leads into the folder, be there a file or not."""
+        with suppress(OSError, RuntimeError, ValueError):
+            return isinstance(path, str) and Path(path).resolve().is_relative_to(self.folder)
+        return False
+
+    def _within(self, path: object) -> Path | None:
+        """The real path of a file in the folder; None of anything else."""
+        if not isinstance(path, str) or "\0" in path:
+            return None
+        with suppress(OSError, RuntimeError):
+            found = Path(path).resolve()
+            return found if found.is_relative_to(self.folder) and found.is_file() else None
+        return None
+
+    def _make_room(self, owner: str) -> None:
+        own = [path for path, upload in self._kept.items() if owner in upload.owners]
+        while len(own) > MOST_FILES_EACH or sum(self._kept[path].size for path in own) > MOST_BYTES_EACH:
+            self._let_go(own.pop(0), {owner})
+        while sum(upload.size for upload in self._kept.values()) > MOST_BYTES_IN_ALL:
+            oldest = next(iter(self._kept))
+            self._let_go(oldest, self._kept[oldest].owners)
+
+    def _let_go(self, path: Path, owners: set[str]) -> None:
+        upload = self._kept[path]
+        upload.owners = upload.owners - owners
+        if not upload.owners:
+            del self._kept[path]
+            with suppress(OSError):
+                path.unlink()
+
+    def _remove_unfinished(self) -> None:
+        before = time.time() - UNFINISHED_SECONDS
+        for path in self.folder.glob("tmp*"):
+            with suppress(OSError):
+                if path not in self._kept and path.is_file() and path.stat().st_mtime < before:
+                    path.unlink()
+
+    def _remove_old(self) -> None:
+        before = time.time() - KEPT_SECONDS
+        for folder, _, files in os.walk(self.folder, topdown=False):
+            for path in (Path(folder) / name for name in files):
+                with suppress(OSError):
+                    if path.stat().st_mtime < before:
+                        path.unlink()
+            if Path(folder) != self.folder:
+                with suppress(OSError):  # it is not empty
+                    Path(folder).rmdir()

@@ -1,0 +1,59 @@
+"""Who visits: each browser is an owner of its own, by a cookie that says nothing else; a run's link opens it to anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from typing import Any
+
+from fastapi import Request, Response
+from starlette.datastructures import MutableHeaders
+
+from medfact.models.services.policy import is_public_server
+from medfact.spec import LOCAL_OWNER
+
+COOKIE = "medfact-visitor"
+NOBODY = "nobody"
+YEAR = 365 * 24 * 3600
+
+
+def owner_of(request: Any) -> str:
+    """The owner that a request comes from; `MEDFACT_OWNER` makes all one, for a machine that one person uses."""
+    if one := os.environ.get("MEDFACT_OWNER"):
+        return one
+    given = request.cookies.get(COOKIE, "")
+    if re.fullmatch(r"[0-9a-f]{32}", given):
+        return given
+    session = getattr(request, "session_hash", None)  # of a program without cookies
+    return f"session-{hashlib.sha256(session.encode()).hexdigest()[:32]}" if session else NOBODY
+
+
+def is_same(noted: str, owner: str) -> bool:
+    """Whether what was noted of one request is this visitor's. Programs without cookies are told apart by their events alone,
+    so what another request of such a program brought may be any of theirs.
+    """
+    return noted == owner or (noted == NOBODY and owner.startswith("session-"))
+
+
+def owners_seen_by(request: Any) -> tuple[str, ...]:
+    """Whose runs a request may list: its own, and, from this very machine, those of its command line."""
+    here = request.client is not None and request.client.host in {"127.0.0.1", "::1"}
+    forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
+    alone = here and not forwarded and not is_public_server()
+    return (owner_of(request), LOCAL_OWNER) if alone else (owner_of(request),)
+
+
+def welcome(request: Request, headers: MutableHeaders) -> None:
+    """Gives a browser that has none its cookie, with the page itself."""
+    if owner_of(request) != NOBODY or "text/html" not in headers.get("content-type", ""):
+        return
+    # A Space is shown inside a page of another site, which only these cookies survive.
+    inside = bool(os.environ.get("SPACE_ID"))
+    made = Response()
+    made.set_cookie(
+        COOKIE, secrets.token_hex(16), max_age=YEAR, httponly=True, secure=inside, samesite="none" if inside else "lax"
+    )
+    # without "Partitioned" browsers drop it there
+    headers.append("set-cookie", made.headers["set-cookie"] + ("; Partitioned" if inside else ""))
