@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from scipy import special
 
-from medfact.metrics.uncertainty import mean_interval, paired_difference
+from medfact.metrics.differences import paired_difference
+from medfact.metrics.uncertainty import mean_interval
 
 STATEMENTS = 8
 MEAN = 0.5

@@ -395,7 +395,7 @@ def test_a_report_for_people(medfact: Medfact, facts_file: Path, url: str) -> No
     text = medfact("report", row["run"][:10], "--db", url).out
     assert row["run"] in text
     assert "all eight right (joint accuracy)" in text
-    assert "50.0 %" in text
+    assert "50.0%" in text
     for variant in IMPLICATIONS.values():
         assert variant.plain in text
     assert "Not for clinical use" in text

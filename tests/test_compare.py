@@ -2,27 +2,22 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from records import compared
 from small_facts import Answerer
 
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
-from medfact.results.compare import (
-    ABSENT,
-    Comparisons,
-    FactTable,
-    Side,
-    comparison,
-    difference_in_words,
-    fact_table,
-    sides_of,
-    verdict,
-)
+from medfact.results.compare import Comparisons, Pair, Side, sides_of, verdict
+from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
+from medfact.results.text import difference
+from medfact.results.wording import ABSENT
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
@@ -51,7 +46,22 @@ def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[
     made = json.loads(told.out)
     assert {pair["metric"] for pair in made["pairs"]} == {"average_accuracy", "joint_accuracy", "pair_joint_accuracy"}
     for pair in made["pairs"]:
-        assert set(pair) == {"a", "b", "metric", "difference", "low", "high", "p", "p_holm", "p_least", "only_a", "only_b", "n"}
+        assert set(pair) == {
+            "a",
+            "b",
+            "metric",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "p_holm",
+            "p_least",
+            "only_a",
+            "only_b",
+            "n",
+            "low_all",
+            "high_all",
+        }
         assert (pair["a"], pair["b"], pair["p_holm"]) == (cue, always, pair["p"])
     average = of_metric(made, "average_accuracy")
     assert (average["difference"], average["n"]) == (0.0, 16 * PAIRS)
@@ -73,14 +83,14 @@ def test_the_text_for_people(facts_file: Path, store: Store, medfact: Callable[.
     told = medfact("compare", cue, always, "--db", store.url)
     assert told.code == 0
     assert f"{2 * PAIRS} facts are in all runs" in told.out
-    assert f"No difference shown between {cue[:8]} baseline:negation-cue and {always[:8]} baseline:always-true." in told.out
-    assert "baseline:negation-cue has more right than" in told.out
+    assert f"No difference shown between {cue[:8]} true unless denied and {always[:8]} always says true." in told.out
+    assert "true unless denied has more right than" in told.out
     assert "the same seed: 0" in told.out
 
 
 def test_three_are_compared_in_pairs_with_p_after_holm(facts_file: Path, store: Store) -> None:
     runs = [run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true", "always-false")]
-    made = comparison(sides_of(store, runs))
+    made = compared(sides_of(store, runs))
     joint = [pair for pair in made["pairs"] if pair["metric"] == "joint_accuracy"]
     assert [(pair["a"], pair["b"]) for pair in joint] == [(runs[0], runs[1]), (runs[0], runs[2]), (runs[1], runs[2])]
     first, second, third = (pair["p"] for pair in joint)
@@ -88,27 +98,38 @@ def test_three_are_compared_in_pairs_with_p_after_holm(facts_file: Path, store: 
     assert [pair["p_holm"] for pair in joint] == [min(1.0, 3 * first), min(1.0, 3 * first), 1.0]
 
 
+def test_bounds_that_hold_for_all_pairs_together_belong_to_the_adjusted_p(store: Store, facts_file: Path) -> None:
+    """With three pairs each interval is at 1 − 0.05 / 3; with one pair it is the pair's own."""
+    runs = [run_of(facts_file, store, f"baseline:{name}") for name in ("random", "negation-cue", "always-true")]
+    for pair in compared(sides_of(store, runs))["pairs"]:
+        assert pair["low_all"] <= pair["low"] <= pair["difference"] <= pair["high"] <= pair["high_all"]
+    three = [pair for pair in compared(sides_of(store, runs))["pairs"] if pair["metric"] == "average_accuracy"]
+    assert any(pair["low_all"] < pair["low"] for pair in three)
+    for pair in compared(sides_of(store, runs[:2]))["pairs"]:
+        assert (pair["low_all"], pair["high_all"]) == (pair["low"], pair["high"])
+
+
 def test_what_differs_is_flagged_and_only_what_is_shared_is_compared(facts_file: Path, store: Store) -> None:
     ours = run_of(facts_file, store)
-    seed = comparison(sides_of(store, [ours, run_of(facts_file, store, seed=1)]))
+    seed = compared(sides_of(store, [ours, run_of(facts_file, store, seed=1)]))
     assert set(seed["differs"]) == {"seed", "seed of the demonstrations"}
     assert seed["differs"]["seed"] == [0, 1]
     assert PAIRS * 0.5 < seed["facts"]["shared"] < 2 * PAIRS, "other heads are kept aside, and false partners drawn"
-    shots = comparison(sides_of(store, [ours, run_of(facts_file, store, shots=5)]))
+    shots = compared(sides_of(store, [ours, run_of(facts_file, store, shots=5)]))
     assert shots["differs"] == {"demonstrations": [0, 5]}
-    pool = comparison(sides_of(store, [ours, run_of(facts_file, store, pool="origin")]))
+    pool = compared(sides_of(store, [ours, run_of(facts_file, store, pool="origin")]))
     assert pool["differs"]["sentences (pool)"] == ["medfact", "origin"]
     assert of_metric(pool, "joint_accuracy")["n"] == 2 * PAIRS, "each fact by its own statements"
     assert of_metric(pool, "average_accuracy")["n"] == 2 * PAIRS, "the one way of saying that both have"
     rows = facts_file.read_text().replace("sign00", "another sign")
     facts_file.write_text(rows)
-    data = comparison(sides_of(store, [ours, run_of(facts_file, store)]))
+    data = compared(sides_of(store, [ours, run_of(facts_file, store)]))
     assert data["differs"] == {"data": ["facts.csv (contents 1)", "facts.csv (contents 2)"]}
 
 
 def test_too_few_too_many_the_same_and_unknown(facts_file: Path, store: Store, medfact: Callable[..., Any]) -> None:
     runs = [run_of(facts_file, store, limit=1) for _ in range(9)]
-    with pytest.raises(Mistake, match="1 runs are given"):
+    with pytest.raises(Mistake, match="1 run is given"):
         sides_of(store, runs[:1])
     with pytest.raises(Mistake, match="9 runs are given"):
         sides_of(store, runs)
@@ -122,13 +143,13 @@ def test_too_few_too_many_the_same_and_unknown(facts_file: Path, store: Store, m
 
 def test_a_pair_in_words() -> None:
     names = {"1": "one", "2": "two"}
-    pair = {"a": "1", "b": "2", "difference": 0.032, "low": 0.01, "high": 0.054, "p_holm": 0.01}
-    assert difference_in_words(pair) == "+3.2 points (+1.0 to +5.4)"
+    pair = Pair(0.032, 0.01, 0.054, 0.01, 0.001, 40, 8, 1000, 0.0, 0.064, a="1", b="2", metric="joint_accuracy", p_holm=0.01)
+    assert difference(pair) == "+3.2 points (+0.0 to +6.4)"  # for all pairs together, as p after Holm is
     assert verdict(pair, names) == "one has more right than two."
-    assert verdict({**pair, "difference": -0.032}, names) == "two has more right than one."
-    assert verdict({**pair, "p_holm": 0.05}, names) == "No difference shown between one and two."
-    nothing = {**pair, "difference": None, "low": None, "high": None, "p_holm": None}
-    assert difference_in_words(nothing) == "no value"
+    assert verdict(replace(pair, difference=-0.032), names) == "two has more right than one."
+    assert verdict(replace(pair, p_holm=0.05), names) == "No difference shown between one and two."
+    nothing = replace(pair, difference=None, low_all=None, high_all=None, p_holm=None)
+    assert difference(nothing) == "no value"
     assert verdict(nothing, names) == "one and two have nothing in common that both answered."
 
 
@@ -196,9 +217,9 @@ def test_a_comparison_is_made_anew_when_a_run_moves(facts_file: Path, store: Sto
     kept = Comparisons(store, Reports(store, jobs))
     done = run_of(facts_file, store, "baseline:random")
     going = start(RunSpec(model="baseline:always-true", facts=str(facts_file), shots=0), store)
-    assert {pair["n"] for pair in kept.made([done, going])["pairs"]} == {0}
+    assert {pair.n for pair in kept.made([done, going]).pairs} == {0}
     assert kept.made([done, going]) is kept.made([done, going])
     list(answer(going, store))
-    assert {pair["n"] for pair in kept.made([done, going])["pairs"]} == {16 * PAIRS, 2 * PAIRS, PAIRS}
+    assert {pair.n for pair in kept.made([done, going]).pairs} == {16 * PAIRS, 2 * PAIRS, PAIRS}
     assert np.array_equal(kept.table([done, going]).fate, table_of(store, done, going).fate)
     jobs.close()

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from records import calibrated, measured
 
-from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, calibration, codes, headline, measure
+from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.uncertainty import mean_interval, wilson
 from medfact.statements import IMPLICATIONS
 
@@ -59,33 +60,33 @@ EXAMPLE = records_of(
 
 
 def test_the_counts_of_the_four_fates() -> None:
-    made = measure(EXAMPLE)
+    made = measured(EXAMPLE)
     assert (made["statements"], made["facts"]) == (48, 6)
     assert (made["answered"], made["unreadable"], made["failed"]) == (47, 1, 1)
 
 
 def test_average_accuracy_counts_unreadable_as_wrong_and_leaves_failures_out() -> None:
     # right: 8 + 8 + 6 + 0 + 7 + 8 = 37 of 47 scored
-    estimate = measure(EXAMPLE)["average_accuracy"]
+    estimate = measured(EXAMPLE)["average_accuracy"]
     assert (estimate["value"], estimate["n"]) == (pytest.approx(37 / 47), 47)
     assert 0 <= estimate["low"] < 37 / 47 < estimate["high"] <= 1
 
 
 def test_joint_accuracy_is_over_facts_with_every_statement_answered() -> None:
     # complete: a, a', b, b', c'; all right: a, a', c'
-    assert (measure(EXAMPLE)["joint_accuracy"]["value"], measure(EXAMPLE)["joint_accuracy"]["n"]) == (3 / 5, 5)
+    assert (measured(EXAMPLE)["joint_accuracy"]["value"], measured(EXAMPLE)["joint_accuracy"]["n"]) == (3 / 5, 5)
 
 
 def test_pair_joint_accuracy_is_over_pairs_with_every_statement_answered() -> None:
     # complete pairs: a and b; all right: a
-    assert (measure(EXAMPLE)["pair_joint_accuracy"]["value"], measure(EXAMPLE)["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
+    assert (measured(EXAMPLE)["pair_joint_accuracy"]["value"], measured(EXAMPLE)["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
 
 
 def test_all_negatives_of_a_fact_belong_to_its_pair() -> None:
     three = (("a", "h1", "x", RIGHT), ("a'", "h1", "y", RIGHT_OF_FALSE), ("a''", "h1", "z", RIGHT_OF_FALSE))
     more = (("b", "h2", "x", RIGHT), ("b'", "h2", "y", RIGHT_OF_FALSE), ("b''", "h2", "z", "FFFFTTTF"))
     alone = (("c", "h3", "x", RIGHT), ("d'", "h3", "x", RIGHT_OF_FALSE))  # no partner: in no pair
-    made = measure(records_of(*three, *more, *alone))
+    made = measured(records_of(*three, *more, *alone))
     assert (made["pair_joint_accuracy"]["value"], made["pair_joint_accuracy"]["n"]) == (1 / 2, 2)
     assert (made["joint_accuracy"]["value"], made["joint_accuracy"]["n"]) == (7 / 8, 8)
 
@@ -93,12 +94,12 @@ def test_all_negatives_of_a_fact_belong_to_its_pair() -> None:
 def test_yes_bias_is_over_readable_answers() -> None:
     # readable: 46. True answers: a 4, a' 4, b 3, b' 4, c 4, c' 4 = 23. True labels: 4 + 4 + 4 + 4 + 4 + 4 = 24 of those 46,
     # for the unreadable and the failed statement were both denied forms of true facts, whose label is False.
-    assert measure(EXAMPLE)["yes_bias"]["value"] == pytest.approx(23 / 46 - 24 / 46)
-    assert measure(EXAMPLE)["yes_bias"]["n"] == 46
+    assert measured(EXAMPLE)["yes_bias"]["value"] == pytest.approx(23 / 46 - 24 / 46)
+    assert measured(EXAMPLE)["yes_bias"]["n"] == 46
 
 
 def test_the_direction_of_harm_is_over_affirmed_forms() -> None:
-    made = measure(EXAMPLE)
+    made = measured(EXAMPLE)
     # false facts a', b', c': 12 affirmed statements, b' affirms 4
     assert (made["false_affirmation"]["value"], made["false_affirmation"]["n"]) == (pytest.approx(4 / 12), 12)
     # true facts a, b, c: 12 affirmed statements, b denies 1
@@ -107,7 +108,7 @@ def test_the_direction_of_harm_is_over_affirmed_forms() -> None:
 
 
 def test_positive_and_negative_accuracy_and_their_gap() -> None:
-    made = measure(EXAMPLE)
+    made = measured(EXAMPLE)
     assert made["positive_accuracy"]["value"] == pytest.approx((8 + 6 + 7) / 23)
     assert made["negative_accuracy"]["value"] == pytest.approx((8 + 0 + 8) / 24)
     assert made["accuracy_gap"]["value"] == pytest.approx(21 / 23 - 16 / 24)
@@ -116,7 +117,7 @@ def test_positive_and_negative_accuracy_and_their_gap() -> None:
 
 
 def test_by_polarity_form_variant_and_implications() -> None:
-    made = measure(EXAMPLE)
+    made = measured(EXAMPLE)
 
     def share(group: str, name: str) -> tuple[float, int]:
         return made[group][name]["value"], made[group][name]["n"]
@@ -140,7 +141,7 @@ def test_by_polarity_form_variant_and_implications() -> None:
 
 
 def test_by_relation_and_type_and_the_mean_over_relations() -> None:
-    made = measure(
+    made = measured(
         records_of(
             ("a", "symptoms: gout", "x1", RIGHT),  # 8 of 8
             ("b", "symptoms: flu", "x2", "TTTTTTTT"),  # 4 of 8
@@ -159,7 +160,7 @@ def test_by_relation_and_type_and_the_mean_over_relations() -> None:
 def test_the_mean_over_relations_is_not_the_mean_over_statements_even_without_any_spread() -> None:
     wrong = "FFFFTTTT"
     known = [(f"a{i}", f"symptoms: h{i}", "x", RIGHT) for i in range(3)]
-    made = measure(records_of(*known, ("b", "drugs: h4", "y", wrong)))
+    made = measured(records_of(*known, ("b", "drugs: h4", "y", wrong)))
     # symptoms 3 facts all right, drugs 1 fact all wrong: (1 + 0) / 2, while 24 of 32 statements are right
     assert made["average_accuracy"]["value"] == 24 / 32
     assert made["macro_accuracy"]["value"] == 1 / 2
@@ -167,7 +168,7 @@ def test_the_mean_over_relations_is_not_the_mean_over_statements_even_without_an
 
 
 def test_coherence_needs_no_label() -> None:
-    made = measure(
+    made = measured(
         records_of(
             ("a", "gout", "x", "TTFFTF?F"),  # none: affirms both; inv: T, F; ins: unreadable; inv+ins: denies both
             ("b'", "flu", "y", "TF..FF.."),  # none: T, F; inv: denies both
@@ -180,7 +181,7 @@ def test_coherence_needs_no_label() -> None:
 def test_the_probability_gap_of_a_statement_and_its_negation() -> None:
     p_true = [0.9, 0.5, 0.2, 1.0, 0.3, 0.5, 0.2, math.nan]
     # |0.9 + 0.3 − 1| = 0.2; |0.5 + 0.5 − 1| = 0; |0.2 + 0.2 − 1| = 0.6; the last has no partner
-    made = measure(records_of(("a", "gout", "x", RIGHT), p_true=p_true))["coherence"]
+    made = measured(records_of(("a", "gout", "x", RIGHT), p_true=p_true))["coherence"]
     assert made["probability_gap"] == pytest.approx(0.8 / 3)
 
 
@@ -189,7 +190,7 @@ def test_the_probability_gap_of_a_statement_and_its_negation() -> None:
 
 def test_joint_accuracy_at_i_by_hand() -> None:
     # K = 8. a: 8 right, b: 6 right. With i = 2: C(8, 2)/C(8, 2) = 1 and C(6, 2)/C(8, 2) = 15/28. With 7 or 8: b has 0.
-    made = measure(records_of(("a", "gout", "x", RIGHT), ("b", "flu", "y", "FFTTFFFF")))["joint_accuracy_at"]
+    made = measured(records_of(("a", "gout", "x", RIGHT), ("b", "flu", "y", "FFTTFFFF")))["joint_accuracy_at"]
     assert len(made) == 8
     assert made[0] == pytest.approx((1 + 6 / 8) / 2)
     assert made[1] == pytest.approx((1 + 15 / 28) / 2)
@@ -201,7 +202,7 @@ def test_joint_accuracy_at_i_is_the_mean_over_all_orders() -> None:
     signs = ["TTTTFF", "TFTTFT", "FFFFTT", "FTTTFF"]
     records = records_of(*((f"f{i}", f"h{i}", "x", s) for i, s in enumerate(signs)))
     right = [[said == wanted for said, wanted in zip(s, "TTTTFF", strict=True)] for s in signs]
-    made = measure(records)["joint_accuracy_at"]
+    made = measured(records)["joint_accuracy_at"]
     for i in range(1, 7):
         shares = [sum(all(row[j] for j in order[:i]) for row in right) / 4 for order in permutations(range(6))]
         assert made[i - 1] == pytest.approx(sum(shares) / 720)
@@ -218,7 +219,7 @@ def random_records(seed: int) -> Records:
 @pytest.mark.parametrize("seed", range(4))
 def test_ordered_curves_are_the_loops(seed: int) -> None:
     records = random_records(seed)
-    made = measure(records)
+    made = measured(records)
     rows: dict[int, list[int]] = {}
     for i, fact in enumerate(records.fact):
         rows.setdefault(int(fact), []).append(i)
@@ -238,7 +239,7 @@ def test_figures_do_not_depend_on_the_order_of_the_rows(seed: int) -> None:
     records = random_records(seed)
     turn = np.random.default_rng(seed).permutation(len(records.fact))
     turned = Records(**{name: getattr(records, name)[turn] for name in Records.__dataclass_fields__})
-    before, after = dict(leaves(measure(records))), dict(leaves(measure(turned)))
+    before, after = dict(leaves(measured(records))), dict(leaves(measured(turned)))
     assert before.keys() == after.keys()
     for name, value in before.items():
         assert after[name] == (value if value is None else pytest.approx(value)), name
@@ -250,7 +251,7 @@ def test_figures_do_not_depend_on_the_order_of_the_rows(seed: int) -> None:
 def trivial(true: str, false: str) -> dict[str, Any]:
     """What an answerer scores that gives these signs to 20 true facts and to their false partners."""
     facts = [(f"f{i:02}{mark}", f"h{i}", f"t{i}{mark}", signs) for i in range(20) for mark, signs in (("", true), ("'", false))]
-    return measure(records_of(*facts))
+    return measured(records_of(*facts))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +285,7 @@ def test_average_accuracys_interval_is_clustered_by_head() -> None:
     right = (records.answer == records.label)[rows].astype(float)
     expected = mean_interval(right, records.head[rows], records.tail[rows])
     # facts are counted for the shares of clusters, and some have failed statements
-    assert measure(records)["average_accuracy"] == pytest.approx(expected._asdict(), rel=1e-3)
+    assert measured(records)["average_accuracy"] == pytest.approx(expected._asdict(), rel=1e-3)
 
 
 # ------------------------------------------------------------------------- nothing to measure
@@ -302,7 +303,7 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-COUNTS = {"statements", "facts", "answered", "right", "wrong", "unreadable", "failed", "n"}
+COUNTS = {"statements", "facts", "standing", "answered", "right", "wrong", "unreadable", "failed", "n"}
 EDGES = {"low", "high"}
 
 
@@ -312,18 +313,17 @@ EDGES = {"low", "high"}
     ids=["no statement", "no answer"],
 )
 def test_nothing_to_measure_gives_no_value_and_never_zero(records: Records) -> None:
-    made = measure(records)
+    made = measured(records)
     for name, value in leaves(made):
         last = name.rsplit(".", 1)[-1]
         if last in COUNTS or (".bins." in name and last in EDGES) or name.startswith(".chance"):
             continue
         assert value is None, name
     assert made["answered"] == 0
-    assert all(value is None for name, value in leaves(headline(records)) if not name.endswith(".n"))
 
 
 def test_a_group_without_answers_has_no_value() -> None:
-    made = measure(records_of(("a", "gout", "x", "TTTT...."), ("b", "flu", "y", "TTTT....")))
+    made = measured(records_of(("a", "gout", "x", "TTTT...."), ("b", "flu", "y", "TTTT....")))
     assert made["by_polarity"]["negated"] == {"value": None, "low": None, "high": None, "n": 0}
     assert made["joint_accuracy"]["value"] is None
     assert made["joint_accuracy_at"] is None
@@ -333,18 +333,13 @@ def test_a_group_without_answers_has_no_value() -> None:
     assert made["coherence"]["affirms_both"] is None
 
 
-def test_headline_is_the_reports() -> None:
-    made = measure(EXAMPLE)
-    assert headline(EXAMPLE) == {name: made[name] for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")}
-
-
 # ------------------------------------------------------------------------- calibration
 
 
 def test_calibration_by_hand() -> None:
     # Labels of a true fact: T T T T F F F F; the model's own answers follow its P(True).
     p_true = [0.92, 0.98, 0.42, 1.0, 0.02, 0.44, 0.96, 0.0]
-    made = calibration(records_of(("a", "gout", "x", "TTFTFFTF"), p_true=p_true))
+    made = calibrated(records_of(("a", "gout", "x", "TTFTFFTF"), p_true=p_true))
     full = {b["low"]: b for b in made["bins"] if b["n"]}
     assert (made["n"], made["coverage"], len(made["bins"])) == (8, 1.0, 20)
     assert [(b["low"], b["high"]) for b in made["bins"]] == [(i / 20, (i + 1) / 20) for i in range(20)]
@@ -367,18 +362,18 @@ def test_calibration_by_hand() -> None:
 
 def test_bins_begin_where_they_say() -> None:
     edges = [i / 20 for i in range(20)]
-    made = calibration(records_of(*((f"f{i}", "gout", "x", RIGHT) for i in range(2)), ("g", "gout", "x", "TTTT"), p_true=edges))
+    made = calibrated(records_of(*((f"f{i}", "gout", "x", RIGHT) for i in range(2)), ("g", "gout", "x", "TTTT"), p_true=edges))
     assert [b["n"] for b in made["bins"]] == [1] * 20
 
 
 def test_answers_whose_words_hold_little_probability_are_left_out_and_their_share_is_shown() -> None:
     p_mass = [0.9, 0.5, 0.49, 0.1, 0.8, 0.8, 0.8, 0.8]
-    made = calibration(records_of(("a", "gout", "x", RIGHT), p_true=[0.5] * 8, p_mass=p_mass))
+    made = calibrated(records_of(("a", "gout", "x", RIGHT), p_true=[0.5] * 8, p_mass=p_mass))
     assert (made["n"], made["coverage"]) == (6, 6 / 8)
 
 
 def test_failed_calls_and_answers_without_probabilities_are_not_in_the_calibration() -> None:
-    made = calibration(records_of(("a", "gout", "x", "TT!.FFFF"), p_true=[0.5, math.nan, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]))
+    made = calibrated(records_of(("a", "gout", "x", "TT!.FFFF"), p_true=[0.5, math.nan, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]))
     assert (made["n"], made["coverage"]) == (5, 1.0)
 
 
@@ -386,9 +381,9 @@ def test_the_floor_is_what_a_perfect_model_shows_by_chance() -> None:
     # Uniform P(True) and labels drawn with it: about 0.050 at n = 800, 0.097 at n = 200 (with 20 bins).
     for n, expected in ((800, 0.050), (200, 0.097)):
         p = np.random.default_rng(3).random(n)
-        made = calibration(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
+        made = calibrated(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
         assert made["ece_floor"] == pytest.approx(expected, abs=0.006)
-    again = calibration(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
+    again = calibrated(records_of(*((f"f{i:03}", "gout", "x", RIGHT) for i in range(n // 8)), p_true=list(p)))
     assert again["ece_floor"] == made["ece_floor"]
     assert again["ece_floor_coherent"] == made["ece_floor_coherent"]
 
@@ -398,7 +393,7 @@ def test_the_floor_of_a_coherent_model_is_twice_as_high() -> None:
     randomness = np.random.default_rng(4)
     belief = randomness.random(100)
     p = [value for b in belief for value in [b] * 4 + [1 - b] * 4]
-    made = calibration(records_of(*((f"f{i:03}", f"h{i}", "x", RIGHT) for i in range(100)), p_true=p))
+    made = calibrated(records_of(*((f"f{i:03}", f"h{i}", "x", RIGHT) for i in range(100)), p_true=p))
     assert made["ece_floor"] == pytest.approx(0.050, abs=0.006)
     assert made["ece_floor_coherent"] == pytest.approx(0.097, abs=0.012)
     # what such a model really shows: a fact holds as often as it believes
@@ -406,5 +401,5 @@ def test_the_floor_of_a_coherent_model_is_twice_as_high() -> None:
     for _ in range(200):
         marks = ["" if holds else "'" for holds in randomness.random(100) < belief]
         facts = [(f"f{i:03}{mark}", f"h{i}", "x", RIGHT) for i, mark in enumerate(marks)]
-        shown.append(calibration(records_of(*facts, p_true=p))["ece"])
+        shown.append(calibrated(records_of(*facts, p_true=p))["ece"])
     assert np.mean(shown) == pytest.approx(made["ece_floor_coherent"], abs=0.006)

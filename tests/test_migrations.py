@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
+from records import reported
 from small_facts import Answerer, rows_of_facts, write_csv
 
 import medfact.store.connection
 from medfact.answers import Demonstration
-from medfact.results.report import report_of
 from medfact.runs.run import Finished, Started, answer, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
@@ -307,7 +307,7 @@ def test_its_stopped_run_goes_on(oldest: str) -> None:
     asked = store.asked(RUN)
     assert [item.answer for item in asked[:3]] == [Answer(IDS[i], *given) for i, given in enumerate(GIVEN[:3])]
     assert all(item.answer is not None and item.answer.answer is True for item in asked[3:])
-    made = report_of(store, RUN)
+    made = reported(store, RUN)
     # right: none, not inv, not ins (unreadable), inv+ins of the true fact; the four negated forms of the false one
     assert (made["statements"], made["answered"], made["unreadable"], made["failed"]) == (16, 16, 1, 0)
     assert (made["average_accuracy"]["value"], made["shot_draws"]) == (6 / 16, 1)

@@ -14,11 +14,11 @@ from typing import Any
 import clusters
 import numpy as np
 import pytest
+from records import reported
 from scripted import FAILED, RIGHT, Key, Scripted, answered, key_of, script
 from small_facts import write_csv
 
 from medfact.metrics import averages
-from medfact.results.report import report_of
 from medfact.runs.run import Finished, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
@@ -70,7 +70,7 @@ def run_of(
     finished = answered(run, store, Scripted.of(run, store, signs, **p))[-1]
     assert isinstance(finished, Finished)
     assert finished.state == COMPLETE
-    return report_of(store, run), store.asked(run)
+    return reported(store, run), store.asked(run)
 
 
 @pytest.fixture(scope="module")
@@ -591,6 +591,6 @@ def test_a_files_own_false_facts_without_a_partner_make_no_pair(tmp_path: Path) 
     run = start(RunSpec(model="scripted", facts=str(write_csv(tmp_path / "facts.csv", rows)), negatives=0), store)
     signs = script({("gout", "joint pain"): "++++ ++++", ("gout", "itch"): "++++ ++++"}, list(IMPLICATIONS))
     answered(run, store, Scripted.of(run, store, signs))
-    made = report_of(store, run)
+    made = reported(store, run)
     assert (made["facts"], made["pair_joint_accuracy"]["value"]) == (2, None)
     assert made["chance"]["pair_joint_accuracy"] is None

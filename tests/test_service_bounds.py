@@ -17,6 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
 from psutil import Process
+from records import reported
 from test_api import CHOICES, KEY, Load, load, prompts_of, said_truly
 
 from medfact.answers import make_prompt, read_answer
@@ -26,7 +27,6 @@ from medfact.models.services.errors import Asker, Follows, trouble_of_status
 from medfact.models.services.policy import check_public_url, is_public_address
 from medfact.models.services.replies import LONGEST_REPLY, MOST_BYTES, Malformed, completion_of
 from medfact.models.services.settings import key_of
-from medfact.results.report import report_of
 from medfact.runs.run import Failed, Finished, answer, run, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
@@ -532,7 +532,7 @@ def test_a_reply_cut_off_is_read_where_its_opening_settles_it(
     answers = [item.answer for item in store.asked(last.run)]
     assert {answer and answer.answer for answer in answers} == {expected}
     assert {answer and answer.cut for answer in answers} == {"length"}
-    assert report_of(store, last.run)["cut"] == len(answers)
+    assert reported(store, last.run)["cut"] == len(answers)
 
 
 def test_five_shots_end_at_their_line_also_at_a_service(load: Load) -> None:

@@ -6,17 +6,20 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mock_service import Behaviour, MockService, fault_of_content, p_true, share, word_of
+from records import reported
 
 from medfact.errors import Mistake
 from medfact.models import ApiSettings
 from medfact.results.plots import COLOURS, calibration, of_one_source
-from medfact.results.report import as_text, report_of
-from medfact.runs.costs import costs
+from medfact.results.report import report_of
+from medfact.results.text import report_text
+from medfact.runs.costs import bill_in_words, costs
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import Answered, Finished, answer, start
 from medfact.spec import RunSpec
@@ -69,7 +72,7 @@ def test_a_healthy_run_says_what_the_service_said(facts_file: Path, store: Store
     for item in asked:
         assert item.answer.p_true == pytest.approx(p_true(item_prompt(item)), abs=1e-6)
         assert item.answer.raw == word_of(item_prompt(item))
-    made = report_of(store, run_id)
+    made = reported(store, run_id)
     assert made["average_accuracy"]["value"] == pytest.approx(right_by_hand(store, run_id))
     assert made["service"]["calls"] == 432
     assert made["service"]["prompt_tokens"] == sum(item.answer.prompt_tokens for item in asked)
@@ -100,7 +103,7 @@ def test_faults_lose_nothing_and_the_always_failing_can_be_asked_again(facts_fil
         assert (finished.state, finished.failed) == (COMPLETE, 0)
         again = service.asked() - before
         assert set(again) == always, "resume asks the failed ones alone"
-    one, other = (report_of(store, run)["average_accuracy"] for run in (healthy, run_id))
+    one, other = (reported(store, run)["average_accuracy"] for run in (healthy, run_id))
     assert one == other
 
 
@@ -132,10 +135,12 @@ def test_four_fates(facts_file: Path, store: Store) -> None:
             assert given.answer is None, fate
             cuts = {"length": "length", "content_filter": "content_filter", "refusal": "content_filter"}
             assert given.cut == cuts.get(fate)
-    made = report_of(store, run_id)
+    made = reported(store, run_id)
     assert (made["right"] + made["wrong"], made["unreadable"], made["failed"]) == (readable, unreadable, failed)
     assert min(readable, unreadable, failed) > 0
-    assert f"{unreadable} unreadable (counted as wrong); {failed} failed (not counted)" in as_text(made)
+    assert f"{unreadable} unreadable (counted as wrong); {failed} failed (not counted)" in report_text(
+        report_of(store, store.run(run_id))
+    )
 
 
 def test_bounds_where_the_service_shows_five_alternatives(facts_file: Path, store: Store) -> None:
@@ -146,9 +151,9 @@ def test_bounds_where_the_service_shows_five_alternatives(facts_file: Path, stor
     assert bounded
     for item in bounded:
         assert item.answer.p_low - 1e-9 <= p_true(item_prompt(item)) <= item.answer.p_high + 1e-9
-    made = report_of(store, run_id)
+    made = reported(store, run_id)
     assert made["service"]["bounded"]["n"] == len(bounded)
-    assert "known within bounds" in as_text(made)
+    assert "known within bounds" in " ".join(bill_in_words(made["service"]))
 
 
 # ------------------------------------------------------------------------- what ends a run
@@ -263,7 +268,7 @@ def test_the_estimate_is_near_what_the_service_counts(facts_file: Path, store: S
         spec = spec_of(service, facts_file)
         run_id = start(spec, store)
         told(run_id, store)
-    counted = report_of(store, run_id)["service"]["prompt_tokens"]
+    counted = reported(store, run_id)["service"]["prompt_tokens"]
     assert 0.5 < costs(spec)["prompt_tokens"] / counted < 2
 
 
@@ -276,7 +281,7 @@ def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store
         finished = told(run_id, store)
         assert (finished.state, store.run(run_id).state) == (STOPPED, STOPPED)
         assert "The budget of $0.00 is spent" in (finished.reason or "")
-        spent = report_of(store, run_id)["service"]["usd"]
+        spent = reported(store, run_id)["service"]["usd"]
         done = sum(item.answer is not None for item in store.asked(run_id))
         batch = 8 * spent / done * 1.5  # those in flight; some cost half as much again as the others
         assert limit <= spent <= limit + batch
@@ -302,13 +307,13 @@ def test_answers_are_reused_by_leave(facts_file: Path, store: Store) -> None:
             run_id = start(spec_of(service, facts_file, reuse=reuse), store)
             assert told(run_id, store).state == COMPLETE
             assert len(service.calls) == calls
-        made = report_of(store, run_id)
+        made = reported(store, run_id)
         assert (made["service"]["reused"], made["service"]["calls"], made["service"]["usd"]) == (432, 0, 0.0)
-        assert "432 answers were taken from identical prompts" in as_text(made)
-        assert made["average_accuracy"] == report_of(store, first)["average_accuracy"]
+        assert "432 answers were taken from identical prompts" in " ".join(bill_in_words(made["service"]))
+        assert made["average_accuracy"] == reported(store, first)["average_accuracy"]
         other = start(spec_of(service, facts_file, reuse=True, settings={"temperature": None}), store)
         told(other, store)
-        assert report_of(store, other)["service"]["reused"] == 0, "other settings are another question"
+        assert reported(store, other)["service"]["reused"] == 0, "other settings are another question"
 
 
 # ------------------------------------------------------------------------- sources, jobs
@@ -321,12 +326,13 @@ def test_sources_of_p_true_are_never_mixed(facts_file: Path, store: Store) -> No
         ]
         for run_id in runs:
             told(run_id, store)
-    reports = {run_id: report_of(store, run_id) for run_id in runs}
-    assert [reports[run_id]["p_true_source"] for run_id in runs] == ["logprobs", "repeats"]
+    reports = {run_id: report_of(store, store.run(run_id)) for run_id in runs}
+    assert [reports[run_id].p_true_source for run_id in runs] == ["logprobs", "repeats"]
     assert list(of_one_source(reports)) == [runs[0]]
     assert {trace["name"] for trace in calibration(reports)["data"] if trace.get("name")} == {runs[0]}
-    swapped = calibration({"unasked": {**reports[runs[0]], "calibration": {"n": 0, "bins": []}}, **reports})["data"]
-    colours = {trace["line"]["color"] for trace in swapped if trace.get("name") and "line" in trace}
+    nothing = replace(reports[runs[0]].calibration, n=0, bins=())
+    swapped = calibration({"unasked": replace(reports[runs[0]], calibration=nothing), **reports})["data"]
+    colours = {trace["line"]["color"] for trace in swapped if trace.get("name")}
     assert colours == {COLOURS[1]}, "a model has the same colour in every figure"
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from records import measured, reported
 from scripted import Key, Scripted, answered, key_of, script
 from small_facts import Answerer, write_csv
 
 from medfact.errors import Mistake
-from medfact.metrics import FAILED, UNREADABLE, Names, Records, measure
+from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.models import Prompt
-from medfact.results.report import Board, board_of, report_of
+from medfact.results.report import Board, board_of
 from medfact.runs.ask import BATCH
 from medfact.runs.plan import MOST_DRAWS, plan
 from medfact.runs.run import Finished, Started, answer, run, start
@@ -165,7 +166,7 @@ def test_no_two_draws_are_the_same_demonstrations(shots: int, facts_file: Path) 
 
 
 def test_figures_over_three_draws_by_hand(two: RunSpec, store: Store) -> None:
-    made = report_of(store, scripted(two, store, BY_DRAW))
+    made = reported(store, scripted(two, store, BY_DRAW))
     assert (made["shot_draws"], made["statements"], made["answered"]) == (3, 3 * 32, 96)
     # (32/32 + 16/32 + 8/32) / 3 = 56/96
     average = made["average_accuracy"]
@@ -198,12 +199,12 @@ def test_figures_over_three_draws_by_hand(two: RunSpec, store: Store) -> None:
 
 def test_a_fact_is_counted_once_whatever_the_draws(two: RunSpec, store: Store) -> None:
     """`facts` says on how many facts a run is (the papers' tables print it), not how often they were asked."""
-    assert report_of(store, scripted(two, store, BY_DRAW))["facts"] == 4
+    assert reported(store, scripted(two, store, BY_DRAW))["facts"] == 4
 
 
 def test_an_incomplete_draw_leaves_out_that_draw_of_the_fact_alone(two: RunSpec, store: Store) -> None:
     last = {**BY_DRAW[2], ("gout", "joint pain"): "+++! ++++"}
-    made = report_of(store, scripted(two, store, (*BY_DRAW[:2], last)))
+    made = reported(store, scripted(two, store, (*BY_DRAW[:2], last)))
     assert (made["failed"], made["joint_accuracy"]["value"], made["joint_accuracy"]["n"]) == (1, pytest.approx(4 / 11), 11)
     assert (made["pair_joint_accuracy"]["value"], made["pair_joint_accuracy"]["n"]) == (pytest.approx(2 / 5), 5)
 
@@ -216,7 +217,7 @@ def test_live_figures_are_the_reports(two: RunSpec, store: Store) -> None:
     whole = board_of(store, run_id)
     codes = [answer_code(item) for item in store.asked(run_id)]
     assert board.answer.tolist() == whole.answer.tolist() == codes
-    np.testing.assert_equal(measure(board.records()), measure(whole.records()))
+    np.testing.assert_equal(measured(board.records()), measured(whole.records()))
 
 
 def answer_code(item: Asked) -> int:
@@ -252,7 +253,7 @@ def records_by_draw(spec: RunSpec, store: Store, right: Sequence[float]) -> Reco
 def test_draws_that_differ_widen_the_interval(six: RunSpec, store: Store) -> None:
     records = records_by_draw(six, store, (0.95, 0.5, 0.2))
     blind = replace(records, draw=np.zeros_like(records.draw))
-    made, narrow = measure(records), measure(blind)
+    made, narrow = measured(records), measured(blind)
     for name in ("average_accuracy", "positive_accuracy", "negative_accuracy", "macro_accuracy"):
         assert made[name]["value"] == narrow[name]["value"]
         assert width(made[name]) > 2 * width(narrow[name]), name
@@ -278,7 +279,7 @@ def test_the_interval_over_draws_is_the_loop(six: RunSpec, store: Store) -> None
     assert draws > 0
     free = (facts + draws) ** 2 / (facts**2 / (min(heads, tails) - 1) + draws**2 / (DRAWS - 1))
     assert 2 < free < 3  # three draws that differ widely say little: nearly all of the error is theirs
-    estimate = measure(records)["average_accuracy"]
+    estimate = measured(records)["average_accuracy"]
     half = t_of_975(free) * math.sqrt(facts + draws)
     assert estimate["low"] == pytest.approx(max(0.0, mean - half))
     assert estimate["high"] == pytest.approx(min(1.0, mean + half))
@@ -304,7 +305,7 @@ def test_the_same_answers_again_make_nobody_surer(name: str) -> None:
     signs = np.array([[True] * 8, [True] * 7 + [False]] * heads)
     once = records_of_signs(signs, draws=1)
     again = records_of_signs(signs, draws=DRAWS)
-    expected, made = measure(once)[name], measure(again)[name]
+    expected, made = measured(once)[name], measured(again)[name]
     assert made["value"] == expected["value"]
     assert (made["low"], made["high"]) == pytest.approx((expected["low"], expected["high"]))
 
@@ -312,7 +313,7 @@ def test_the_same_answers_again_make_nobody_surer(name: str) -> None:
 def test_the_same_answers_again_make_nobody_surer_of_a_curve() -> None:
     """Shares of facts: three draws of 40 facts are worth 40 facts at most, not 120."""
     signs = np.random.default_rng(3).random((40, 8)) < 0.8
-    once, again = (measure(records_of_signs(signs, draws))["curves"] for draws in (1, DRAWS))
+    once, again = (measured(records_of_signs(signs, draws))["curves"] for draws in (1, DRAWS))
     for name, curve in once.items():
         for i, (expected, made) in enumerate(zip(curve, again[name], strict=True)):
             assert made["value"] == pytest.approx(expected["value"])

@@ -24,13 +24,13 @@ import pytest
 import sqlalchemy
 from mock_service import Behaviour, MockService
 from processes import CONTEXT, Command, forked_quickly, keep_jobs, until
+from records import reported
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 
 from medfact.errors import StoreError
 from medfact.models import ApiSettings, Placement
 from medfact.results.live import Reports
-from medfact.results.report import report_of
 from medfact.runs.ask import BATCH
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import Failed, Finished, Started, answer, start, start_again
@@ -56,7 +56,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def figures(store: Store, run: str) -> dict[str, Any]:
     """The report of a run but for what differs between two runs of one kind: their ids, and how long calls took."""
-    made = report_of(store, run)
+    made = reported(store, run)
     del made["run"]
     if made["service"]:
         del made["service"]["seconds"]

@@ -10,8 +10,8 @@ import pytest
 from browser import choose_models, trouble_of
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
+from records import reported
 
-from medfact.results.report import report_of
 from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
@@ -95,7 +95,7 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
     kept = sum(item.answer is not None for item in store.asked(run))
     assert before < kept < 1600
     assert store.run(run).state == STOPPED
-    made = report_of(store, run)
+    made = reported(store, run)
     for watching in (one, other):
         expect(watching.locator("#progress")).to_contain_text(f"{kept:,} of 1,600 statements", timeout=PATIENT)
         shown = watching.locator("#scores td[data-figure=average_accuracy]")
@@ -114,7 +114,7 @@ def test_a_stopped_run_is_resumed_from_another_browser(opened: Opened, store: St
     page.locator("#resume").click()
     expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
     expect(page.locator("#resume")).to_be_hidden()
-    assert report_of(store, run)["joint_accuracy"]["value"] == 0.5
+    assert reported(store, run)["joint_accuracy"]["value"] == 0.5
 
 
 def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, store: Store) -> None:

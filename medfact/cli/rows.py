@@ -101,10 +101,9 @@ def answer_row(item: Asked, record: Run) -> dict[str, Any]:
 
 def run_row(record: Run, store: Store) -> dict[str, Any]:
     """A row of `runs`."""
-    from medfact.results.report import figures_of
+    from medfact.results.report import report_of
 
-    made = figures_of(store, record)
-    service = made["service"]
+    report = report_of(store, record)
     return {
         "run": record.run,
         "owner": record.owner,
@@ -122,8 +121,10 @@ def run_row(record: Run, store: Store) -> dict[str, Any]:
         "seed": record.spec.seed,
         "facts": record.facts,
         "statements": record.statements,
-        "answered": made["answered"],
-        "failed": made["failed"],
-        **{name: made[name]["value"] for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")},
-        "usd": service and service["usd"],
+        "answered": report.answered,
+        "failed": report.failed,
+        "average_accuracy": report.average_accuracy.value,
+        "joint_accuracy": report.joint_accuracy.value,
+        "pair_joint_accuracy": report.pair_joint_accuracy.value,
+        "usd": report.service and report.service["usd"],
     }

@@ -251,11 +251,14 @@ def runs(options: argparse.Namespace) -> int:
 def report(options: argparse.Namespace) -> int:
     """Shows the figures of a run."""
     from medfact.datasets.tables import json_line
-    from medfact.results.report import as_text, report_of
+    from medfact.metrics import record_of
+    from medfact.results.report import report_of
+    from medfact.results.text import report_text
     from medfact.store import Store
 
-    made = report_of(Store(options.db), options.run)
-    print(json_line(made) if options.json else as_text(made))
+    store = Store(options.db)
+    report = report_of(store, store.run(options.run))
+    print(json_line(record_of(report)) if options.json else report_text(report))
     return OK
 
 
@@ -279,19 +282,21 @@ def tables(options: argparse.Namespace) -> int:
     if options.paper is not None and options.paper not in PAPERS:
         raise UnknownName("paper", options.paper, PAPERS)
     store = Store(options.db)
-    reports = [report_of(store, run_id) for run_id in options.run]
+    reports = [report_of(store, store.run(run_id)) for run_id in options.run]
     return emit((row for table in make(reports, options.paper) for row in table.as_rows()), options.output)
 
 
 def compare(options: argparse.Namespace) -> int:
     """Compares two to eight runs."""
     from medfact.datasets.tables import json_line
-    from medfact.results.compare import as_text, comparison, sides_of
-    from medfact.results.report import figures_of
+    from medfact.results.compare import comparison, sides_of
+    from medfact.results.report import report_of
+    from medfact.results.text import comparison_text
     from medfact.store import Store
 
     store = Store(options.db)
     sides = sides_of(store, options.run)
     made = comparison(sides)
-    print(json_line(made) if options.json else as_text(made, [figures_of(store, side.run) for side in sides]))
+    reports = [report_of(store, side.run) for side in sides]
+    print(json_line(made.record()) if options.json else comparison_text(made, reports))
     return OK

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
 from medfact.metrics.records import Bools, Names, Records
 from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, linear_interval, mean_interval, wilson
 from medfact.statements import IMPLICATIONS
@@ -21,18 +21,18 @@ IMPLICATION_SETS = {
 """PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
 
 
-def by_names(records: Records, names: Names, order: Sequence[str] = ()) -> dict[str, Any]:
+def by_names(records: Records, names: Names, order: Sequence[str] = ()) -> dict[str, Estimate]:
     """Accuracy by name, in this order, or else sorted; nameless rows are left out."""
     chosen = [name for name in order or names.names if name and name in names.names]
-    return {name: records.accuracy(names.among([name]))._asdict() for name in chosen}
+    return {name: records.accuracy(names.among([name])) for name in chosen}
 
 
-def by_polarity(records: Records) -> dict[str, Any]:
+def by_polarity(records: Records) -> dict[str, Estimate]:
     sides = {"affirmed": ~records.negated, "negated": records.negated}
-    return {name: records.accuracy(rows)._asdict() for name, rows in sides.items() if rows.any()}
+    return {name: records.accuracy(rows) for name, rows in sides.items() if rows.any()}
 
 
-def by_tail_type(records: Records) -> dict[str, Any]:
+def by_tail_type(records: Records) -> dict[str, TypeAccuracy]:
     """Accuracy by semantic type of the tail, with its number of facts; a tail of several types ("A; B") counts for each."""
     types = records.tail_types
     holders: defaultdict[str, list[str]] = defaultdict(list)
@@ -42,9 +42,9 @@ def by_tail_type(records: Records) -> dict[str, Any]:
     return {name: _of_type(records, types.among(holders[name])) for name in sorted(holders) if name}
 
 
-def _of_type(records: Records, rows: Bools) -> dict[str, Any]:
+def _of_type(records: Records, rows: Bools) -> TypeAccuracy:
     facts = len(np.unique(records.triplet[rows & records.scored]))
-    return {**records.accuracy(rows)._asdict(), "facts": facts}
+    return TypeAccuracy(*records.accuracy(rows), facts)
 
 
 SHOWN_TYPES = 5
@@ -52,19 +52,22 @@ FEWEST_FACTS = 20
 """A type with fewer facts is not ranked: its accuracy may be off by more than types differ."""
 
 
-def error_prone(by_tail_type: dict[str, Any]) -> dict[str, list[str]]:
+def error_prone(by_tail_type: Mapping[str, TypeAccuracy]) -> ErrorProne:
     """The five types with the lowest and with the highest accuracy, as far as so many have 20 facts (MKJ, Table 2)."""
-    scored = [(name, e) for name, e in by_tail_type.items() if e["facts"] >= FEWEST_FACTS]
-    order = [name for name, e in sorted(scored, key=lambda item: (item[1]["value"], -item[1]["n"], item[0]))]
-    most = order[:SHOWN_TYPES]
-    least = sorted(order[len(most) :], key=lambda name: (-by_tail_type[name]["value"], -by_tail_type[name]["n"], name))
-    return {"most": most, "least": least[:SHOWN_TYPES]}
+    ranked = {name: accuracy for name, accuracy in by_tail_type.items() if accuracy.facts >= FEWEST_FACTS}
+
+    def place(name: str, sign: int) -> tuple[float, int, str]:
+        return sign * (ranked[name].value or 0.0), -ranked[name].n, name
+
+    most = sorted(ranked, key=lambda name: place(name, 1))[:SHOWN_TYPES]
+    least = sorted(ranked.keys() - set(most), key=lambda name: place(name, -1))
+    return ErrorProne(tuple(most), tuple(least[:SHOWN_TYPES]))
 
 
-def by_implications(records: Records) -> dict[str, Any]:
+def by_implications(records: Records) -> dict[str, Estimate]:
     present = set(records.variants.names)
     return {
-        name: records.accuracy(records.variants.among(keys))._asdict()
+        name: records.accuracy(records.variants.among(keys))
         for name, keys in IMPLICATION_SETS.items()
         if present.issuperset(keys)
     }
@@ -129,14 +132,14 @@ def yes_bias(records: Records) -> Estimate:
     return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), -1.0)
 
 
-def harm(records: Records, *, positive: bool, answer: int) -> dict[str, Any]:
+def harm(records: Records, *, positive: bool, answer: int) -> Harm:
     """Over affirmed forms of facts that hold (or not): share with this, the harmful, answer; in all and by relation."""
     rows = records.scored & ~records.negated & (records.positive == positive)
 
-    def share(chosen: Bools) -> dict[str, Any]:
+    def share(chosen: Bools) -> Estimate:
         places = np.flatnonzero(chosen)
         harmful = (records.answer[places] == answer).astype(float)
-        return mean_interval(harmful, *records.clusters(places))._asdict()
+        return mean_interval(harmful, *records.clusters(places))
 
     of = {name: rows & records.relations.among([name]) for name in records.relations.names}
-    return {**share(rows), "by_relation": {name: share(chosen) for name, chosen in of.items() if chosen.any()}}
+    return Harm(*share(rows), {name: share(chosen) for name, chosen in of.items() if chosen.any()})

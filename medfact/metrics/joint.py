@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from medfact.metrics.measures import Curves
 from medfact.metrics.records import Bools, Records
 from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, mean_interval, share_interval
 from medfact.statements import VARIANTS
@@ -91,12 +92,12 @@ def pair_joint(records: Records, facts: Facts) -> Estimate:
     return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows], facts.draw[rows])
 
 
-def curves_of(records: Records, facts: Facts) -> dict[str, list[Estimate]]:
+def curves_of(records: Records, facts: Facts) -> Curves:
     """Accuracy against the number of statements a fact, over complete facts: joint in any order; joint and average with the
     first, the first two, … variants in their fixed order (TPEval, Figure 6).
     """
     done = facts.complete[records.fact] if facts.count else np.zeros(0, dtype=bool)
-    curves: dict[str, list[Estimate]] = {"joint_any_order": facts.joint_at(), "joint_ordered": [], "average_ordered": []}
+    joint, average = [], []
     alive = np.ones(facts.count, dtype=bool)
     so_far = np.zeros(len(records.fact), dtype=bool)
     whole = facts.complete
@@ -104,7 +105,6 @@ def curves_of(records: Records, facts: Facts) -> dict[str, list[Estimate]]:
         rows = done & records.variants.among([key])
         alive[records.fact[rows & ~records.right]] = False
         so_far |= rows
-        joint = share_interval(alive[whole].astype(float), facts.head[whole], facts.tail[whole], facts.draw[whole])
-        curves["joint_ordered"].append(joint)
-        curves["average_ordered"].append(records.accuracy(so_far))
-    return curves
+        joint.append(share_interval(alive[whole].astype(float), facts.head[whole], facts.tail[whole], facts.draw[whole]))
+        average.append(records.accuracy(so_far))
+    return Curves(tuple(facts.joint_at()), tuple(joint), tuple(average))

@@ -5,13 +5,15 @@ Only what both runs have answered is compared, so that neither gains from what t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from medfact.metrics.differences import least_p, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of
 from medfact.metrics.records import Bools, Names, Records
-from medfact.metrics.uncertainty import Codes, crossed, least_p, paired_difference
+from medfact.metrics.uncertainty import Codes, crossed
 
 
 class Side(NamedTuple):
@@ -23,12 +25,32 @@ class Side(NamedTuple):
     statement: Codes
 
 
-def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict[str, dict[str, Any]]:
-    """What run a has right more often than run b, as a − b: {difference, low, high, p, p_least, only_a, only_b, n} by accuracy.
+@dataclass(frozen=True)
+class Paired:
+    """What run a has right more often than run b, as a − b, from −1 to 1: difference = (only_a − only_b) / n.
 
-    identity: per row a number that names the fact (head, relation, tail, ids) in both runs. only_a, only_b: how many that
-    run alone has right, of n compared; difference = (only_a − only_b) / n, from −1 to 1. p_least: the smallest p that the
-    heads compared can give. With n = 0 nothing has a value.
+    low, high: its 95% interval; low_all, high_all: bounds that hold for all comparisons of the family together. p_least: the
+    smallest p
+    that so few heads can give. only_a, only_b: how many that run alone has right, of n compared. With n = 0 nothing has a
+    value.
+    """
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_least: float | None
+    only_a: int
+    only_b: int
+    n: int
+    low_all: float | None
+    high_all: float | None
+
+
+def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> dict[str, Paired]:
+    """The paired comparison of two runs, by accuracy. family: how many pairs of runs are compared together.
+
+    identity: per row a number that names the fact (head, relation, tail, ids) in both runs.
 
     average_accuracy: over statements of the same fact, variant and draw that both have scored.
     joint_accuracy: over facts, in each draw, all of whose statements are answered in both, whatever those statements are: two
@@ -37,20 +59,9 @@ def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict
     """
     ours, theirs = _sides(a, b, a_identity, b_identity)
     return {
-        "average_accuracy": _of_statements(ours, theirs),
-        "joint_accuracy": _of_facts(ours, theirs),
-        "pair_joint_accuracy": _of_pairs(ours, theirs),
-    }
-
-
-def shared(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> dict[str, int]:
-    """How many different facts a has, b has and both have, and how many statements (fact, variant and draw) both have."""
-    ours, theirs = _sides(a, b, a_identity, b_identity)
-    return {
-        "facts_a": len(np.unique(ours.identity)),
-        "facts_b": len(np.unique(theirs.identity)),
-        "facts": len(np.intersect1d(ours.identity, theirs.identity)),
-        "statements": len(np.intersect1d(ours.statement, theirs.statement)),
+        "average_accuracy": _of_statements(ours, theirs, family),
+        "joint_accuracy": _of_facts(ours, theirs, family),
+        "pair_joint_accuracy": _of_pairs(ours, theirs, family),
     }
 
 
@@ -77,34 +88,38 @@ def _matched(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
     return np.intersect1d(ours, theirs, return_indices=True)[1:]
 
 
-def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes) -> dict[str, Any]:
+def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, family: int) -> Paired:
     """The comparison of what is right in the one run and in the other, in these rows of the first."""
-    found = paired_difference(ours.astype(float) - theirs.astype(float), of.head[rows], of.tail[rows], of.draw[rows])
-    return {
-        "difference": found.value,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p,
-        "p_least": least_p(of.head[rows]),
-        "only_a": int((ours & ~theirs).sum()),
-        "only_b": int((theirs & ~ours).sum()),
-        "n": found.n,
-    }
+    found = paired_difference(
+        ours.astype(float) - theirs.astype(float), of.head[rows], of.tail[rows], of.draw[rows], family=family
+    )
+    return Paired(
+        difference=found.value,
+        low=found.low,
+        high=found.high,
+        p=found.p,
+        p_least=least_p(of.head[rows]),
+        only_a=int((ours & ~theirs).sum()),
+        only_b=int((theirs & ~ours).sum()),
+        n=found.n,
+        low_all=found.low_all,
+        high_all=found.high_all,
+    )
 
 
-def _of_statements(a: Side, b: Side) -> dict[str, Any]:
+def _of_statements(a: Side, b: Side, family: int) -> Paired:
     rows, others = _matched(a.statement, b.statement)
     both = a.records.scored[rows] & b.records.scored[others]
     rows, others = rows[both], others[both]
-    return _compared(a.records.right[rows], b.records.right[others], a.records, rows)
+    return _compared(a.records.right[rows], b.records.right[others], a.records, rows, family)
 
 
-def _of_facts(a: Side, b: Side) -> dict[str, Any]:
+def _of_facts(a: Side, b: Side, family: int) -> Paired:
     ours, theirs = facts_of(a.records), facts_of(b.records)
     rows, others = _matched(_by_fact(a), _by_fact(b))
     both = ours.complete[rows] & theirs.complete[others]
     rows, others = rows[both], others[both]
-    return _compared(ours.mastered[rows], theirs.mastered[others], ours, rows)
+    return _compared(ours.mastered[rows], theirs.mastered[others], ours, rows, family)
 
 
 def _by_fact(side: Side) -> Codes:
@@ -112,7 +127,7 @@ def _by_fact(side: Side) -> Codes:
     return side.fact[np.unique(side.records.fact, return_index=True)[1]]
 
 
-def _of_pairs(a: Side, b: Side) -> dict[str, Any]:
+def _of_pairs(a: Side, b: Side, family: int) -> Paired:
     ours, theirs = facts_of(a.records), facts_of(b.records)
     (answered, right), (answered_there, right_there) = pairs_of(ours), pairs_of(theirs)
     rows, others = _matched(_by_fact(a), _by_fact(b))
@@ -120,7 +135,7 @@ def _of_pairs(a: Side, b: Side) -> dict[str, Any]:
     rows, others = rows[both], others[both]
     same = _same(_negatives(a, ours, rows), _negatives(b, theirs, others), len(rows))
     rows, others = rows[same], others[same]
-    return _compared(right[ours.pair[rows]], right_there[theirs.pair[others]], ours, rows)
+    return _compared(right[ours.pair[rows]], right_there[theirs.pair[others]], ours, rows, family)
 
 
 def _negatives(side: Side, facts: Facts, positives: Codes) -> tuple[Codes, Codes]:

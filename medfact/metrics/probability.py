@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from medfact.metrics.measures import Bin, Calibration, Coherence
 from medfact.metrics.records import PENDING, Bools, Records
 from medfact.metrics.uncertainty import Codes, Floats
 
@@ -15,7 +15,7 @@ LEAST_MASS = 0.5
 """Answers whose True and False words hold less of the probability than this say nothing about calibration."""
 
 
-def calibration(records: Records) -> dict[str, Any]:
+def calibration(records: Records) -> Calibration:
     """How well P(True) tells truth: 20 equal bins, and the expected calibration error beside that of a perfect model.
 
     A perfectly calibrated model shows some error by chance: `ece_floor` if every label were a coin of its own with the
@@ -32,28 +32,28 @@ def calibration(records: Records) -> dict[str, Any]:
     right = records.right[rows].astype(float)
     bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
     none = not len(p)
-    return {
-        "n": len(p),
-        "coverage": float(rows.sum() / given.sum()) if given.any() else None,
-        "ece": None if none else _ece(p, label, bins),
-        "ece_floor": None if none else _ece_floor(p, bins, np.arange(len(p)), np.ones(len(p), dtype=bool)),
-        "ece_floor_coherent": None if none else _ece_floor(p, bins, records.triplet[rows], _follows(records)[rows]),
-        "ece_confidence": None if none else _ece_of_confidence(np.maximum(p, 1 - p), right),
-        "brier": None if none else float(np.square(p - label).mean()),
-        "bins": list(_bins(p, label, bins)),
-    }
+    return Calibration(
+        n=len(p),
+        coverage=float(rows.sum() / given.sum()) if given.any() else None,
+        ece=None if none else _ece(p, label, bins),
+        ece_floor=None if none else _ece_floor(p, bins, np.arange(len(p)), np.ones(len(p), dtype=bool)),
+        ece_floor_coherent=None if none else _ece_floor(p, bins, records.triplet[rows], _follows(records)[rows]),
+        ece_confidence=None if none else _ece_of_confidence(np.maximum(p, 1 - p), right),
+        brier=None if none else float(np.square(p - label).mean()),
+        bins=tuple(_bins(p, label, bins)),
+    )
 
 
-def _bins(p: Floats, label: Floats, bins: Codes) -> Iterator[dict[str, Any]]:
+def _bins(p: Floats, label: Floats, bins: Codes) -> Iterator[Bin]:
     for b in range(BINS):
         rows = bins == b
-        yield {
-            "low": b / BINS,
-            "high": (b + 1) / BINS,
-            "n": int(rows.sum()),
-            "mean_p_true": float(p[rows].mean()) if rows.any() else None,
-            "positive_rate": float(label[rows].mean()) if rows.any() else None,
-        }
+        yield Bin(
+            low=b / BINS,
+            high=(b + 1) / BINS,
+            n=int(rows.sum()),
+            mean_p_true=float(p[rows].mean()) if rows.any() else None,
+            positive_rate=float(label[rows].mean()) if rows.any() else None,
+        )
 
 
 def _ece(p: Floats, outcome: Floats, bins: Codes) -> float:
@@ -89,7 +89,7 @@ def _ece_floor(p: Floats, bins: Codes, coins: Codes, follows: Bools) -> float:
     return float(np.mean([drawn() for _ in range(draws)]))
 
 
-def coherence(records: Records) -> dict[str, Any]:
+def coherence(records: Records) -> Coherence:
     """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
     mean of |p(s) + p(¬s) − 1|.
     """
@@ -102,9 +102,9 @@ def coherence(records: Records) -> dict[str, Any]:
     both = (answer >= 0).all(axis=0)
     gaps = np.abs(p_true.sum(axis=0) - 1)
     gaps = gaps[~np.isnan(gaps)]
-    return {
-        "n": int(both.sum()),
-        "affirms_both": float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
-        "denies_both": float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
-        "probability_gap": float(gaps.mean()) if len(gaps) else None,
-    }
+    return Coherence(
+        n=int(both.sum()),
+        affirms_both=float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
+        denies_both=float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
+        probability_gap=float(gaps.mean()) if len(gaps) else None,
+    )

@@ -72,6 +72,10 @@ class Pool:
         """Why the pool does not state a relation, in a sentence; None where it does not name it."""
         return {name_key(name): why for name, why in self.withheld.items()}.get(name_key(relation))
 
+    def states(self, fact: Fact) -> bool:
+        """Whether the pool has statements of a fact."""
+        return fact.text is not None or (fact.tail is not None and self.canonical(fact.relation) is not None)
+
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
         """Every form of every fact whose relation the pool has, fact by fact, in the order of `forms`.
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medfact.errors import Mistake
-from medfact.metrics import FAILED, PENDING, UNREADABLE
-from medfact.metrics.paired import paired
-from medfact.metrics.uncertainty import Codes, holm
+from medfact.metrics import record_of
+from medfact.metrics.differences import holm
+from medfact.metrics.paired import Paired, paired
+from medfact.metrics.uncertainty import Codes
+from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
-from medfact.results.report import Board, board_of, in_words
+from medfact.results.report import Board, board_of
+from medfact.results.wording import names_of_runs
 from medfact.runs.plan import protocol_of, question_of
 from medfact.spec import PROTOCOLS
-from medfact.statements import VARIANTS
 from medfact.store import Run, Store
 
 FEWEST, MOST = 2, 8
@@ -57,27 +58,69 @@ def sides_of(store: Store, runs: Sequence[str]) -> list[Side]:
 def checked(sides: list[Side]) -> list[Side]:
     """The same sides. Raises Mistake where they are too few or too many, or one stands twice."""
     if not FEWEST <= len(sides) <= MOST:
-        raise Mistake(f"{len(sides)} runs are given.", f"Compare {FEWEST} to {MOST}.")
+        raise Mistake(f"{len(sides)} {'run is' if len(sides) == 1 else 'runs are'} given.", f"Compare {FEWEST} to {MOST}.")
     if len({side.run.run for side in sides}) < len(sides):
         raise Mistake("A run is given twice.", "Compare different runs.")
     return sides
 
 
-def comparison(sides: Sequence[Side]) -> dict[str, Any]:
-    """What runs share, in what they differ, and their paired differences, ready for JSON.
+@dataclass(frozen=True)
+class RunName:
+    """A run in a comparison. name: what a person reads."""
 
-    facts: how many each has (`of`), and how many they share with all their statements' wording left aside (`shared`).
-    differs: what is not the same in all, by what it is called; same: what is.
-    pairs: one entry per pair of runs and accuracy; p_holm is adjusted over all pairs of runs, for each accuracy.
+    run: str
+    model: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Pair(Paired):
+    """Two runs in one accuracy, as a − b over what both have answered. p_holm: p adjusted over all pairs of runs."""
+
+    a: str
+    b: str
+    metric: str
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What runs share, in what they differ, and their paired differences.
+
+    facts_of: how many facts each has; shared_facts: how many are in all, whatever their wording. same, differs: settings by
+    what people call them, with one value or one a run.
     """
+
+    runs: tuple[RunName, ...]
+    facts_of: tuple[int, ...]
+    shared_facts: int
+    same: Mapping[str, Any]
+    differs: Mapping[str, Sequence[Any]]
+    pairs: tuple[Pair, ...]
+
+    def record(self) -> dict[str, Any]:
+        """The comparison as JSON: the keys of `compare RUN RUN --json`."""
+        return {
+            "runs": record_of(self.runs),
+            "facts": {"of": list(self.facts_of), "shared": self.shared_facts},
+            "same": dict(self.same),
+            "differs": record_of(self.differs),
+            "pairs": record_of(self.pairs),
+        }
+
+
+def comparison(sides: Sequence[Side]) -> Comparison:
+    """The comparison of two or more runs."""
     same, differs = _settings(sides)
-    return {
-        "runs": [{"run": side.run.run, "model": side.run.model, "name": side.run.name} for side in sides],
-        "facts": {"of": [side.run.facts for side in sides], "shared": len(_shared(sides))},
-        "same": same,
-        "differs": differs,
-        "pairs": pairs_of(sides),
-    }
+    names = names_of_runs([side.run for side in sides])
+    return Comparison(
+        runs=tuple(RunName(side.run.run, side.run.model, name) for side, name in zip(sides, names, strict=True)),
+        facts_of=tuple(side.run.facts for side in sides),
+        shared_facts=len(_shared(sides)),
+        same=same,
+        differs=differs,
+        pairs=tuple(pairs_of(sides)),
+    )
 
 
 def _shared(sides: Sequence[Side]) -> Codes:
@@ -87,19 +130,17 @@ def _shared(sides: Sequence[Side]) -> Codes:
     return shared
 
 
-def pairs_of(sides: Sequence[Side]) -> list[dict[str, Any]]:
-    """Every pair of runs in each accuracy, as a − b over what both have answered."""
+def pairs_of(sides: Sequence[Side]) -> list[Pair]:
+    """Every pair of runs in each accuracy, with p and bounds adjusted for their number."""
     records = [(side, side.board.records()) for side in sides]
-    made = [
-        {"a": a.run.run, "b": b.run.run, "metric": metric, **found}
-        for (a, ours), (b, theirs) in combinations(records, 2)
-        for metric, found in paired(ours, theirs, a.identity, b.identity).items()
+    couples = list(combinations(records, 2))
+    pairs = [
+        Pair(**vars(paired_), a=a.run.run, b=b.run.run, metric=metric)
+        for (a, ours), (b, theirs) in couples
+        for metric, paired_ in paired(ours, theirs, a.identity, b.identity, len(couples)).items()
     ]
-    for metric in METRICS:
-        family = [pair for pair in made if pair["metric"] == metric]
-        for pair, adjusted in zip(family, holm([pair["p"] for pair in family]), strict=True):
-            pair["p_holm"] = adjusted
-    return made
+    adjusted = {metric: holm([pair.p for pair in pairs if pair.metric == metric]) for metric in METRICS}
+    return [replace(pair, p_holm=adjusted[pair.metric].pop(0)) for pair in pairs]
 
 
 def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
@@ -149,166 +190,17 @@ def _told_apart(values: Sequence[tuple[Any, str]]) -> list[Any]:
 # ------------------------------------------------------------------------------------------------ in words
 
 
-def verdict(pair: dict[str, Any], names: dict[str, str]) -> str:
+def verdict(pair: Pair, names: Mapping[str, str]) -> str:
     """What a pair shows, in a sentence. names: run → what to call it."""
-    a, b = names[pair["a"]], names[pair["b"]]
-    if pair["difference"] is None:
+    a, b = names[pair.a], names[pair.b]
+    if pair.difference is None:
         return f"{a} and {b} have nothing in common that both answered."
-    if (least := pair.get("p_least") or 0) >= SIGNIFICANT:
+    if (least := pair.p_least or 0) >= SIGNIFICANT:
         return f"No difference can be shown between {a} and {b}: with so few heads p cannot fall below {least:.4f}."
-    if pair["p_holm"] is None or pair["p_holm"] >= SIGNIFICANT:
+    if pair.p_holm is None or pair.p_holm >= SIGNIFICANT:
         return f"No difference shown between {a} and {b}."
-    better, other = (a, b) if pair["difference"] > 0 else (b, a)
+    better, other = (a, b) if pair.difference > 0 else (b, a)
     return f"{better} has more right than {other}."
-
-
-def difference_in_words(pair: dict[str, Any]) -> str:
-    """A difference in points with its interval: "+3.2 points (+1.0 to +5.4)"; "no value" where there is none."""
-    if pair["difference"] is None:
-        return "no value"
-    value = f"{100 * pair['difference']:+.1f} points"
-    if pair["low"] is None:
-        return f"{value} (no interval)"
-    return f"{value} ({100 * pair['low']:+.1f} to {100 * pair['high']:+.1f})"
-
-
-def as_text(made: dict[str, Any], reports: Sequence[dict[str, Any]]) -> str:
-    """A comparison for a person at a terminal."""
-    names = {run["run"]: f"{run['run'][:8]} {run['name'] or run['model']}" for run in made["runs"]}
-    lines = [f"{made['facts']['shared']} facts are in all runs; they have {', '.join(map(str, made['facts']['of']))}."]
-    lines += [f"DIFFERENT {what}: {', '.join(map(str, values))}" for what, values in made["differs"].items()]
-    lines += [f"the same {what}: {value}" for what, value in made["same"].items()]
-    for metric, title in METRICS.items():
-        lines += ["", title]
-        lines += [f"  {names[report['run']]}: {in_words(report[metric])} of {report[metric]['n']}" for report in reports]
-        for pair in made["pairs"]:
-            if pair["metric"] == metric:
-                lines.append(f"  {_line(pair)} {verdict(pair, names)}")
-    lines += ["", "Differences are paired, of what both answered; intervals and p by head and by tail, p adjusted after Holm."]
-    return "\n".join(lines)
-
-
-def _line(pair: dict[str, Any]) -> str:
-    p = "" if pair["p_holm"] is None else f", p = {pair['p_holm']:.4f}"
-    alone = f"{pair['only_a']} right by the first alone, {pair['only_b']} by the second alone"
-    return f"{difference_in_words(pair)}{p}; {alone}, of {pair['n']}."
-
-
-# ------------------------------------------------------------------------------------------------ fact by fact
-
-ABSENT = -4
-"""A fate: the run does not ask this statement. The others: 1 right, 0 wrong, UNREADABLE, FAILED, PENDING."""
-
-GLYPHS = {1: "✓", 0: "✗", UNREADABLE: "?", FAILED: "!", PENDING: "·", ABSENT: " "}
-
-SHOWN = {
-    "all": "all facts",
-    "differ": "only where they differ",
-    "none": "mastered by none",
-    "every": "mastered by all",
-}
-
-
-@dataclass(frozen=True)
-class FactTable:
-    """The facts of several runs, one row each, in the order of the first run that has them.
-
-    number: runs × facts, the number of the fact in the run, −1 where it has none. fate: runs × facts × variants, of the first
-    draw of demonstrations. relation: of each fact, a place in `relations`. positive: whether the fact holds.
-    """
-
-    runs: tuple[str, ...]
-    variants: tuple[str, ...]
-    number: NDArray[np.int64]
-    fate: NDArray[np.int8]
-    relation: NDArray[np.int64]
-    relations: tuple[str, ...]
-    positive: NDArray[np.bool_]
-
-    @property
-    def mastered(self) -> NDArray[np.bool_]:
-        """Runs × facts: whether every statement that the run asks is right."""
-        asked = self.fate != ABSENT
-        return np.asarray(((self.fate == 1) | ~asked).all(axis=2) & asked.any(axis=2), dtype=bool)
-
-    def chosen(self, shown: str = "all", relation: str | None = None, pattern: str | None = None) -> NDArray[np.int64]:
-        """The rows of facts that are wanted: `shown` is one of SHOWN, pattern one of `patterns`."""
-        rows = np.ones(self.number.shape[1], dtype=bool)
-        if shown == "differ":
-            rows &= (self.fate != self.fate[:1]).any(axis=(0, 2))
-        elif shown in {"none", "every"}:
-            mastered = self.mastered
-            rows &= ~mastered.any(axis=0) if shown == "none" else mastered.all(axis=0)
-        if relation is not None:
-            rows &= self.relation == (self.relations.index(relation) if relation in self.relations else -1)
-        if pattern is not None:
-            rows &= (self.fate == _fates(pattern, len(self.variants))).all(axis=2).any(axis=0)
-        return np.flatnonzero(rows)
-
-    def patterns(self, most: int = 20) -> list[tuple[str, int]]:
-        """The commonest rows of ticks, each with how many facts show it in one run at least."""
-        counted: Counter[str] = Counter()
-        each = [np.unique(of_run, axis=0, return_inverse=True) for of_run in self.fate]
-        in_row: list[set[str]] = [set() for _ in range(self.number.shape[1])]
-        for kinds, place in each:
-            written = [pattern_of(kind) for kind in kinds]
-            for row, kind in enumerate(place.reshape(-1).tolist()):
-                in_row[row].add(written[kind])
-        for patterns in in_row:
-            counted.update(patterns)
-        counted.pop(" " * len(self.variants), None)
-        return counted.most_common(most)
-
-
-def pattern_of(fates: Sequence[int]) -> str:
-    """A row of fates as ticks: "✓✓✓✓✗✗✗✗"."""
-    return "".join(GLYPHS[int(fate)] for fate in fates)
-
-
-def _fates(pattern: str, count: int) -> NDArray[np.int8]:
-    """The fates of a row of ticks; none fits what is no such row."""
-    back = {glyph: fate for fate, glyph in GLYPHS.items()}
-    known = len(pattern) == count and all(glyph in back for glyph in pattern)
-    return np.array([back[glyph] for glyph in pattern] if known else [99] * count, dtype=np.int8)
-
-
-def fact_table(sides: Sequence[Side]) -> FactTable:
-    """The facts of one or more runs beside each other."""
-    everything = np.concatenate([side.board.sheet.identity for side in sides])
-    identity, first = np.unique(everything, return_index=True)
-    order = np.argsort(first)
-    identity = identity[order]
-    place = np.argsort(order)  # of each sorted identity, its row
-    asked = {str(key) for side in sides for key in side.board.sheet.variants}
-    variants = tuple(key for key in VARIANTS if key in asked)
-    relations = tuple(sorted({str(name) for side in sides for name in side.board.sheet.relations}))
-    number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
-    fate = np.full((len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
-    relation, positive = np.zeros(len(identity), dtype=np.int64), np.zeros(len(identity), dtype=bool)
-    for index, side in enumerate(sides):
-        sheet = side.board.sheet
-        rows = place[np.searchsorted(identity[place], sheet.identity)]
-        number[index, rows] = np.arange(len(rows))
-        positive[rows] = sheet.positive
-        relation[rows] = np.array([relations.index(str(name)) for name in sheet.relations], dtype=np.int64)[sheet.relation]
-        columns = np.array([variants.index(str(key)) for key in sheet.variants], dtype=np.int64)[sheet.variant]
-        once = sheet.draw == 0
-        fate[index, rows[sheet.fact[once]], columns[once]] = _fate(side.board)[once]
-    runs = tuple(side.run.run for side in sides)
-    return FactTable(runs, variants, number, fate, relation, relations, positive)
-
-
-def _fate(board: Board) -> NDArray[np.int8]:
-    records = board.records()
-    answered = records.answer >= 0
-    return np.where(answered, (records.answer == records.label).astype(np.int8), records.answer)
-
-
-def names_of(runs: Sequence[Run]) -> Iterator[str]:
-    """What to call runs beside each other: by name, else by model; with the beginning of the id where two are alike."""
-    called = [run.name or run.model for run in runs]
-    for run, name in zip(runs, called, strict=True):
-        yield name if called.count(name) == 1 else f"{name} ({run.run[:8]})"
 
 
 class Comparisons:
@@ -321,9 +213,9 @@ class Comparisons:
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def made(self, runs: Sequence[str]) -> dict[str, Any]:
+    def made(self, runs: Sequence[str]) -> Comparison:
         """As `comparison`. Raises Mistake and UnknownName."""
-        return cast(dict[str, Any], self._once(comparison, runs))
+        return cast(Comparison, self._once(comparison, runs))
 
     def table(self, runs: Sequence[str]) -> FactTable:
         """As `fact_table`."""

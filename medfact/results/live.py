@@ -7,13 +7,13 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from medfact.errors import MedfactError
 from medfact.facts import Fact
-from medfact.results.report import Board, keep, kept_report, report
+from medfact.results.pairs import Pairs, pairs_of_run
+from medfact.results.report import Board, Report, keep, kept_report, report
 from medfact.runs.costs import bill_of
 from medfact.runs.jobs import Jobs, Snapshot
 from medfact.store import PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
@@ -44,7 +44,7 @@ class Live:
     version: Version
     run: Run
     job: Snapshot | None
-    figures: dict[str, Any]
+    report: Report
     behind: bool = False
 
     @property
@@ -64,7 +64,7 @@ class Live:
     @property
     def resumable(self) -> bool:
         """Whether anything is left to ask, and nobody asks it now."""
-        return self.state in RESUMABLE or (not self.going and self.figures["failed"] > 0)
+        return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
 
 
 class Reports:
@@ -119,6 +119,11 @@ class Reports:
                 board.take(self._store.news(run, board.changed))
             return board
 
+    def pairs(self, run: str) -> Pairs:
+        """A run's pairs with their answers as they stand."""
+        board = self.board(run)
+        return pairs_of_run(board.sheet, board.fates())
+
     def true_fact(self, run: str, fact: int) -> Fact | None:
         """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""
         sheet = self.board(run).sheet
@@ -154,7 +159,7 @@ class Reports:
                 self._made.popitem(last=False)
         return made
 
-    def _report(self, record: Run) -> dict[str, Any]:
+    def _report(self, record: Run) -> Report:
         made = report(record, self.board(record.run).records(), bill_of(record, self._store))
         keep(self._store, record, made)
         return made

@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from medfact.assets import ASSETS
 from medfact.datasets import read_table
 from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.measures import TypeAccuracy
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.report import Report
+from medfact.results.wording import model_name
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 
 FOLDER = ASSETS / "published"
 
-Report = Mapping[str, Any]
-Cell = Mapping[str, Any] | None
-"""A figure: value, low, high, n; None where a row has none in this column."""
+
+class Figure(NamedTuple):
+    """A figure in a table; a paper's own has no interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+Cell = Figure | Estimate | None
+"""None where a row has no figure in this column."""
 
 RUN, CHANCE, PUBLISHED = "run", "chance", "published"
 """Where a row comes from: a run of the user's, a coin's expectation, or a paper."""
@@ -54,7 +67,7 @@ class Table:
             detail = f"{NOT_THE_SAME}: {row.detail}" if row.origin == PUBLISHED else row.detail
             told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
             for column, cell in zip(self.columns, row.cells, strict=True):
-                figure = {name: cell and cell.get(name) for name in ("value", "low", "high", "n")}
+                figure = dict(zip(("value", "low", "high", "n"), cell or (None,) * 4, strict=True))
                 yield told | {"from": row.origin, "detail": detail, "column": column} | figure
 
 
@@ -71,15 +84,15 @@ def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:
 
 
 def _detail(report: Report) -> str:
-    shots = f"{report['shots']}-shot" if report["shots"] else "zero-shot"
-    return f"{report['dataset']}, {report['facts']:,} facts, {shots}, {report['method']}"
+    shots = f"{report.shots}-shot" if report.shots else "zero-shot"
+    return f"{report.dataset}, {report.facts:,} facts, {shots}, {report.method}"
 
 
 def _own(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
     for report in reports:
         made = tuple(cells(report))
-        if any(cell and cell["value"] is not None for cell in made):
-            yield Row(str(report["model"]), RUN, _detail(report), made)
+        if any(cell and cell.value is not None for cell in made):
+            yield Row(model_name(report.model), RUN, _detail(report), made)
 
 
 def _coin(*values: float | None) -> Row:
@@ -88,7 +101,7 @@ def _coin(*values: float | None) -> Row:
 
 
 def _exactly(value: float) -> Cell:
-    return {"value": value, "low": None, "high": None, "n": None}
+    return Figure(value)
 
 
 @cache
@@ -114,14 +127,18 @@ def _published(file: str, column: Callable[[Mapping[str, str]], str], columns: S
         yield Row(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
 
 
+def _values(accuracy: TypeAccuracy) -> tuple[float | None, float | None, float | None, int]:
+    return accuracy.value, accuracy.low, accuracy.high, accuracy.n
+
+
 def _has(report: Report, variants: Iterable[str]) -> bool:
-    return set(variants) <= set(report["by_variant"])
+    return set(variants) <= set(report.by_variant)
 
 
 def fits(report: Report, paper: str) -> bool:
     """Whether a run has the statements of a paper's method: its variants, or MKJ's one statement a fact."""
     variants: dict[str, Iterable[str]] = {"pretexttrans": IMPLICATIONS, "tpeval": TRUTH_PRESERVING}
-    return _has(report, variants[paper]) if paper in variants else bool(report["protocol"] == paper)
+    return _has(report, variants[paper]) if paper in variants else bool(report.protocol == paper)
 
 
 # ------------------------------------------------------------------------------------------------ PretextTrans
@@ -134,9 +151,9 @@ STEP_NAMES = ("None", "+DN", "+DN+Inv", "+All")
 
 def _table_3(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        average = report["average_accuracy"]
-        rephrased = average if report["rephraser"] and fits(report, "pretexttrans") else None
-        return [average if report["pool"] == "origin" else None, None, rephrased]
+        average = report.average_accuracy
+        rephrased = average if report.rephraser and fits(report, "pretexttrans") else None
+        return [average if report.pool == "origin" else None, None, rephrased]
 
     return Table(
         "PretextTrans",
@@ -154,8 +171,8 @@ def _table_13(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
         if not fits(report, "pretexttrans"):
             return [None, None, None]
-        average, plain = report["average_accuracy"], report["by_implications"].get("none")
-        return [average, plain, None] if report["rephraser"] else [None, None, average]
+        average, plain = report.average_accuracy, report.by_implications.get("none")
+        return [average, plain, None] if report.rephraser else [None, None, average]
 
     return Table(
         "PretextTrans",
@@ -173,7 +190,7 @@ def _table_13(reports: Sequence[Report]) -> Table:
 
 def _table_14(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        return [report["by_implications"].get(step) for step in STEPS]
+        return [report.by_implications.get(step) for step in STEPS]
 
     return Table(
         "PretextTrans",
@@ -197,7 +214,7 @@ AMOUNTS = ("K=1", "K=8")
 
 def _tpeval_table_1(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        return [report["by_variant"].get("S1"), report["average_accuracy"]]
+        return [report.by_variant.get("S1"), report.average_accuracy]
 
     return Table(
         "TPEval",
@@ -243,7 +260,7 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
             title,
             tuple(ACCURACIES),
             (
-                *_own(single, lambda report: [report[metric] for metric in ACCURACIES.values()]),
+                *_own(single, lambda report: [getattr(report, metric) for metric in ACCURACIES.values()]),
                 _coin(0.5, 0.5, 0.5, 0.0),
                 *_published(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
             ),
@@ -256,10 +273,16 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
 
 def _mkj_table_2(reports: Sequence[Report]) -> Table:
     rows = tuple(
-        Row(str(report["model"]), RUN, f"{side} error-prone; {_detail(report)}", (report["by_tail_type"][name],), name)
+        Row(
+            model_name(report.model),
+            RUN,
+            f"{side} error-prone; {_detail(report)}",
+            (Figure(*_values(report.by_tail_type[name])),),
+            name,
+        )
         for report in reports
         for side in ("most", "least")
-        for name in report["error_prone"][side]
+        for name in getattr(report.error_prone, side)
     )
     return Table(
         "MKJ",
@@ -277,7 +300,9 @@ RETRIEVED = tuple(f"{kind}: {name}" for kind in ("sparse", "dense") for name in 
 
 def _mkj_table_3(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        return [report[ACCURACIES[c.split(": ")[1]]] if report["retrieval"] == c.split(":")[0] else None for c in RETRIEVED]
+        return [
+            getattr(report, ACCURACIES[c.split(": ")[1]]) if report.retrieval == c.split(":")[0] else None for c in RETRIEVED
+        ]
 
     def column(row: Mapping[str, str]) -> str:
         return f"{row['method'].split()[0].lower()}: {OF_METRIC[row['metric']]}"

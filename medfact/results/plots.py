@@ -1,7 +1,7 @@
-"""Figures as Plotly specifications, in plain records: a page that moves makes them often. They compute nothing.
+"""Figures as Plotly specifications. They compute nothing.
 
-Colours are Okabe and Ito's, which the colour-blind can tell apart; text and grid colours are left to the page, so that dark
-mode is right. Markers differ in shape too.
+Colours are Okabe and Ito's, which the colour-blind can tell apart, and marker shapes differ too. Text and grid colours are
+left to the page, so that dark mode is right.
 """
 
 from __future__ import annotations
@@ -9,203 +9,218 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.report import Report
+from medfact.results.wording import interval
 from medfact.statements import VARIANTS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
 _GREY = "#888888"
 
-Figure = dict[str, Any]
-Trace = dict[str, Any]
+Plot = dict[str, Any]
+Reports = Mapping[str, Report]
+"""The reports of several runs, by what to call them."""
+
+PANELS_A_ROW = 3
+PANEL_PIXELS = 300
 
 
-def accuracy_by_variant(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Accuracy of each way of saying, one group of bars per variant and one colour per model, with intervals.
-
-    Args:
-        reports: model name → its report.
-    """
-    bars = []
-    for index, (model, report) in enumerate(reports.items()):
-        by = report["by_variant"]
-        keys = [key for key in VARIANTS if key in by and by[key]["value"] is not None]
-        bar = _bars(index, model, [_broken(VARIANTS[key].plain) for key in keys], [by[key] for key in keys])
-        bar["customdata"] = [[key, by[key]["n"]] for key in keys]
-        bar["hovertemplate"] = "%{x:.1f} % of %{customdata[1]} statements right<br>variant: %{customdata[0]}"
-        bars.append(bar)
-    return _bar_figure(bars, len(reports))
+def ways_of_asking(reports: Reports) -> Plot:
+    """Right answers by the way of asking: one row a variant, a dot with its interval a model, from 0 to 100."""
+    asked = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
+    rows: dict[str, Mapping[str, Estimate | None]] = {}
+    for key in asked:
+        rows[VARIANTS[key].plain] = {name: report.by_variant.get(key) for name, report in reports.items()}
+    return _dots(rows)
 
 
-def by_statements(reports: Mapping[str, Mapping[str, Any]], curve: str) -> Figure:
+def three_views(reports: Reports) -> Plot:
+    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form."""
+    forms = dict.fromkeys(form for report in reports.values() for form in report.by_form)
+    rows: dict[str, Mapping[str, Estimate | None]] = {
+        "facts that hold": {name: report.positive_accuracy for name, report in reports.items()},
+        "false facts": {name: report.negative_accuracy for name, report in reports.items()},
+        "affirmed": {name: report.by_polarity.get("affirmed") for name, report in reports.items()},
+        "denied": {name: report.by_polarity.get("negated") for name, report in reports.items()},
+    }
+    return _dots(rows | {VARIANTS[form].plain: {name: r.by_form.get(form) for name, r in reports.items()} for form in forms})
+
+
+def _dots(rows: Mapping[str, Mapping[str, Estimate | None]]) -> Plot:
+    """Rows of dots with intervals: row → model → estimate. Nothing where there is no value at all."""
+    names = list(next(iter(rows.values()), {}))
+    traces = [_dots_of_model(index, name, len(names), rows) for index, name in enumerate(names)]
+    if not any(trace["x"] for trace in traces):
+        return {}
+    return _plot(
+        traces,
+        xaxis={"title": {"text": "right answers, %"}, "range": [-1, 101], "fixedrange": True, "zeroline": False},
+        yaxis={
+            "tickvals": list(range(len(rows))),
+            "ticktext": [label.replace(", backwards", ",<br>backwards") for label in rows],
+            "range": [len(rows) - 0.4, -0.6],
+            "fixedrange": True,
+            "automargin": True,
+            "zeroline": False,
+        },
+        shapes=[
+            {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": _GREY}}
+        ],
+        height=110 + len(rows) * max(34, 15 * len(names)),
+    )
+
+
+def _dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mapping[str, Estimate | None]]) -> Plot:
+    shown = [
+        (place, estimate) for place, by in enumerate(rows.values()) if (estimate := by[name]) and estimate.value is not None
+    ]
+    estimates = [estimate for _, estimate in shown]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [100 * (estimate.value or 0.0) for estimate in estimates],
+        "y": [place + 0.7 * (index - (models - 1) / 2) / models for place, _ in shown],
+        "error_x": _errors(estimates),
+        "marker": _marker(index, 10),
+        "customdata": [[estimate.n, interval(estimate)] for estimate in estimates],
+        "hovertemplate": "%{x:.1f}% of %{customdata[0]} statements right (%{customdata[1]})",
+    }
+
+
+def scores(estimates: Mapping[str, Estimate]) -> Plot:
+    """One score of several runs: a row a run, a dot with its interval, from 0 to 100."""
+    return _dots({name: {"": estimate} for name, estimate in estimates.items()})
+
+
+def by_statements(reports: Reports, curve: str) -> Plot:
     """Accuracy against the number of statements a fact, one line per model, with intervals; dotted, a fair coin's.
 
     Args:
-        reports: model name → its report. curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or
-            `average_ordered` (TPEval, Figure 6).
+        curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
-    longest = max((len(report["curves"][curve]) for report in reports.values()), default=0)
+    lines = {name: getattr(report.curves, curve) for name, report in reports.items()}
+    longest = max(map(len, lines.values()), default=0)
+    if not longest:
+        return {}
     steps = list(range(1, longest + 1))
     coin = [50.0 if curve == "average_ordered" else 100 * 0.5**step for step in steps]
-    lines: list[Trace] = [
+    traces = [
         {"type": "scatter", "x": steps, "y": coin, "mode": "lines", "name": "a coin", "line": {"dash": "dot", "color": _GREY}}
     ]
-    for index, (model, report) in enumerate(reports.items()):
-        points = report["curves"][curve]
-        lines.append(
+    for index, (name, estimates) in enumerate(lines.items()):
+        traces.append(
             {
                 "type": "scatter",
-                "name": model,
-                "x": steps[: len(points)],
-                "y": [100 * point["value"] for point in points],
-                "error_y": _errors(points),
+                "name": name,
+                "x": steps[: len(estimates)],
+                "y": [100 * estimate.value for estimate in estimates],
+                "error_y": _errors(estimates),
                 "mode": "lines+markers",
                 "line": {"color": _colour(index)},
-                "marker": {"color": _colour(index), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 8},
-                "customdata": [point["n"] for point in points],
-                "hovertemplate": "%{x} statements: %{y:.1f} % (n = %{customdata})",
+                "marker": _marker(index, 8),
+                "customdata": [estimate.n for estimate in estimates],
+                "hovertemplate": "%{x} statements: %{y:.1f}% (n = %{customdata})",
             }
         )
-    what = "right answers, %" if curve == "average_ordered" else "facts with all right, %"
-    return _page_figure(
-        lines,
+    title = "right answers, %" if curve == "average_ordered" else "facts with all right, %"
+    return _plot(
+        traces,
         xaxis={"title": {"text": "statements a fact"}, "dtick": 1, "fixedrange": True},
-        yaxis={"title": {"text": what}, "range": [0, 102], "fixedrange": True},
+        yaxis={"title": {"text": title}, "range": [0, 102], "fixedrange": True, "automargin": True},
         height=380,
     )
 
 
-def three_views(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form; one colour a model."""
-    bars = []
-    for index, (model, report) in enumerate(reports.items()):
-        views = {
-            "facts that hold": report["positive_accuracy"],
-            "false facts": report["negative_accuracy"],
-            **{"affirmed" if key == "affirmed" else "denied": e for key, e in report["by_polarity"].items()},
-            **{_broken(VARIANTS[form].plain): e for form, e in report["by_form"].items()},
+def of_one_source(reports: Reports) -> dict[str, Report]:
+    """The reports whose P(True) comes from where the first one's does; a service's log-probabilities are a model's own."""
+    own = {"first token": "logprobs"}
+    sources = {m: own.get(r.p_true_source, r.p_true_source) for m, r in reports.items() if r.calibration.n}
+    first = next(iter(sources.values()), None)
+    return {model: reports[model] for model, source in sources.items() if source == first}
+
+
+def calibration(reports: Reports) -> Plot:
+    """Share of true statements against P(True): a square a model, dots as large as they speak for; the diagonal is perfect.
+
+    Models whose P(True) comes from another source than the first one's are left out: the two do not compare.
+    """
+    drawn = of_one_source(reports)
+    if not drawn:
+        return {}
+    columns = min(len(drawn), PANELS_A_ROW)
+    rows = -(-len(drawn) // columns)
+    traces: list[Plot] = []
+    layout: Plot = {"annotations": []}
+    for place, (name, report) in enumerate(drawn.items()):
+        axis = "" if place == 0 else str(place + 1)
+        left, top = (place % columns) / columns, 1 - (place // columns) / rows
+        domain = [left + 0.06 / columns, left + 0.94 / columns], [top - 0.8 / rows, top - 0.1 / rows]
+        fixed = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25}
+        layout[f"xaxis{axis}"] = {
+            **fixed,
+            "domain": domain[0],
+            "anchor": f"y{axis}",
+            "title": {"text": "P(True), the model's own"},
         }
-        shown = {name: estimate for name, estimate in views.items() if estimate["value"] is not None}
-        bar = _bars(index, model, list(shown), list(shown.values()))
-        bar["customdata"] = [estimate["n"] for estimate in shown.values()]
-        bar["hovertemplate"] = "%{x:.1f} % of %{customdata} statements right"
-        bars.append(bar)
-    between = {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "line": {"color": _GREY, "width": 0.5}}
-    return _bar_figure(bars, len(reports), *({**between, "y0": place, "y1": place} for place in (1.5, 3.5)))
+        layout[f"yaxis{axis}"] = {**fixed, "domain": domain[1], "anchor": f"x{axis}", "title": {"text": "share that is true"}}
+        label = {
+            "text": name,
+            "xref": "paper",
+            "yref": "paper",
+            "showarrow": False,
+            "x": left + 0.5 / columns,
+            "y": top - 0.08 / rows,
+        }
+        layout["annotations"].append(label | {"yanchor": "bottom", "xanchor": "center"})
+        traces += _calibration_traces(list(reports).index(name), name, report, axis)
+    return _plot(traces, **layout, showlegend=False, height=120 + PANEL_PIXELS * rows)
 
 
-def _bars(index: int, model: str, names: Sequence[str], estimates: Sequence[Mapping[str, Any]]) -> Trace:
-    """One model's bars, lying, with intervals."""
-    return {
-        "type": "bar",
-        "name": model,
-        "orientation": "h",
-        "y": list(names),
-        "x": [100 * estimate["value"] for estimate in estimates],
-        "error_x": _errors(estimates),
-        "marker": {"color": _colour(index), "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)]}},
+def _calibration_traces(index: int, name: str, report: Report, axis: str) -> list[Plot]:
+    bins = [b for b in report.calibration.bins if b.n]
+    axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
+    largest = max(b.n for b in bins)
+    perfect = {
+        "type": "scatter",
+        "x": [0, 1],
+        "y": [0, 1],
+        "mode": "lines",
+        "line": {"dash": "dot", "color": _GREY},
+        "hoverinfo": "skip",
     }
-
-
-def _bar_figure(bars: Sequence[Trace], models: int, *lines: dict[str, Any]) -> Figure:
-    coin = {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": _GREY}}
-    return _page_figure(
-        bars,
-        shapes=[coin, *lines],
-        xaxis={"title": {"text": "right answers, %"}, "range": [0, 100], "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True},
-        barmode="group",
-        height=340 + 80 * models,
-    )
+    own = {
+        "type": "scatter",
+        "name": name,
+        "x": [b.mean_p_true for b in bins],
+        "y": [b.positive_rate for b in bins],
+        "mode": "markers+lines",
+        "marker": {**_marker(index, 0), "size": [6 + 14 * (b.n / largest) ** 0.5 for b in bins]},
+        "line": {"color": _colour(index), "width": 1},
+        "customdata": [b.n for b in bins],
+        "hovertemplate": "P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
+    }
+    return [perfect | axes, own | axes]
 
 
 def _colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-_PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
+def _marker(index: int, size: int) -> Plot:
+    return {"color": _colour(index), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": size}
 
 
-def of_one_source(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The reports whose P(True) comes from where the first one's does; a service's log-probabilities are a model's own."""
-    own = {"first token": "logprobs"}
-    sources = {m: own.get(r["p_true_source"], r["p_true_source"]) for m, r in reports.items() if r["calibration"]["n"]}
-    first = next(iter(sources.values()), None)
-    return {model: reports[model] for model, source in sources.items() if source == first}
-
-
-def calibration(reports: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Share of true statements against P(True), above a histogram of P(True); the diagonal is perfect.
-
-    Models whose P(True) comes from another source than the first one's are left out: the two do not compare.
-    """
-    drawn = of_one_source(reports)
-    traces: list[Trace] = []
-    for index, model in enumerate(reports):  # a model has the same colour in every figure
-        if model in drawn:
-            traces += _calibration_traces(index, model, [b for b in drawn[model]["calibration"]["bins"] if b["n"]])
-    if not traces:
-        return {}
-    perfect = {"type": "scatter", "x": [0, 1], "y": [0, 1], "mode": "lines", "line": {"dash": "dot", "color": _GREY}}
-    return _page_figure(
-        [{**perfect, "showlegend": False, "hoverinfo": "skip"}, *traces],
-        xaxis={"title": {"text": "P(True), the model's own"}, "anchor": "y2", "range": [-0.02, 1.02], "fixedrange": True},
-        yaxis={"title": {"text": "share that is true"}, "range": [-0.04, 1.04], "domain": [0.32, 1], "fixedrange": True},
-        yaxis2={"title": {"text": "statements"}, "domain": [0, 0.22], "rangemode": "tozero", "fixedrange": True},
-        barmode="overlay",
-        height=400,
-    )
-
-
-def _calibration_traces(index: int, model: str, bins: Sequence[Mapping[str, Any]]) -> list[Trace]:
-    counts = [b["n"] for b in bins]
-    return [
-        {
-            "type": "scatter",
-            "name": model,
-            "legendgroup": model,
-            "x": [b["mean_p_true"] for b in bins],
-            "y": [b["positive_rate"] for b in bins],
-            "mode": "markers+lines",
-            "marker": {"color": _colour(index), "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-            "line": {"color": _colour(index), "width": 1},
-            "customdata": counts,
-            "hovertemplate": "P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
-        },
-        {
-            "type": "bar",
-            "name": model,
-            "legendgroup": model,
-            "showlegend": False,
-            "x": [(b["low"] + b["high"]) / 2 for b in bins],
-            "y": counts,
-            "width": 0.045,
-            "yaxis": "y2",
-            "marker": {"color": _colour(index)},
-            "opacity": 0.7,
-            "hovertemplate": "%{y} statements",
-        },
-    ]
-
-
-def _errors(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _errors(estimates: Sequence[Estimate]) -> Plot:
     def side(end: str, sign: int) -> list[float]:
-        return [0.0 if e[end] is None else sign * 100 * (e[end] - e["value"]) for e in estimates]
+        ends = [(getattr(estimate, end), estimate.value) for estimate in estimates]
+        return [0.0 if bound is None or value is None else sign * 100 * (bound - value) for bound, value in ends]
 
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": side("high", 1),
-        "arrayminus": side("low", -1),
-        "color": _GREY,
-        "thickness": 1.5,
-    }
+    return {"type": "data", "symmetric": False, "array": side("high", 1), "arrayminus": side("low", -1), "thickness": 1.5}
 
 
-def _broken(label: str) -> str:
-    return label.replace("case, ", "case,<br>")
-
-
-def _page_figure(traces: Sequence[Trace], **layout: Any) -> Figure:
+def _plot(traces: Sequence[Plot], **layout: Any) -> Plot:
     return {
         "data": list(traces),
         "layout": {
@@ -214,7 +229,6 @@ def _page_figure(traces: Sequence[Trace], **layout: Any) -> Figure:
             "showlegend": True,
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "uirevision": "keep",
             **layout,
         },
     }

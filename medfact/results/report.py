@@ -1,16 +1,20 @@
-"""A run's statements and answers as arrays, and its report as one record."""
+"""A run's statements and answers as arrays, and its report."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from medfact import __version__
 from medfact.errors import StoreError
-from medfact.metrics import PENDING, Names, Records, measure
-from medfact.runs.costs import bill_in_words, bill_of
+from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
+from medfact.metrics.measures import read_record
+from medfact.runs.costs import bill_of
 from medfact.runs.plan import question_of
 from medfact.spec import method_label
 from medfact.statements import VARIANTS
@@ -59,6 +63,11 @@ class Board:
             tail_types=self._names["tail_types"],
         )
 
+    def fates(self) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """Of each statement by position: 1 right, 0 wrong, or what `Records.answer` has beside these."""
+        records = self.records()
+        return np.where(records.answer >= 0, (records.answer == records.label).astype(np.int8), records.answer)
+
 
 def _names_of(sheet: Sheet) -> dict[str, Any]:
     keys = [str(key) for key in sheet.variants]
@@ -78,40 +87,64 @@ def board_of(store: Store, run_id: str) -> Board:
     return board
 
 
-def report(run: Run, records: Records, bill: dict[str, Any] | None) -> dict[str, Any]:
-    """Everything that a report says of a run, ready for JSON. What has no value is None. bill: what a service took."""
-    return {
-        "run": run.run,
-        "model": run.model,
-        "model_revision": run.model_revision,
-        "dataset": run.dataset,
-        "protocol": run.spec.protocol,
-        "method": method_label(run.spec.protocol, run.pool, None),
-        "rephraser": None,
-        "question": question_of(run.spec),
-        "pool": run.pool,
-        "shots": run.shots,
-        "retrieval": run.spec.retrieval,
-        "seed": run.spec.seed,
-        "shot_seed": run.spec.shot_seed,
-        "shot_draws": run.spec.shot_draws,
-        "state": run.state,
-        **measure(records),
-        "cut": bill["cut"] if bill else 0,
-        "p_true_source": run.decoding.get("p_true", FIRST_TOKEN),
-        "service": bill,
-        "notes": run.notes,
-    }
+@dataclass(frozen=True, kw_only=True)
+class Report(Measures):
+    """A run in figures: what was asked of which model, and every measure of its answers.
+
+    method: the paper's name for what was done. cut: replies that were cut off. p_true_source: where P(True) comes from.
+    service: the bill of a model behind a service, None of others. The JSON of `report RUN --json` is `record_of` this.
+    """
+
+    run: str
+    model: str
+    model_revision: str | None
+    dataset: str
+    protocol: str
+    method: str
+    rephraser: str | None
+    question: str
+    pool: str
+    shots: int
+    retrieval: str
+    seed: int
+    shot_seed: int | None
+    shot_draws: int
+    state: str
+    cut: int
+    p_true_source: str
+    service: Mapping[str, Any] | None
+    notes: tuple[str, ...]
 
 
-def report_of(store: Store, run_id: str) -> dict[str, Any]:
-    """The report of a run by its id."""
-    run = store.run(run_id)
-    return report(run, board_of(store, run.run).records(), bill_of(run, store))
+def report(run: Run, records: Records, bill: Mapping[str, Any] | None) -> Report:
+    """The report of a run from its records. bill: what a service took."""
+    measures = measure(records)
+    return Report(
+        run=run.run,
+        model=run.model,
+        model_revision=run.model_revision,
+        dataset=run.dataset,
+        protocol=run.spec.protocol,
+        method=method_label(run.spec.protocol, run.pool, None),
+        rephraser=None,
+        question=question_of(run.spec),
+        pool=run.pool,
+        shots=run.shots,
+        retrieval=run.spec.retrieval,
+        seed=run.spec.seed,
+        shot_seed=run.spec.shot_seed,
+        shot_draws=run.spec.shot_draws,
+        state=run.state,
+        cut=bill["cut"] if bill else 0,
+        p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
+        service=bill,
+        notes=tuple(run.notes),
+        **vars(measures),
+    )
 
 
-def figures_of(store: Store, run: Run) -> dict[str, Any]:
-    """The report of a run; one that was kept, where its answers have not changed since. That of a run that ended is kept."""
+def report_of(store: Store, run: Run) -> Report:
+    """The report of a run: one that was kept, if its answers have not changed since. That of a run that has ended is kept."""
     made = kept_report(store, run)
     if made is None:
         made = report(run, board_of(store, run.run).records(), bill_of(run, store))
@@ -119,51 +152,18 @@ def figures_of(store: Store, run: Run) -> dict[str, Any]:
     return made
 
 
-def kept_report(store: Store, run: Run) -> dict[str, Any] | None:
+def kept_report(store: Store, run: Run) -> Report | None:
     """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact."""
     kept = store.figures(run.run)
-    return kept["report"] if kept and kept["medfact"] == __version__ else None
+    if not kept or kept["medfact"] != __version__:
+        return None
+    with suppress(ValidationError):  # a report of before this version's last change is made anew
+        return read_record(Report, kept["report"])
+    return None
 
 
-def keep(store: Store, run: Run, made: dict[str, Any]) -> None:
+def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
     if run.state not in {WAITING, RUNNING}:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            store.keep_figures(run.run, {"medfact": __version__, "report": made}, run.changed)
-
-
-def as_text(made: dict[str, Any]) -> str:
-    """A report for a person at a terminal: plain names, every share with its interval and of how many."""
-    lines = [
-        f"run {made['run']} ({made['state']}): {made['model']} on {made['dataset']}, pool {made['pool']}, "
-        f"{made['shots']} shots, seed {made['seed']}",
-        f"{made['answered']} of {made['statements']} statements answered: {made['right']} right, {made['wrong']} wrong, "
-        f"{made['unreadable']} unreadable (counted as wrong); {made['failed']} failed (not counted)",
-        "",
-        _line("right answers (average accuracy)", made["average_accuracy"], "statements"),
-        _line("all eight right (joint accuracy)", made["joint_accuracy"], "facts"),
-        _line("all right, false partner too (pair joint accuracy)", made["pair_joint_accuracy"], "pairs"),
-        "",
-        *(_line(f"{VARIANTS[key].plain} ({key})", e, "statements") for key, e in made["by_variant"].items()),
-        "",
-        *(_line(name, estimate, "statements") for name, estimate in made["by_relation"].items()),
-        "",
-        *(bill_in_words(made["service"]) if made["service"] else ()),
-        *(f"note: {note}" for note in made["notes"]),
-        "Intervals are 95 %, clustered by head and tail. Mastery of a fact is not competence. Not for clinical use.",
-    ]
-    return "\n".join(lines)
-
-
-def _line(name: str, estimate: dict[str, Any], of: str) -> str:
-    return f"{name:<52}{in_words(estimate)} of {estimate['n']} {of}"
-
-
-def in_words(estimate: dict[str, Any]) -> str:
-    """A share in per cent with its interval: "61.2 % (55.0 to 67.4)"; "no value" where there is none."""
-    if estimate["value"] is None:
-        return "no value"
-    value = f"{100 * estimate['value']:.1f} %"
-    if estimate["low"] is None:
-        return f"{value} (no interval)"
-    return f"{value} ({100 * estimate['low']:.1f} to {100 * estimate['high']:.1f})"
+            store.keep_figures(run.run, {"medfact": __version__, "report": record_of(made)}, run.changed)

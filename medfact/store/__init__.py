@@ -89,6 +89,13 @@ class Store(Runs, Answers):
         with self._writing() as connection:
             connection.execute(self._insert_new(tables.rejections), [row])
 
+    def unreject(self, fact_id: str, tail: str) -> None:
+        """Takes a rejection back."""
+        of = tables.rejections.c
+        with self._writing() as connection:
+            same = (of.owner == self.owner) & (of.fact_id == fact_id) & (of.tail == tail)
+            connection.execute(sql.delete(tables.rejections).where(same))
+
     def rejections(self) -> dict[str, frozenset[str]]:
         """Id of a positive fact → the tails that its owner has rejected as false partners."""
         query = sql.select(tables.rejections.c.fact_id, tables.rejections.c.tail).where(tables.rejections.c.owner == self.owner)

@@ -18,7 +18,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import tables
 from medfact.store.connection import Database, now
-from medfact.store.records import IMPORTED, INTERRUPTED, NOTED, RUNNING, STOP_ASKED, WAITING, Happened, Plan, Run
+from medfact.store.records import COMPLETE, IMPORTED, INTERRUPTED, NOTED, RUNNING, STOP_ASKED, WAITING, Happened, Plan, Run
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.workers import in_words, is_alive, myself
 
@@ -231,6 +231,14 @@ class Runs(Database):
         if found is None:
             raise UnknownName("run", run, ())
         return found.changed, _state(found)
+
+    def last_complete(self, model: str) -> Run | None:
+        """The run of a model that was completed here last, whoever's; None where there is none."""
+        row = tables.runs.c
+        query = sql.select(row.run).where((row.model == model) & (row.state == COMPLETE) & row.deleted_at.is_(None))
+        with self._reading() as connection:
+            found = connection.execute(query.order_by(row.finished_at.desc()).limit(1)).scalar()
+        return self.run(found) if found else None
 
     def happened(self, run: str, what: str | None = None, most: int = MOST_HAPPENED) -> list[Happened]:
         """What happened to a run, oldest first: of one kind, where that is given; the last ones, where there are many."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import warnings
@@ -12,72 +11,62 @@ from contextlib import asynccontextmanager
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-if importlib.util.find_spec("matplotlib") is None:
-    # The page library tries to import it at each call of a handler, and searches every folder anew: 7 % of the server's work.
-    sys.modules.setdefault("matplotlib", None)  # Python's own way of saying that there is none
-
 import gradio as gr
 import uvicorn
-from fastapi import FastAPI, Response
+from fastapi import FastAPI
 
 from medfact.errors import MedfactError
-from medfact.web import (
-    compare_page,
-    evaluate_step,
-    facts_step,
-    news,
-    results_step,
-    run_buttons,
-    runs_page,
-    scripts,
-    statements_step,
-)
+from medfact.web import downloads, files, updates
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
-from medfact.web.services import Services, demonstration_run, open_services
+from medfact.web.inputs import layout
+from medfact.web.parts import part
+from medfact.web.services import demonstration_run, open_services
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES
-from medfact.web.view import Text, places
 
-QUEUE_LOOKS = 0.05
-"""Seconds between two looks of the page library's queue at what waits in it: its own number on Windows. The millisecond that it
-takes elsewhere costs a tenth of a processor while nobody is there.
+FOOTER = """
+**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
+facts can
+still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet. Not for clinical use;
+not a place for patient data.
 """
 
-SESSIONS = 2_000
-"""Pages whose inputs the page library keeps, the last ones."""
 
-INTRODUCTION = """
-# medfact
-**Does a language model know a medical fact, or only one way of saying it?**
-
-Half of the statements below are false on purpose, and marked **FALSE (test statement)**. This page tests language models.
-It is not for clinical use, and not a place for patient data.
-"""
-
-FOOTER = Text(
-    lead="What this is not.",
-    text="Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these facts can "
-    "still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet.",
-)
-
-
-def build_page(services: Services, demonstration: str) -> gr.Blocks:
-    """The four steps on one page, and two pages that read: all runs, and some of them beside each other."""
-    with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=False) as page:
-        gr.Navbar(main_page_name="Evaluate")
-        gr.Markdown(INTRODUCTION)
-        facts = facts_step.build(services)
-        statements = statements_step.build(services, facts.source)
-        evaluate = evaluate_step.build()
-        places(*evaluate_step.PLACES, *results_step.PLACES, FOOTER)
-        run_buttons.wire(services, demonstration, facts, statements, evaluate)
+def build_page() -> gr.Blocks:
+    """The pages: places for the server's fragments, and the inputs of Evaluate."""
+    with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=True) as page:
+        _top()
+        part("hero", "notice")
+        with gr.Row(elem_id="workbench"):
+            with gr.Column(elem_id="setup", min_width=300):
+                layout.build()
+            with gr.Column(elem_id="results", min_width=300):
+                part("said", "progress", "scores", "tab", "drawer")
+        gr.Markdown(FOOTER, elem_id="footer")
+    with page.route("Facts", "/facts"):
+        _top(
+            "# Facts\nEach true fact has false partners: the same condition and relation, with a finding that no known source holds true."
+        )
+        part("said", "filters", "cards", "rejected")
     with page.route("Runs", "/runs"):
-        runs_page.build(services, page)
+        _top("# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its answers.")
+        part("notice", "filters")
+        bring = gr.UploadButton("Bring a run from a file (.gz)", file_types=[".gz"], size="sm", elem_id="runs-import")
+        bring.upload(None, bring, None, js="(file) => window.medfact.act('bring', file)", **layout.FRONTEND)
+        part("runs", "said", "chosen")
     with page.route("Compare", "/compare"):
-        compare_page.build(services, page)
-    page.queue(max_size=64, default_concurrency_limit=8, api_open=False)
-    page._queue.sleep_when_free = QUEUE_LOOKS
+        _top(
+            "# Compare\nTwo to eight runs: what they share, where they differ, and every fact. Mastery of a fact is not competence."
+        )
+        part("choose", "compared", "facts", "drawer")
     return page
+
+
+def _top(introduction: str = "") -> None:
+    gr.Navbar(main_page_name="Evaluate")
+    part("offline")
+    if introduction:
+        gr.Markdown(introduction)
 
 
 def theme() -> gr.themes.Base:
@@ -117,37 +106,29 @@ def create_app(url: str | None = None) -> FastAPI:
         services.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
-
-    app.add_exception_handler(MedfactError, news.refused)
-    app.add_middleware(scripts.WithScripts)
-    events: set[object] = set()  # of the page, which is made below
-    app.add_middleware(Guarded, uploads=services.uploads, events=events)
+    app.add_exception_handler(MedfactError, updates.refused)
+    app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
-
-    for address, answer in ((scripts.ADDRESS, scripts.script), (scripts.LIBRARY_ADDRESS, scripts.of_library)):
-        app.get(address, include_in_schema=False)(answer)
-
-    @app.get("/export/{run}", include_in_schema=False)
-    def export(run: str) -> Response:
-        return runs_page.exported(services, run)
-
-    app.include_router(news.routes(services, demonstration))
-    app.include_router(services.keys.routes())
-
+    for router in (files.routes(), updates.routes(services, demonstration), downloads.routes(services)):
+        app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
-    page = build_page(services, demonstration)
-    events.update(page.fns)
-    # As it is after `launch`; else the page library lets an event name any file of the server as an upload.
+    return _mounted(app)
+
+
+def _mounted(app: FastAPI) -> FastAPI:
+    """The application with the page library's pages."""
+    page = build_page()
+    # As it is after `launch`; else the page library lets a request name any file of the server as an upload.
     page.has_launched = True
-    page.state_session_capacity = SESSIONS
     # It says that pages are not rendered on the server, which they never were.
     warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
-    return gr.mount_gradio_app(
+    mounted: FastAPI = gr.mount_gradio_app(
         app,
         page,
         path="",
         theme=theme(),
-        css=(scripts.PAGE / "medfact.css").read_text(encoding="utf-8"),
+        css=files.style(),
+        head=files.SCRIPT,
         show_error=False,
         run_history=False,
         enable_monitoring=False,
@@ -156,6 +137,7 @@ def create_app(url: str | None = None) -> FastAPI:
         ssr_mode=False,
         footer_links=[],
     )
+    return mounted
 
 
 def serve() -> int:

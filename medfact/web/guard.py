@@ -7,7 +7,6 @@ import os
 import re
 import time
 from collections import OrderedDict, deque
-from collections.abc import Container, Iterator
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,33 +20,31 @@ from starlette.requests import ClientDisconnect
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
 from medfact.web.visitors import owner_of
 
-NEWS_BYTES = 64_000
-EVENT_BYTES = 128_000
+UPDATE_BYTES = 64_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
-"""The largest body of a question for news, of anything else that a page sends, and of an upload (a file, and its frame)."""
+"""The largest body of a question or of anything else that a page sends, and of an upload (a file, and its frame)."""
 
-JOINS, JOIN_SECONDS = 20, 10.0
-"""Events of one visitor that wait in the page library's queue take their turn there: so many may come in so many seconds."""
+ACTIONS, ACTION_SECONDS = 20, 10.0
+"""So many buttons may one visitor press in so many seconds."""
 
 VISITORS = 10_000
-"""Visitors whose events are counted, the latest ones."""
+"""Visitors whose uploads are counted, the latest ones."""
 
-JOIN = "/gradio_api/queue/join"
-EVENT = re.compile(r"/gradio_api/(queue/join|run/\w+)/?")
-SESSION = re.compile(r"[\w-]{1,64}", re.ASCII)
+UPDATES = "/updates"
 UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
 
 USED = re.compile(
-    r"/|/(runs|compare)/?"
-    r"|/(news|key|healthz|config|config/|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
-    r"|/(answer|export)/[^/]+(/[^/]+)?"
+    r"/|/(facts|runs|compare)/?"
+    r"|/(updates|healthz|config|config/|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
+    r"|/(export|download)/[^/]+(/[^/]+)?"
     r"|/(page|assets|static)/.+"
-    r"|/gradio_api/(info|startup-events|app_id|theme\.css|queue/(join|data)|cancel|reset|upload|upload_progress)/?"
-    r"|/gradio_api/(run|heartbeat)/\w+/?"
+    r"|/gradio_api/(info|startup-events|app_id|theme\.css|upload|upload_progress)/?"
+    r"|/gradio_api/heartbeat/\w+/?"
     r"|/gradio_api/file=.+"
 )
-"""The addresses that the pages use. The page library has more: some write a page's state into files, or fetch addresses."""
+"""The addresses that the pages use. The page library has more: events that pages do not use, and others that write a page's
+state into files or fetch addresses."""
 
 _SPACE_NAME = re.compile(r"[a-z0-9-]+\.(static\.)?hf\.space")
 
@@ -88,9 +85,9 @@ def is_own_page(headers: Headers) -> bool:
 class Guarded:
     """The application behind a door: what it never gets is answered here."""
 
-    def __init__(self, app: Any, uploads: Uploads, events: Container[object]) -> None:
-        self.app, self.uploads, self.events = app, uploads, events
-        self._joined: OrderedDict[str, deque[float]] = OrderedDict()
+    def __init__(self, app: Any, uploads: Uploads) -> None:
+        self.app, self.uploads = app, uploads
+        self._pressed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -114,20 +111,18 @@ class Guarded:
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
             return PlainTextResponse("There is no such file of yours.", status_code=404)
-        if path.rstrip("/") == JOIN and self._comes_too_often(owner_of(request)):
-            return PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
             return _too_large(path)
         return None
 
     def _comes_too_often(self, owner: str) -> bool:
-        """Counts an event of a visitor; whether there were too many lately."""
+        """Counts a button that a visitor presses, or an upload; whether there were too many lately."""
         now = time.monotonic()
-        times = self._joined.setdefault(owner, deque(maxlen=JOINS))
-        self._joined.move_to_end(owner)
-        while len(self._joined) > VISITORS:
-            self._joined.popitem(last=False)
-        if len(times) == JOINS and now - times[0] < JOIN_SECONDS:
+        times = self._pressed.setdefault(owner, deque(maxlen=ACTIONS))
+        self._pressed.move_to_end(owner)
+        while len(self._pressed) > VISITORS:
+            self._pressed.popitem(last=False)
+        if len(times) == ACTIONS and now - times[0] < ACTION_SECONDS:
             return True
         times.append(now)
         return False
@@ -143,8 +138,8 @@ class Guarded:
             if len(body) > most_bytes(scope["path"]):
                 await _too_large(scope["path"])(scope, receive, send)
                 return
-        if scope["method"] == "POST" and (refusal := self._refused_body(scope, body)) is not None:
-            await refusal(scope, receive, send)
+        if scope["path"] == UPDATES and _has_action(body) and self._comes_too_often(owner_of(Request(scope))):
+            await PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)(scope, receive, send)
             return
         whole = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -152,23 +147,6 @@ class Guarded:
             return whole.pop() if whole else await receive()
 
         await self.app(scope, receive_whole, send)
-
-    def _refused_body(self, scope: Any, body: bytes) -> Response | None:
-        """What is answered to what no page sends: no JSON, another event than there are, or one with a file that is no
-        upload: the page library would fetch one whose path is a web address. (Whose upload it is, is checked where it is read.)
-        """
-        try:
-            sent = orjson.loads(body or b"null")
-        except orjson.JSONDecodeError:
-            return PlainTextResponse("That is no JSON.", status_code=400)
-        if not EVENT.fullmatch(scope["path"]):
-            return None
-        session, number = (sent.get(name) for name in ("session_hash", "fn_index")) if isinstance(sent, dict) else (None, None)
-        if not isinstance(session, str) or not SESSION.fullmatch(session) or number not in self.events:
-            return PlainTextResponse("That is no event of a page.", status_code=400)
-        if not all(map(self.uploads.may_hold, _files_in(sent))):
-            return PlainTextResponse("There is no such file of yours.", status_code=403)
-        return None
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Lets a file through to the page library, and notes whose it is and where it was put."""
@@ -197,17 +175,12 @@ class Guarded:
             await _too_large(UPLOAD)(scope, receive, send)
 
 
-def _files_in(event: object) -> Iterator[object]:
-    """The paths of all files that an event names."""
-    left = [event]
-    while left:
-        value = left.pop()
-        if isinstance(value, dict):
-            if "path" in value:
-                yield value["path"]
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
+def _has_action(body: bytes) -> bool:
+    try:
+        sent = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(sent, dict) and sent.get("action") is not None
 
 
 def _paths_in(answer: bytes) -> list[object]:
@@ -220,7 +193,7 @@ def _paths_in(answer: bytes) -> list[object]:
 
 def most_bytes(path: str) -> int:
     """The largest body that is read of a request to an address."""
-    return {"/news": NEWS_BYTES, UPLOAD: UPLOAD_BYTES}.get(path.rstrip("/"), EVENT_BYTES)
+    return UPLOAD_BYTES if path.rstrip("/") == UPLOAD else UPDATE_BYTES
 
 
 def _too_large(path: str) -> Response:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from datetime import datetime
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from medfact.datasets import Collection, load
@@ -22,8 +26,7 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
 from medfact.runs.run import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, Plan, Run, Store
-from medfact.web.keys import Keys
+from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
 from medfact.web.uploads import Uploads
 
 DEMONSTRATION_OWNER = "demonstration"
@@ -31,7 +34,70 @@ DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
 """The run that a first visitor finds drawn already."""
 
 
+Source = Mapping[str, object]
+"""Where facts come from: a data set, or a file and its columns."""
+
+
 @dataclass(frozen=True)
+class Choice:
+    """What a visitor has chosen on the page Evaluate, for the page Facts to show."""
+
+    source: Source
+    protocol: str
+    pool: str
+
+
+class Choices:
+    """The last choice of each visitor; of so many visitors, the latest."""
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Choice] = OrderedDict()
+
+    def note(self, owner: str, choice: Choice) -> None:
+        """Remembers a visitor's choice."""
+        self._kept[owner] = choice
+        self._kept.move_to_end(owner)
+        while len(self._kept) > self.MOST:
+            self._kept.popitem(last=False)
+
+    def of(self, owner: str) -> Choice | None:
+        """A visitor's last choice."""
+        return self._kept.get(owner)
+
+
+class Speeds:
+    """How many statements a second a model answered in its last complete run here; looked up once a minute a model."""
+
+    KEPT_SECONDS = 60.0
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, tuple[float, float | None]] = {}
+
+    def seconds(self, model: str, statements: int) -> float | None:
+        """About how long a model takes for so many statements; None where nothing is known of it."""
+        since, rate = self._kept.get(model, (-self.KEPT_SECONDS, None))
+        if time.monotonic() - since > self.KEPT_SECONDS:
+            rate = self._last_rate(model)
+            self._kept[model] = time.monotonic(), rate
+        return statements / rate if rate else None
+
+    def _last_rate(self, model: str) -> float | None:
+        run = self._store.last_complete(model)
+        if run is None:
+            return None
+        begun, ended = (
+            [event.at for event in self._store.moves(run.run) if event.what == what] for what in (RUNNING, COMPLETE)
+        )
+        if not begun or not ended:
+            return None
+        seconds = (datetime.fromisoformat(ended[-1]) - datetime.fromisoformat(begun[-1])).total_seconds()
+        return run.statements / max(seconds, 0.1)
+
+
+@dataclass(frozen=True, eq=False)
 class Services:
     """The database, the jobs on it, the reports of its runs, and what visitors have handed in."""
 
@@ -40,7 +106,13 @@ class Services:
     reports: Reports
     comparisons: Comparisons
     uploads: Uploads = field(default_factory=Uploads)
-    keys: Keys = field(default_factory=Keys)
+    choices: Choices = field(default_factory=Choices)
+    planning: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def speeds(self) -> Speeds:
+        """How fast models have answered here."""
+        return Speeds(self.store)
 
     def run(self, run: object) -> Run:
         """The run of a whole id. Raises Mistake, which names no other run."""
@@ -98,8 +170,12 @@ def demonstration_run(services: Services) -> str:
     return run_id
 
 
-Source = Mapping[str, object]
-"""Where the visitor's facts come from, as the page's state holds it: dataset, or file and columns."""
+def checked_source(services: Services, owner: str, record: Mapping[str, object]) -> Source:
+    """A source as a browser sends it back. Raises Mistake where its file is not this visitor's."""
+    file = services.uploads.of(owner, record.get("facts"))
+    columns = record.get("columns")
+    pairs = [pair for pair in columns if isinstance(pair, list) and len(pair) == 2] if isinstance(columns, list) else []
+    return {"facts": str(file), "columns": [[str(ours), str(theirs)] for ours, theirs in pairs]}
 
 
 def spec_of(source: Source, **numbers: object) -> RunSpec:

@@ -75,12 +75,6 @@ class Uploads:
         except Mistake:
             return False
 
-    def may_hold(self, path: object) -> bool:
-        """Whether a path leads into the folder, be there a file or not."""
-        with suppress(OSError, RuntimeError, ValueError):
-            return isinstance(path, str) and Path(path).resolve().is_relative_to(self.folder)
-        return False
-
     def _within(self, path: object) -> Path | None:
         """The real path of a file in the folder; None of anything else."""
         if not isinstance(path, str) or "\0" in path:

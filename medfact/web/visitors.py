@@ -23,9 +23,9 @@ def owner_of(request: Any) -> str:
     """The owner that a request comes from; `MEDFACT_OWNER` makes all one, for a machine that one person uses."""
     if one := os.environ.get("MEDFACT_OWNER"):
         return one
-    given = request.cookies.get(COOKIE, "")
-    if re.fullmatch(r"[0-9a-f]{32}", given):
-        return given
+    cookie = str(request.cookies.get(COOKIE, ""))
+    if re.fullmatch(r"[0-9a-f]{32}", cookie):
+        return cookie
     session = getattr(request, "session_hash", None)  # of a program without cookies
     return f"session-{hashlib.sha256(session.encode()).hexdigest()[:32]}" if session else NOBODY
 

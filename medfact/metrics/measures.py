@@ -1,0 +1,161 @@
+"""The figures of a run as named records. `record_of` turns them into what JSON can hold, `measures_from` reads that back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from medfact.metrics.uncertainty import Estimate
+
+Estimates = Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Harm:
+    """Share of harmful answers with its interval, in all and by relation."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    by_relation: Estimates
+
+
+@dataclass(frozen=True)
+class TypeAccuracy:
+    """Accuracy over facts whose tail has one semantic type, and how many facts these are."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    facts: int
+
+
+@dataclass(frozen=True)
+class ErrorProne:
+    """Semantic types with the lowest and with the highest accuracy (MKJ, Table 2)."""
+
+    most: tuple[str, ...]
+    least: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What a fair coin is expected to score."""
+
+    average_accuracy: float | None = None
+    joint_accuracy: float | None = None
+    pair_joint_accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Accuracy with 1, 2, … statements a fact (PretextTrans, Figure 5; TPEval, Figure 6)."""
+
+    joint_any_order: tuple[Estimate, ...] = ()
+    joint_ordered: tuple[Estimate, ...] = ()
+    average_ordered: tuple[Estimate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The statements whose P(True) lies from `low` to `high`: how many, their mean P(True), and the share that is true."""
+
+    low: float
+    high: float
+    n: int
+    mean_p_true: float | None
+    positive_rate: float | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well P(True) tells truth; see `metrics.probability.calibration`. n: statements with a P(True) that counts."""
+
+    n: int
+    coverage: float | None
+    ece: float | None
+    ece_floor: float | None
+    ece_floor_coherent: float | None
+    ece_confidence: float | None
+    brier: float | None
+    bins: tuple[Bin, ...]
+
+
+@dataclass(frozen=True)
+class Coherence:
+    """How often a model affirms, or denies, both a statement and its negation; n: such couples with both answers."""
+
+    n: int
+    affirms_both: float | None
+    denies_both: float | None
+    probability_gap: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """Every figure of a run. Shares and their intervals are from 0 to 1; None is "no value".
+
+    statements, answered, right, wrong, unreadable, failed: counts of statements. facts: true and false ones, each once.
+    standing:
+    facts without a wrong answer so far. `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the curves.
+    """
+
+    statements: int
+    facts: int
+    answered: int
+    right: int
+    wrong: int
+    unreadable: int
+    failed: int
+    standing: int
+    average_accuracy: Estimate
+    joint_accuracy: Estimate
+    pair_joint_accuracy: Estimate
+    macro_accuracy: Estimate
+    yes_bias: Estimate
+    false_affirmation: Harm
+    false_denial: Harm
+    positive_accuracy: Estimate
+    negative_accuracy: Estimate
+    accuracy_gap: Estimate
+    mkj_accuracy: Estimate
+    chance: Chance
+    joint_accuracy_at: tuple[float | None, ...] | None
+    joint_accuracy_ordered: tuple[float | None, ...] | None
+    average_accuracy_ordered: tuple[float | None, ...] | None
+    curves: Curves
+    by_variant: Estimates
+    by_relation: Estimates
+    by_polarity: Estimates
+    by_form: Estimates
+    by_implications: Estimates
+    by_tail_type: Mapping[str, TypeAccuracy]
+    error_prone: ErrorProne
+    calibration: Calibration
+    coherence: Coherence
+
+
+def record_of(value: Any) -> Any:
+    """A record of this module, or anything that holds such, as dicts and lists for JSON."""
+    if isinstance(value, Estimate):
+        return value._asdict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: record_of(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: record_of(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [record_of(part) for part in value]
+    return value
+
+
+Kind = TypeVar("Kind")
+
+
+def read_record(kind: type[Kind], record: Mapping[str, Any]) -> Kind:
+    """The record of a kind from what `record_of` gave. Raises pydantic's ValidationError where a field is missing or wrong."""
+    return TypeAdapter(kind).validate_python(record)

@@ -1,0 +1,114 @@
+"""The facts of several runs beside each other: which statements each run answered right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.results.wording import ABSENT, FATES
+from medfact.statements import VARIANTS
+
+if TYPE_CHECKING:
+    from medfact.results.compare import Side
+
+SHOWN = {
+    "all": "all facts",
+    "differ": "only where they differ",
+    "none": "mastered by none",
+    "every": "mastered by all",
+    "one": "mastered by one only",
+}
+
+
+@dataclass(frozen=True)
+class FactTable:
+    """The facts of several runs, one row each, in the order of the first run that has them.
+
+    number: runs × facts, the number of the fact in the run, −1 where it has none. fate: runs × facts × variants, of the first
+    draw of demonstrations. relation: of each fact, a place in `relations`. positive: whether the fact holds.
+    """
+
+    runs: tuple[str, ...]
+    variants: tuple[str, ...]
+    number: NDArray[np.int64]
+    fate: NDArray[np.int8]
+    relation: NDArray[np.int64]
+    relations: tuple[str, ...]
+    positive: NDArray[np.bool_]
+
+    @property
+    def mastered(self) -> NDArray[np.bool_]:
+        """Runs × facts: whether every statement that the run asks is right."""
+        asked = self.fate != ABSENT
+        return np.asarray(((self.fate == 1) | ~asked).all(axis=2) & asked.any(axis=2), dtype=bool)
+
+    def chosen(self, shown: str = "all", relation: str | None = None, pattern: str | None = None) -> NDArray[np.int64]:
+        """The rows of facts that are wanted: `shown` is one of SHOWN, pattern one of `patterns`."""
+        rows = np.ones(self.number.shape[1], dtype=bool)
+        if shown == "differ":
+            rows &= (self.fate != self.fate[:1]).any(axis=(0, 2))
+        elif shown in {"none", "every", "one"}:
+            count = self.mastered.sum(axis=0)
+            rows &= count == {"none": 0, "every": len(self.runs), "one": 1}[shown]
+        if relation is not None:
+            rows &= self.relation == (self.relations.index(relation) if relation in self.relations else -1)
+        if pattern is not None:
+            rows &= (self.fate == _fates(pattern, len(self.variants))).all(axis=2).any(axis=0)
+        return np.flatnonzero(rows)
+
+    def patterns(self, most: int = 20) -> list[tuple[str, int]]:
+        """The commonest rows of ticks, each with how many facts show it in one run at least."""
+        counted: Counter[str] = Counter()
+        each = [np.unique(of_run, axis=0, return_inverse=True) for of_run in self.fate]
+        in_row: list[set[str]] = [set() for _ in range(self.number.shape[1])]
+        for kinds, place in each:
+            written = [pattern_of(kind) for kind in kinds]
+            for row, kind in enumerate(place.reshape(-1).tolist()):
+                in_row[row].add(written[kind])
+        for patterns in in_row:
+            counted.update(patterns)
+        counted.pop(FATES[ABSENT].glyph * len(self.variants), None)
+        return counted.most_common(most)
+
+
+def pattern_of(fates: Sequence[int]) -> str:
+    """A row of fates as ticks: "✓✓✓✓✗✗✗✗"."""
+    return "".join(FATES[int(fate)].glyph for fate in fates)
+
+
+def _fates(pattern: str, count: int) -> NDArray[np.int8]:
+    """The fates of a row of ticks; none fits what is no such row."""
+    back = {fate.glyph: number for number, fate in FATES.items()}
+    known = len(pattern) == count and all(glyph in back for glyph in pattern)
+    return np.array([back[glyph] for glyph in pattern] if known else [99] * count, dtype=np.int8)
+
+
+def fact_table(sides: Sequence[Side]) -> FactTable:
+    """The facts of one or more runs beside each other."""
+    everything = np.concatenate([side.board.sheet.identity for side in sides])
+    identity, first = np.unique(everything, return_index=True)
+    order = np.argsort(first)
+    identity = identity[order]
+    place = np.argsort(order)  # of each sorted identity, its row
+    asked = {str(key) for side in sides for key in side.board.sheet.variants}
+    variants = tuple(key for key in VARIANTS if key in asked)
+    relations = tuple(sorted({str(name) for side in sides for name in side.board.sheet.relations}))
+    number = np.full((len(sides), len(identity)), -1, dtype=np.int64)
+    fate = np.full((len(sides), len(identity), len(variants)), ABSENT, dtype=np.int8)
+    relation, positive = np.zeros(len(identity), dtype=np.int64), np.zeros(len(identity), dtype=bool)
+    for index, side in enumerate(sides):
+        sheet = side.board.sheet
+        rows = place[np.searchsorted(identity[place], sheet.identity)]
+        number[index, rows] = np.arange(len(rows))
+        positive[rows] = sheet.positive
+        relation[rows] = np.array([relations.index(str(name)) for name in sheet.relations], dtype=np.int64)[sheet.relation]
+        columns = np.array([variants.index(str(key)) for key in sheet.variants], dtype=np.int64)[sheet.variant]
+        once = sheet.draw == 0
+        fate[index, rows[sheet.fact[once]], columns[once]] = side.board.fates()[once]
+    runs = tuple(side.run.run for side in sides)
+    return FactTable(runs, variants, number, fate, relation, relations, positive)

@@ -1,0 +1,86 @@
+"""A run pair by pair: each true fact with its false partners, and which of their statements were answered right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.statements import VARIANTS
+from medfact.store import Sheet
+
+ABSENT = -4
+"""A fate beside those of `Records.answer`: the run does not ask this statement. 1 is right, 0 wrong."""
+
+FILTERS = {
+    "all": "all pairs",
+    "missed": "not mastered",
+    "mastered": "mastered",
+    "fragile": "right when asked plainly, but not mastered",
+    "denied": "wrong only when denied",
+}
+"""Which pairs are shown → what a person reads."""
+
+Fates = NDArray[np.int8]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of a run. members: of each pair its facts' numbers, the true one first. relation: of each pair, its name.
+
+    variants: the columns of `fate`, a row a fact, of the first draw of demonstrations.
+    """
+
+    variants: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+    relation: tuple[str, ...]
+    fate: Fates
+
+    def right(self, pair: int) -> int:
+        """How many statements of a pair were answered right."""
+        return int((self.fate[list(self.members[pair])] == 1).sum())
+
+    def asked(self, pair: int) -> int:
+        """How many statements a pair has."""
+        return int((self.fate[list(self.members[pair])] != ABSENT).sum())
+
+    def chosen(self, only: str = "all", relation: str = "") -> list[int]:
+        """The pairs that pass a filter of FILTERS and are of a relation ("": any), fewest right answers first."""
+        of_relation = [pair for pair in range(len(self.members)) if relation in ("", self.relation[pair])]
+        found = [pair for pair in of_relation if self._passes(pair, only)]
+        return sorted(found, key=lambda pair: (not self._begun(pair), self.right(pair) - self.asked(pair)))
+
+    def _begun(self, pair: int) -> bool:
+        return bool((self.fate[list(self.members[pair])] >= -1).any())
+
+    def _passes(self, pair: int, only: str) -> bool:
+        fate = self.fate[list(self.members[pair])]
+        done = bool((fate[fate != ABSENT] >= -1).all())
+        wrong = (fate != 1) & (fate != ABSENT)
+        negated = np.array([VARIANTS[key].negated for key in self.variants], dtype=bool)
+        plain = np.array([VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants], dtype=bool)
+        return {
+            "all": True,
+            "missed": done and bool(wrong.any()),
+            "mastered": done and not wrong.any(),
+            "fragile": done and bool(wrong.any()) and not wrong[:, plain].any(),
+            "denied": done and bool(wrong.any()) and not wrong[:, ~negated].any(),
+        }[only]
+
+
+def pairs_of_run(sheet: Sheet, fate: Fates) -> Pairs:
+    """The pairs of a run. fate: of each statement by position, 1 right, 0 wrong, or unreadable, failed, pending as in
+    Records."""
+    keys = tuple(key for key in VARIANTS if key in set(map(str, sheet.variants)))
+    column = np.array([keys.index(str(key)) for key in sheet.variants], dtype=np.int64)
+    table = np.full((len(sheet.positive), len(keys)), ABSENT, dtype=np.int8)
+    first = sheet.draw == 0
+    table[sheet.fact[first], column[sheet.variant[first]]] = fate[first]
+    members: dict[int, list[int]] = {}
+    for number, pair in enumerate(sheet.pair.tolist()):
+        members.setdefault(pair, []).append(number)
+    ordered = [tuple(sorted(group, key=lambda number: not sheet.positive[number])) for group in members.values()]
+    relations = tuple(str(sheet.relations[sheet.relation[group[0]]]) for group in ordered)
+    return Pairs(keys, tuple(ordered), relations, table)

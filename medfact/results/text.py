@@ -1,0 +1,72 @@
+"""Reports and comparisons as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.compare import METRICS, Comparison, Pair, verdict
+from medfact.results.report import Report
+from medfact.results.wording import count, p_value, points, share
+from medfact.runs.costs import bill_in_words
+from medfact.statements import VARIANTS
+
+
+def report_text(report: Report) -> str:
+    """A report for a person: plain names, every share with its interval and n."""
+    lines = [
+        f"run {report.run} ({report.state}): {report.model} on {report.dataset}, pool {report.pool}, "
+        f"{report.shots} shots, seed {report.seed}",
+        f"{report.answered} of {report.statements} statements answered: {report.right} right, {report.wrong} wrong, "
+        f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
+        "",
+        _line("all eight right (joint accuracy)", report.joint_accuracy, "facts"),
+        _line("right answers (average accuracy)", report.average_accuracy, "statements"),
+        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pairs"),
+        "",
+        *(_line(f"{VARIANTS[key].plain} ({key})", estimate, "statements") for key, estimate in report.by_variant.items()),
+        "",
+        *(_line(name, estimate, "statements") for name, estimate in report.by_relation.items()),
+        "",
+        *(bill_in_words(dict(report.service)) if report.service else ()),
+        *(f"note: {note}" for note in report.notes),
+        "Intervals are 95%, clustered by head and tail. Mastery of a fact is not competence. Not for clinical use.",
+    ]
+    return "\n".join(lines)
+
+
+def _line(name: str, estimate: Estimate, of: str) -> str:
+    return f"{name:<52}{share(estimate)} of {count(estimate.n)} {of}"
+
+
+def comparison_text(comparison: Comparison, reports: Sequence[Report]) -> str:
+    """A comparison for a person: what differs, each run's scores, and every pair of runs."""
+    names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
+    of = ", ".join(map(str, comparison.facts_of))
+    lines = [f"{comparison.shared_facts} facts are in all runs; they have {of}."]
+    lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
+    lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
+    for metric, title in METRICS.items():
+        lines += ["", title]
+        for report in reports:
+            estimate = getattr(report, metric)
+            lines.append(f"  {names[report.run]}: {share(estimate)} of {count(estimate.n)}")
+        lines += [f"  {_pair(pair)} {verdict(pair, names)}" for pair in comparison.pairs if pair.metric == metric]
+    lines += ["", "Differences are paired: statements that both runs answered. Intervals and p are clustered by head and tail."]
+    return "\n".join(lines)
+
+
+def _pair(pair: Pair) -> str:
+    p = "" if pair.p_holm is None else f", {p_value(pair.p_holm)}"
+    alone = f"{count(pair.only_a)} right only by the first, {count(pair.only_b)} only by the second"
+    return f"{difference(pair)}{p}; {alone}, of {count(pair.n)}."
+
+
+def difference(pair: Pair) -> str:
+    """A difference in points with bounds that hold for all pairs together: "+3.2 points (+1.0 to +5.4)"; else "no value"."""
+    if pair.difference is None:
+        return "no value"
+    value = f"{points(pair.difference)} points"
+    if pair.low_all is None or pair.high_all is None:
+        return f"{value} (no interval)"
+    return f"{value} ({points(pair.low_all)} to {points(pair.high_all)})"

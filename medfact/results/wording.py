@@ -1,0 +1,268 @@
+"""How results are put into words, once for the page, the command line and reports: names, states, fates, ways of asking,
+numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePath
+
+from medfact.errors import MedfactError
+from medfact.metrics import FAILED, PENDING, UNREADABLE
+from medfact.metrics.measures import Chance
+from medfact.metrics.uncertainty import Estimate
+from medfact.models import BUNDLED_MODEL
+from medfact.prototypes import load_pool
+from medfact.results.report import Report
+from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, WAITING, Answer, Asked, Run
+
+NO_VALUE = "no value"
+MINUS = "−"
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+def count(number: int) -> str:
+    """12345 → "12,345"."""
+    return f"{number:,}"
+
+
+def counted(number: int, thing: str) -> str:
+    """(1, "run") → "1 run"; (2, "run") → "2 runs"."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def percent(share: float | None) -> str:
+    """0.535 → "53.5%"."""
+    return NO_VALUE if share is None else f"{100 * share:.1f}%"
+
+
+def points(difference: float) -> str:
+    """0.033 → "+3.3"; −0.033 → "−3.3"."""
+    return f"{100 * difference:+.1f}".replace("-", MINUS)
+
+
+def interval(estimate: Estimate) -> str:
+    """The 95% interval of a share: "50.1–56.9%"; "no interval" where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{100 * estimate.low:.1f}–{100 * estimate.high:.1f}%"
+
+
+def share(estimate: Estimate) -> str:
+    """A share with its interval: "61.2% (55.0–67.4%)"; "no value" where there is none."""
+    return NO_VALUE if estimate.value is None else f"{percent(estimate.value)} ({interval(estimate)})"
+
+
+def p_value(p: float) -> str:
+    """0.17 → "p = 0.17"; 0.0003 → "p < 0.001"."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """125 → "2 min 5 s"; 0.2 → "less than 1 s"."""
+    if seconds < 0.5:
+        return "less than 1 s"
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, left = divmod(rest, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {left} s" if minutes else f"{left} s"
+
+
+def date(moment: str) -> str:
+    """An ISO date and time → "23 Nov 2026, 02:08"; what is none, as it is."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    return f"{at.day} {at:%b %Y, %H:%M}"
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+MODELS = {
+    BUNDLED_MODEL: "medfact-tiny (demonstration)",
+    "baseline:random": "a coin",
+    "baseline:always-true": "always says true",
+    "baseline:always-false": "always says false",
+    "baseline:negation-cue": "true unless denied",
+}
+
+
+def model_name(spec: str) -> str:
+    """What to call a model: the last part of a folder or repository, a service's own name, a baseline in words."""
+    if spec in MODELS:
+        return MODELS[spec]
+    kind, _, name = spec.partition(":")
+    return PurePath(name.rstrip("/")).name or name if kind == "hf" else name if kind == "openai" else spec
+
+
+def run_name(run: Run) -> str:
+    """What to call a run: its own name, else its model's."""
+    return run.name or model_name(run.model)
+
+
+def names_of_runs(runs: Sequence[Run]) -> list[str]:
+    """What to call runs beside each other: with the beginning of the id where two would be alike."""
+    names = [run_name(run) for run in runs]
+    often = Counter(names)
+    return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text cut to so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def pool_title(pool: str) -> str:
+    """A pool's name for people; its own name where the pool is a file that is no longer there."""
+    try:
+        return load_pool(pool).title
+    except MedfactError:
+        return PurePath(pool).name
+
+
+# ------------------------------------------------------------------------------------------------ states and fates
+
+STATES = {
+    WAITING: "waiting for its turn",
+    RUNNING: "running",
+    COMPLETE: "complete",
+    STOPPED: "stopped by hand",
+    FAILED_RUN: "ended early",
+    PAUSED: "paused",
+    INTERRUPTED: "interrupted: the program that asked it has ended",
+}
+"""State of a run → what a person reads."""
+
+ABSENT = -4
+"""A fate beside those of `Records.answer`: the run does not ask this statement."""
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a statement. name: of its colour; glyph: its sign, so that colour is never alone."""
+
+    name: str
+    glyph: str
+    plain: str
+
+
+FATES = {
+    1: Fate("right", "✓", "right"),
+    0: Fate("wrong", "✗", "wrong"),
+    UNREADABLE: Fate("unreadable", "?", "unreadable, counted as wrong"),
+    FAILED: Fate("failed", "!", "the call failed, not counted"),
+    PENDING: Fate("pending", "·", "not asked yet"),
+    ABSENT: Fate("absent", "–", "not part of this run"),
+}
+
+
+def fate(item: Asked) -> Fate:
+    """What became of a statement of a run."""
+    answer = item.answer
+    if answer is None:
+        return FATES[PENDING]
+    if answer.failure is not None:
+        return FATES[FAILED]
+    if answer.answer is None:
+        return FATES[UNREADABLE]
+    return FATES[int(answer.answer == item.statement.label)]
+
+
+CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
+
+
+def verdict(item: Asked) -> str:
+    """What a model answered, in a sentence."""
+    answer, name = item.answer, fate(item).name
+    if answer is None:
+        return "Not asked yet."
+    if name == "failed":
+        return f"The call failed and is not counted: {answer.failure}."
+    if name == "unreadable":
+        return f"The reply cannot be read: {CUT.get(answer.cut or '', 'it says neither true nor false')}. It counts as wrong."
+    return f"says {'true' if answer.answer else 'false'}: {name}"
+
+
+def probability(answer: Answer | None) -> str:
+    """P(True) in words; "" where it is not known."""
+    if answer is None or answer.p_true is None:
+        return ""
+    if answer.p_low is None or answer.p_high is None:
+        return f"P(True) {answer.p_true:.3f}"
+    return f"P(True) about {answer.p_true:.3f}, between {answer.p_low:.3f} and {answer.p_high:.3f}"
+
+
+# ------------------------------------------------------------------------------------------------ scores
+
+
+@dataclass(frozen=True)
+class Score:
+    """A figure of a report, as a table shows it. of: what it is a share of; signed: whether it may be below zero."""
+
+    name: str
+    heading: str
+    explained: str
+    of: str
+    signed: bool = False
+
+    def by_chance(self, chance: Chance) -> str:
+        """What a fair coin is expected to score."""
+        value = 0.0 if self.signed else getattr(chance, self.name, 0.5)
+        if value is None:
+            return NO_VALUE
+        return f"{100 * value:.2g}%" if value in (0.0, 0.5) else f"{100 * value:.1g}% (1 in {round(1 / value):,})"
+
+
+_SCORES = (
+    Score(
+        "average_accuracy", "right answers", "average accuracy: the share of right answers over all statements", "statements"
+    ),
+    Score(
+        "joint_accuracy",
+        "all right",
+        "joint accuracy: the share of facts, true and false ones, with all answers right",
+        "facts",
+    ),
+    Score(
+        "pair_joint_accuracy",
+        "all right, false partner too",
+        "pair joint accuracy: the share of true facts that are mastered together with their false partners",
+        "pairs",
+    ),
+    Score("yes_bias", "leaning to “true”", "yes-bias: share of True answers less share of true statements", "answers", True),
+    Score("mkj_accuracy", "Acc", "right answers, true and false statements weighted 1 : k false partners", "statements"),
+    Score("positive_accuracy", "facts that hold", "Acc_pos: right answers over statements of facts that hold", "statements"),
+    Score("negative_accuracy", "false facts", "Acc_neg: right answers over statements of false facts", "statements"),
+    Score("accuracy_gap", "gap", "Acc_gap: accuracy over facts that hold less accuracy over false ones", "statements", True),
+)
+SCORES: Mapping[str, Score] = {score.name: score for score in _SCORES}
+WAYS = {1: "the one way right", 8: "all eight right"}
+
+
+def score(name: str, ways: int) -> Score:
+    """A score with its heading; ways: in how many ways the runs ask a fact."""
+    known = SCORES[name]
+    if name != "joint_accuracy" or not ways:
+        return known
+    return Score(known.name, WAYS.get(ways, f"all {ways} right"), known.explained, known.of)
+
+
+def settings(report: Report) -> list[str]:
+    """On what and how a run was asked."""
+    draws = f" in {report.shot_draws} draws" if report.shot_draws > 1 else ""
+    shots = counted(report.shots, "demonstration") if report.shots else "no demonstrations"
+    return [report.dataset, report.method, f"sentences: {pool_title(report.pool)}", f"{shots}{draws}", f"seed {report.seed}"]
+
+
+def shared_settings(reports: Sequence[Report]) -> str:
+    """The settings that all runs share, in one sentence; where runs differ, Compare tells."""
+    shared = [texts[0] for texts in zip(*map(settings, reports), strict=True) if len(set(texts)) == 1]
+    differ = "" if len(shared) == len(settings(reports[0])) else " The runs differ in other settings: see Compare."
+    return f"All: {'; '.join(shared)}.{differ}" if shared else differ.strip()

@@ -1,0 +1,110 @@
+"""Runs as files: whole, to take elsewhere, and as tables of scores, answers and the papers' figures."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse, StreamingResponse
+
+from medfact.datasets.tables import write_table
+from medfact.errors import MedfactError
+from medfact.exchange import export_run
+from medfact.exchange.rows import answer_row, score_rows
+from medfact.results import wording
+from medfact.results.papers import PAPERS, tables
+from medfact.store import Run
+from medfact.web.inputs.setup import MOST_MODELS
+from medfact.web.services import Services
+
+CHUNK_BYTES = 1 << 16
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+def routes(services: Services) -> APIRouter:
+    """The addresses of files; whoever has a run's whole id may have them."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/export/{run}")
+    def export(run: str) -> Response:
+        return exported(services, run)
+
+    @router.get("/download/{runs}/{name}.{kind}")
+    def download(runs: str, name: str, kind: str) -> Response:
+        return table(services, runs, name, kind)
+
+    return router
+
+
+def exported(services: Services, run: str) -> Response:
+    """A run as a file."""
+    if not services.has(run):
+        return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
+    record = services.run(run)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
+    try:
+        export_run(services.store, record.run, file)
+    except MedfactError as error:
+        file.close()
+        return PlainTextResponse(error.public, status_code=409)
+    return _sent(file, f"{_plain(record)}.gz", "application/gzip")
+
+
+def table(services: Services, runs: str, name: str, kind: str) -> Response:
+    """Scores, answers or a paper's table of some runs, as CSV, Parquet or Excel."""
+    records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.has(run)]
+    if not records or kind not in MEDIA_TYPES or (rows := _rows(services, records, name)) is None:
+        return PlainTextResponse("There is no such file.", status_code=404)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"table.{kind}"
+        write_table(rows, path)
+        file = path.open("rb")  # stays open when the folder goes
+    return _sent(file, f"{_plain(records[0])}-{name}.{kind}", MEDIA_TYPES[kind])
+
+
+def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:
+    reports = [services.reports.live(record.run).report for record in records]
+    if name == "scores":
+        return (row for report in reports for row in score_rows(report.run, report.model, report))
+    if name == "answers":
+        store = services.store
+        return (
+            {"run": record.run} | answer_row(item, record)
+            for record in records
+            for item in store.asked(record.run)
+            if item.answer is not None
+        )
+    paper, _, number = name.partition("-")
+    found = [one for one in tables(reports, paper) if one.name.lower().replace(" ", "-") == number] if paper in PAPERS else []
+    return found[0].as_rows() if found else None
+
+
+def _sent(file: IO[bytes], name: str, media_type: str) -> Response:
+    size = file.seek(0, 2)
+    file.seek(0)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Length": str(size),
+        "Cache-Control": "no-store",
+    }
+    return StreamingResponse(_chunks(file), media_type=media_type, headers=headers)
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _plain(run: Run) -> str:
+    """A file's name of letters, digits and dashes, whatever a run is called."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", wording.run_name(run)).strip("-")[:60]
+    return f"medfact-{plain or 'run'}-{run.run[:8]}"

@@ -1,0 +1,54 @@
+"""The page's own files: its script, its style, and the plotting library from its wheel."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import plotly
+from fastapi import APIRouter, Request, Response
+
+from medfact.assets import ASSETS
+
+PAGE = ASSETS / "page"
+SCRIPTS = {"medfact": PAGE / "medfact.js", "plotly.min": Path(plotly.__file__).parent / "package_data" / "plotly.min.js"}
+SCRIPT = '<script src="page/medfact.js" defer></script>'
+
+
+def style() -> str:
+    """The style sheet of the pages."""
+    return (PAGE / "medfact.css").read_text(encoding="utf-8")
+
+
+def routes() -> APIRouter:
+    """The addresses of the scripts."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/page/{name}.js")
+    def script(name: str, request: Request) -> Response:
+        return answer(SCRIPTS.get(name), request)
+
+    return router
+
+
+@cache
+def _packed(path: Path) -> tuple[bytes, str]:
+    content = path.read_bytes()
+    return gzip.compress(content, compresslevel=6), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def answer(path: Path | None, request: Request) -> Response:
+    """A script, compressed; nothing where the browser has it already. The browser asks each time: a new version of the
+    application must not be drawn by an old script.
+    """
+    if path is None:
+        return Response(status_code=404)
+    packed, tag = _packed(path)
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(packed), media_type="text/javascript", headers=headers)
+    return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})

@@ -1,0 +1,47 @@
+"""Fragments: pieces of a page as HTML, rendered from templates. Autoescape is on, so text from users stays text."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from medfact.results import wording
+from medfact.statements import VARIANTS
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """The templates of `templates/`, with the wording of numbers and names as filters."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {
+        "percent": wording.percent,
+        "points": wording.points,
+        "count": wording.count,
+        "interval": wording.interval,
+        "p_value": wording.p_value,
+        "date": wording.date,
+        "counted": wording.counted,
+        "run_name": wording.run_name,
+        "twice": lambda names: [(name, name) for name in names],
+        "numbered": lambda names: list(enumerate(names)),
+    }
+    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES}
+    return made
+
+
+def render(template: str, **values: object) -> Markup:
+    """The fragment of a template (`scores`: `templates/scores.html`)."""
+    return Markup(environment().get_template(f"{template}.html").render(**values))
+
+
+def fingerprint(fragment: str) -> str:
+    """A short hash: a page says with it which fragment it shows."""
+    return hashlib.blake2b(fragment.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,115 @@
+"""The inputs on the page Evaluate. They only tell the page's script what was chosen; the server draws everything that
+follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from medfact.datasets import bundled_names
+from medfact.datasets.tables import FORMATS
+from medfact.models import BUNDLED_MODEL
+from medfact.prototypes import load_pool, pool_names
+from medfact.results.wording import model_name
+from medfact.spec import PROTOCOLS, RunSpec
+from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, model_choices
+from medfact.web.parts import part
+
+FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
+"""Options of events that no request follows: they run in the browser alone."""
+
+
+def tells(component: Any, name: str, event: str = "change") -> None:
+    """Has a component tell the page's script its value under a name of `Setup`."""
+    getattr(component, event)(None, component, None, js=f"(value) => window.medfact.choose({{{name}: value}})", **FRONTEND)
+
+
+def build() -> None:
+    """Lays the inputs out: facts, models, and, folded away, method and size."""
+    _facts()
+    _models()
+    with gr.Accordion("Method, size and sentences", open=False, elem_id="method"):
+        _method()
+    part("go")
+
+
+def _facts() -> None:
+    with gr.Row():
+        dataset = gr.Dropdown(
+            bundled_names(),
+            value=RunSpec.dataset,
+            label="Facts",
+            elem_id="dataset",
+            interactive=True,
+            filterable=False,
+            min_width=180,
+        )
+        upload = gr.UploadButton(
+            "Your own file …", file_types=list(FORMATS), size="sm", elem_id="upload", min_width=130, variant="secondary"
+        )
+    part("facts")
+    tells(dataset, "dataset", "input")
+    upload.upload(None, upload, None, js="(file) => window.medfact.act('take_file', file)", **FRONTEND)
+
+
+def _models() -> None:
+    models = gr.CheckboxGroup(
+        [(model_name(spec), spec) for spec in model_choices()], value=[BUNDLED_MODEL], label="Models", elem_id="models"
+    )
+    tells(models, "models")
+    with gr.Accordion("More models: from the Hub, a folder, or a service (API)", open=False, elem_id="service"):
+        other = gr.Textbox(
+            label="Hugging Face repository, or a folder on this machine",
+            placeholder="OWNER/NAME",
+            elem_id="other-model",
+            max_length=300,
+        )
+        gr.Markdown(
+            "A model behind a service: OpenAI's, or any server that speaks its protocol (vLLM, Ollama, a hospital's gateway). "
+            "Each statement goes to that server as text."
+        )
+        service = gr.Textbox(
+            label="model's name", placeholder="as the service calls it: gpt-4o-mini", elem_id="service-model", max_length=200
+        )
+        address = gr.Textbox(
+            label="address (base URL)", placeholder="https://api.openai.com/v1", elem_id="service-address", max_length=300
+        )
+        budget = gr.Number(label="stop after so many US dollars (0: never)", value=0, minimum=0, elem_id="service-budget")
+        agreed = gr.Checkbox(label="My own facts may go to that server. They hold no patient data.", elem_id="service-leave")
+    for component, name in (
+        (other, "other"),
+        (service, "service"),
+        (address, "address"),
+        (budget, "budget"),
+        (agreed, "agreed"),
+    ):
+        tells(component, name)
+
+
+def _method() -> None:
+    protocol = gr.Radio(
+        [(protocol.title, name) for name, protocol in PROTOCOLS.items()],
+        value=RunSpec.protocol,
+        label="Method",
+        elem_id="protocol",
+    )
+    pairs = gr.Slider(
+        10, MOST_PAIRS, value=DEFAULT_PAIRS, step=10, label="Pairs: true facts, each with its false partners", elem_id="pairs"
+    )
+    shots = gr.Radio(
+        [("as the method proposes", -1), ("none", 0), ("five", 5)],
+        value=-1,
+        label="Demonstrations shown to the model before each statement",
+        elem_id="shots",
+    )
+    pools = [("the method's own", ""), *((load_pool(name).title, name) for name in pool_names())]
+    pool = gr.Dropdown(pools, value="", label="Sentence templates", elem_id="pool", filterable=False)
+    own = gr.UploadButton(
+        "Your own templates (.yaml, .json) …", file_types=[".yaml", ".yml", ".json"], size="sm", elem_id="own-pool"
+    )
+    part("method")
+    for component, name in ((protocol, "protocol"), (pairs, "pairs"), (shots, "shots")):
+        tells(component, name)
+    tells(pool, "pool", "input")
+    own.upload(None, own, None, js="(file) => window.medfact.act('take_pool', file)", **FRONTEND)

@@ -1,0 +1,83 @@
+"""The pages, each a function from what a visitor looks at to fragments. Stateless: the browser sends its view with each
+question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from medfact.web.services import Services
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks. owners: whose runs they may list, change and stop. demonstration: the run that a first visitor sees."""
+
+    services: Services
+    owner: str
+    owners: tuple[str, ...]
+    demonstration: str
+
+
+class Show(BaseModel):
+    """What a visitor looks at: the fields of a page's address and of its controls. Each page has its own."""
+
+    model_config = ConfigDict(extra="ignore", str_max_length=20_000)
+
+
+@dataclass(frozen=True)
+class Action:
+    """A button that was pressed: its name, what it is about, and the fields beside it."""
+
+    name: str
+    about: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A sentence about what was just done. kind: "", "good" or "warn". undo: an action that takes it back."""
+
+    text: str = ""
+    kind: str = ""
+    undo: Action | None = None
+
+
+SILENCE = Message()
+
+
+@dataclass(frozen=True)
+class View:
+    """What a page shows now.
+
+    fragments: HTML by the names of the page's parts. show: the view as it was possible (a page number kept in range). query:
+    of the
+    page's address. again: seconds until the page should ask again; None: when something is clicked. title: of the tab. runs:
+    for the browser to remember. folded: whether the inputs are folded away.
+    """
+
+    fragments: Mapping[str, str]
+    show: Show
+    query: str = ""
+    again: float | None = None
+    title: str = "medfact"
+    runs: str | None = None
+    folded: bool = False
+
+
+Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]
+"""Does something for a visitor: what is shown afterwards, and what to say. Raises MedfactError where it cannot."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: the model of its view, how it is shown, its buttons by name, and the part that says what a button did ("said"
+    for most)."""
+
+    show: type[Show]
+    view: Callable[[Visitor, Any], View]
+    actions: Mapping[str, Act]
+    says: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,135 @@
+"""Fact cards: a fact, its false partners, and their statements in every way of asking, with a model's answers where there are
+any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from medfact.facts import Fact
+from medfact.results import wording
+from medfact.results.live import Live
+from medfact.runs.prompts import prompt_text
+from medfact.statements import VARIANTS, Statement, Variant
+from medfact.store import Asked, Run
+from medfact.web.services import Services
+
+REGISTERS = {
+    r"DOID:\d{1,9}": "https://disease-ontology.org/?id={}",
+    r"DB\d{5}": "https://go.drugbank.com/drugs/{}",
+    r"UBERON:\d{7}": "https://www.ebi.ac.uk/ols4/search?q={}",
+    r"SYMP:\d{7}": "https://www.ebi.ac.uk/ols4/search?q={}",
+}
+"""Where an identifier opens. Only identifiers of exactly these shapes become links; nothing else from a file does."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered to a statement: its fate, the words for it, P(True), the exact prompt and the raw reply."""
+
+    model: str
+    fate: str
+    glyph: str
+    verdict: str
+    p_true: str
+    prompt: str
+    raw: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A statement on a card, the models' replies to it, and a remark where its wording is doubtful."""
+
+    text: str
+    label: bool
+    replies: tuple[Reply, ...] = ()
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way of asking: the statement about the true fact, and those about its false partners."""
+
+    variant: Variant
+    fact: tuple[Line, ...]
+    partners: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A true fact with its false partners. links: (identifier, address)."""
+
+    fact: Fact
+    partners: tuple[Fact, ...]
+    rows: tuple[Row, ...]
+    links: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def right(self) -> int:
+        """How many of the statements were answered right by the first model."""
+        return sum(line.replies[0].fate == "right" for row in self.rows for line in (*row.fact, *row.partners) if line.replies)
+
+    @property
+    def asked(self) -> int:
+        return sum(bool(line.replies) for row in self.rows for line in (*row.fact, *row.partners))
+
+
+def links_of(fact: Fact) -> tuple[tuple[str, str], ...]:
+    """The identifiers of a fact that a register of the web explains, with their addresses."""
+    identifiers = dict.fromkeys(filter(None, (fact.head_id, fact.tail_id)))
+    return tuple(
+        (identifier, address.format(identifier))
+        for identifier in identifiers
+        for shape, address in REGISTERS.items()
+        if re.fullmatch(shape, identifier)
+    )
+
+
+def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequence[tuple[Statement, str]]) -> Card:
+    """A card without answers. statements: of the fact and its partners, each with a remark or ""."""
+    rows = []
+    for key in dict.fromkeys(statement.variant for statement, _ in statements):
+        lines = [(s, Line(s.text, s.label, remark=remark)) for s, remark in statements if s.variant == key]
+        true = tuple(line for s, line in lines if s.fact.positive)
+        rows.append(Row(VARIANTS[key], true, tuple(line for s, line in lines if not s.fact.positive)))
+    return Card(fact, tuple(partners), tuple(rows), links_of(fact))
+
+
+def card_of_answers(services: Services, sides: Sequence[tuple[str, Run, Sequence[Asked]]]) -> Card | None:
+    """A card with the replies of several runs. sides: each run's name, its record, and the pair's statements there."""
+    asked = [item for _, _, items in sides for item in items]
+    facts = list({item.statement.fact.fact_id: item.statement.fact for item in asked}.values())
+    if not facts:
+        return None
+    true = next((fact for fact in facts if fact.positive), facts[0])
+    lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]] = {}
+    for name, run, items in sides:
+        for item in items:
+            lines.setdefault((item.statement.variant, item.statement.text), []).append((name, item, run))
+    rows = [_row(services, key, lines) for key in VARIANTS if any(variant == key for variant, _ in lines)]
+    return Card(true, tuple(fact for fact in facts if not fact.positive), tuple(rows), links_of(true))
+
+
+def _row(services: Services, key: str, lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]]) -> Row:
+    true: list[Line] = []
+    false: list[Line] = []
+    for (variant, text), replies in lines.items():
+        if variant == key:
+            statement = replies[0][1].statement
+            line = Line(text, statement.label, tuple(_reply(services, *reply) for reply in replies))
+            (true if statement.fact.positive else false).append(line)
+    return Row(VARIANTS[key], tuple(true), tuple(false))
+
+
+def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
+    answer = item.answer
+    raw = "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)"
+    prompt = prompt_text(run, item, services.store.demonstrations(run.run))
+    fate = wording.fate(item)
+    return Reply(name, fate.name, fate.glyph, wording.verdict(item), wording.probability(answer), prompt, raw)
+
+
+def of_pair(services: Services, live: Live, members: Sequence[int]) -> list[Asked]:
+    """The statements of some facts of a run, of the first draw of demonstrations."""
+    return [item for item in services.store.asked(live.run.run, facts=list(members)) if item.draw == 0]

@@ -1,0 +1,202 @@
+"""The page Compare: two to eight runs beside each other, in their scores and fact by fact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+from pydantic import Field
+
+from medfact.errors import MedfactError
+from medfact.facts import Fact
+from medfact.metrics.uncertainty import Estimate
+from medfact.results import plots
+from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, verdict
+from medfact.results.fact_table import SHOWN, FactTable
+from medfact.results.text import difference
+from medfact.results.wording import STATES, counted, names_of_runs, p_value, run_name, shortened
+from medfact.statements import VARIANTS
+from medfact.store import COMPLETE, Run
+from medfact.web.fragments import render
+from medfact.web.pages import Message, Page, Show, View, Visitor
+from medfact.web.pages.cards import card_of_answers
+
+FACTS_A_PAGE = 20
+OFFERED = 24
+"""Runs to choose from: the visitor's last ones."""
+
+
+class CompareShow(Show):
+    """runs: ids, with commas. fact: the row that is open, −1 for none."""
+
+    runs: str = ""
+    shown: Literal["all", "differ", "none", "every", "one"] = "all"
+    relation: str = Field("", max_length=500)
+    pattern: str = Field("", max_length=40)
+    page: int = Field(0, ge=0, le=10**9)
+    fact: int = Field(-1, ge=-1, le=10**9)
+
+
+def view(visitor: Visitor, show: CompareShow) -> View:
+    """What the runs share and how they differ; nothing but the choice as long as there are fewer than two."""
+    services = visitor.services
+    runs = [run for run in dict.fromkeys(show.runs.split(",")) if services.has(run)][:MOST]
+    show = show.model_copy(update={"runs": ",".join(runs)})
+    fragments = {"choose": _choose(visitor, runs), "compared": Markup(), "facts": Markup(), "drawer": Markup()}
+    query = f"?runs={show.runs}" if runs else ""
+    if len(runs) < FEWEST:
+        return View(fragments, show, query=query, title="Compare · medfact")
+    try:
+        comparison, table = services.comparisons.made(runs), services.comparisons.table(runs)
+    except MedfactError as error:
+        fragments["compared"] = render("message", message=Message(error.public, "warn"))
+        return View(fragments, show, query=query, title="Compare · medfact")
+    records = [services.run(run) for run in runs]
+    fragments["compared"] = _compared(visitor, comparison, records)
+    fragments["facts"], show = _facts(visitor, show, table, records)
+    if 0 <= show.fact < table.number.shape[1]:
+        fragments["drawer"] = _drawer(visitor, show, table, records)
+    return View(fragments, show, query=query, title="Compare · medfact")
+
+
+def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:
+    known = {run.run: run for run in reversed(visitor.services.store.runs(*visitor.owners))}
+    offered = {run.run: run for run in [visitor.services.run(one) for one in chosen]} | dict(list(known.items())[:OFFERED])
+    return render(
+        "compare_choose",
+        runs=[(run, shortened(run_name(run))) for run in offered.values()],
+        chosen=chosen,
+        fewest=FEWEST,
+        most=MOST,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ scores
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A pair of runs in one accuracy, in words: row − column."""
+
+    pair: Pair
+    difference: str
+    p: str
+    verdict: str
+    shown: bool
+
+
+def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) -> Markup:
+    names = {run.run: run.name for run in comparison.runs}
+    reports = {run.run: visitor.services.reports.live(run.run).report for run in records}
+    metrics = []
+    for metric, title in METRICS.items():
+        scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
+        pairs = [_cell(pair, names) for pair in comparison.pairs if pair.metric == metric]
+        metrics.append((metric, title, scores, pairs, plots.scores(scores)))
+    return render(
+        "compared",
+        shared=_shared(comparison, records),
+        names=names,
+        comparison=comparison,
+        metrics=metrics,
+        several=len(records) > FEWEST,
+    )
+
+
+def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:
+    shown = pair.p_holm is not None and pair.p_holm < 0.05
+    return Cell(pair, difference(pair), "" if pair.p_holm is None else p_value(pair.p_holm), verdict(pair, names), shown)
+
+
+def _shared(comparison: Comparison, records: Sequence[Run]) -> str:
+    count, of = comparison.shared_facts, comparison.facts_of
+    if count == max(of):
+        text = f"All of them ask the same {counted(count, 'fact')}."
+    else:
+        text = f"{counted(count, 'fact')} {'is' if count == 1 else 'are'} in all of them, of {', '.join(f'{n:,}' for n in of)}."
+    others = ", ".join(dict.fromkeys(STATES[run.state] for run in records if run.state != COMPLETE))
+    return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
+
+
+# ------------------------------------------------------------------------------------------------ facts
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """A fact with the fates of its statements, a strip a run."""
+
+    row: int
+    fact: Fact
+    strips: tuple[tuple[int, ...], ...]
+
+
+def _facts(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequence[Run]) -> tuple[Markup, CompareShow]:
+    patterns = table.patterns()
+    found = table.chosen(show.shown, show.relation or None, show.pattern or None).tolist()
+    page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
+    rows = found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]
+    facts = _facts_of(visitor, table, rows)
+    fragment = render(
+        "compare_facts",
+        rows=[FactRow(row, facts[row], tuple(tuple(int(f) for f in of_run[row]) for of_run in table.fate)) for row in rows],
+        names=names_of_runs(records),
+        variants=[VARIANTS[key] for key in table.variants],
+        filters=SHOWN.items(),
+        show=show,
+        relations=table.relations,
+        patterns=[(pattern, f"{pattern} ({counted(count, 'fact')})") for pattern, count in patterns],
+        page=page,
+        pages=-(-len(found) // FACTS_A_PAGE),
+        size=FACTS_A_PAGE,
+        found=len(found),
+    )
+    return fragment, show.model_copy(update={"page": page})
+
+
+def _facts_of(visitor: Visitor, table: FactTable, rows: Sequence[int]) -> dict[int, Fact]:
+    """The facts of these rows, each from the first run that asks it."""
+    facts: dict[int, Fact] = {}
+    for index, run in enumerate(table.runs):
+        wanted = {int(table.number[index, row]): row for row in rows if row not in facts and table.number[index, row] >= 0}
+        if wanted:
+            for item in visitor.services.store.asked(run, facts=list(wanted)):
+                facts.setdefault(wanted[item.fact], item.statement.fact)
+    return facts
+
+
+def _drawer(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequence[Run]) -> Markup:
+    """The open fact with what each run's model answered to its statements."""
+    sides = []
+    for index, (name, run) in enumerate(zip(names_of_runs(records), records, strict=True)):
+        number = int(table.number[index, show.fact])
+        items = (
+            [item for item in visitor.services.store.asked(run.run, facts=[number]) if item.draw == 0] if number >= 0 else []
+        )
+        sides.append((name, run, items))
+    card = card_of_answers(visitor.services, sides)
+    found = table.chosen(show.shown, show.relation or None, show.pattern or None).tolist()
+    place = found.index(show.fact) if show.fact in found else -1
+    return render(
+        "drawer",
+        card=card,
+        pair=show.fact,
+        run="",
+        previous=found[place - 1] if place > 0 else None,
+        following=found[place + 1] if 0 <= place < len(found) - 1 else None,
+        place=place + 1,
+        of=len(found),
+        true_fact=_true_fact(visitor, table, show.fact),
+    )
+
+
+def _true_fact(visitor: Visitor, table: FactTable, row: int) -> Fact | None:
+    """The true fact that a false one belongs to."""
+    if table.positive[row]:
+        return None
+    index = next(i for i in range(len(table.runs)) if table.number[i, row] >= 0)
+    return visitor.services.reports.true_fact(table.runs[index], int(table.number[index, row]))
+
+
+COMPARE = Page(CompareShow, view, {})

@@ -1,0 +1,287 @@
+"""The page Evaluate: the story in two numbers, and beside the inputs the runs' progress, scores, facts, calibration and
+papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from markupsafe import Markup
+from pydantic import Field
+
+from medfact.errors import Mistake
+from medfact.models import is_service
+from medfact.results import wording
+from medfact.results.live import PACE, Live
+from medfact.runs.costs import bill_in_words
+from medfact.runs.run import start_again
+from medfact.spec import PROTOCOLS
+from medfact.store import INTERRUPTED, PAUSED
+from medfact.web.fragments import render
+from medfact.web.inputs.setup import MOST_MODELS, check_room
+from medfact.web.inputs.setup import evaluate as begin
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor, setup
+from medfact.web.pages.cards import Card, card_of_answers, of_pair
+from medfact.web.pages.pair_list import drawer, pair_list
+from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
+from medfact.web.pages.progress import progress_of
+
+TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibration", "papers": "The papers' tables"}
+
+
+class EvaluateShow(Show):
+    """setup: what is chosen, as JSON of `Setup`. mapping: an uploaded file that waits for its columns, as JSON; pending,
+    uploading: why,
+    or for which file, nothing can be evaluated yet. run: ids, with commas. kept: those that this browser showed last. chosen:
+    which run's facts are listed. fact: the pair that is
+    open, −1 for none. sort: the score by which models are sorted, "" for the order of the runs.
+    """
+
+    setup: str = ""
+    mapping: str = ""
+    pending: str = ""
+    uploading: str = Field("", max_length=300)
+    run: str = ""
+    kept: str = ""
+    unfolded: bool = False
+    tab: Literal["overview", "facts", "calibration", "papers"] = "overview"
+    chosen: int = Field(0, ge=0, le=MOST_MODELS)
+    only: Literal["all", "missed", "mastered", "fragile", "denied"] = "all"
+    relation: str = ""
+    page: int = Field(0, ge=0, le=10**9)
+    fact: int = Field(-1, ge=-1, le=10**9)
+    paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
+    sort: str = ""
+
+
+Lives = Mapping[str, Live]
+"""The runs that are shown, by what to call them."""
+
+
+def view(visitor: Visitor, show: EvaluateShow) -> View:
+    """The runs of the address, else those that this browser showed last, else the demonstration."""
+    if show.setup:
+        setup.note_choice(visitor, show)
+    runs, missing = _runs(visitor, show)
+    lives = _named([visitor.services.reports.live(run) for run in runs])
+    own = runs != [visitor.demonstration]
+    show = show.model_copy(update={"run": ",".join(runs) if own else "", "chosen": min(show.chosen, len(runs) - 1)})
+    tab, show = TAB[show.tab](visitor, show, lives)
+    going = any(live.going for live in lives.values())
+    fragments = {
+        "notice": _notice(visitor, missing),
+        "progress": _progress(visitor, lives, own),
+        "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
+        "tab": render("tabs", tabs=TABS, chosen=show.tab, content=tab),
+        "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
+        "hero": hero(visitor, folded=bool(show.run)),
+        **setup.fragments(visitor, show, lives if show.run and not show.unfolded else {}),
+    }
+    behind = any(live.behind for live in lives.values())
+    return View(
+        fragments,
+        show,
+        query=_query(show),
+        again=visitor.services.reports.pace() if going else PACE if behind else None,
+        title=_title(lives, going) if own else "medfact",
+        folded=bool(show.run) and not show.unfolded,
+        runs=show.run if own and all(live.run.owner in visitor.owners for live in lives.values()) else None,
+    )
+
+
+def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
+    """The ids of the runs to show, and whether the address names one that is not there."""
+    asked, kept = (list(dict.fromkeys(filter(None, ids.split(","))))[:MOST_MODELS] for ids in (show.run, show.kept))
+    has = visitor.services.has
+    there = ([run for run in ids if has(run)] for ids in (asked, kept))
+    return next(filter(None, there), [visitor.demonstration]), not all(map(has, asked))
+
+
+def _named(lives: Sequence[Live]) -> Lives:
+    return dict(zip(wording.names_of_runs([live.run for live in lives]), lives, strict=True))
+
+
+def _query(show: EvaluateShow) -> str:
+    """The page's address: the runs, and what of them is open."""
+    tab = "" if show.tab == "overview" else f"&tab={show.tab}"
+    fact = "" if show.fact < 0 else f"&chosen={show.chosen}&fact={show.fact}"
+    return f"?run={show.run}{tab}{fact}" if show.run else ""
+
+
+def _title(lives: Lives, going: bool) -> str:
+    if not going:
+        return "Results · medfact"
+    done = sum(live.report.answered + live.report.failed for live in lives.values())
+    total = sum(live.report.statements for live in lives.values())
+    return f"{100 * done // max(total, 1)}% · medfact"
+
+
+def _notice(visitor: Visitor, missing: bool) -> Markup:
+    """What a visitor should know before anything else."""
+    if missing:
+        return render("message", message=Message("There is no run of that link; it may have been deleted.", "warn"))
+    waiting = sum(run.state in {INTERRUPTED, PAUSED} for run in visitor.services.store.runs(*visitor.owners))
+    if not waiting:
+        return Markup()
+    runs = "One run of yours was" if waiting == 1 else f"{waiting} runs of yours were"
+    return render("message", message=Message(f"{runs} interrupted. The answers are kept: open “Runs” and resume.", "warn"))
+
+
+def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
+    mine = [live for live in lives.values() if live.run.owner in visitor.owners]
+    return render(
+        "progress",
+        runs=[progress_of(name, live) for name, live in lives.items()],
+        demonstration=not own,
+        may_stop=any(live.going for live in mine),
+        may_resume=any(live.resumable for live in mine),
+        asks_for_key=any(live.resumable and is_service(live.run.model) for live in mine),
+        others=own and len(mine) < len(lives),
+        ids=",".join(live.run.run for live in lives.values()),
+    )
+
+
+def _scores(show: EvaluateShow, lives: Lives) -> Markup:
+    """The table of scores: mastery first, then the other figures that the method shows first."""
+    first = next(iter(lives.values()))
+    protocol = PROTOCOLS[first.run.spec.protocol]
+    names = sorted(protocol.first, key=lambda name: name != "joint_accuracy")
+    ways = max(len(live.report.by_variant) for live in lives.values())
+    rows = list(lives.items())
+    if show.sort in names:
+        rows.sort(key=lambda row: _value(row[1], show.sort), reverse=True)
+    return render(
+        "scores",
+        rows=rows,
+        scores=[wording.score(name, ways) for name in names],
+        sort=show.sort,
+        chance=first.report.chance,
+        settings=wording.shared_settings([live.report for live in lives.values()]),
+        notes=list(dict.fromkeys(note for live in lives.values() for note in live.run.notes)),
+        bills=[line for live in lives.values() if live.report.service for line in bill_in_words(dict(live.report.service))],
+        ids=",".join(live.run.run for live in lives.values()),
+    )
+
+
+def _value(live: Live, name: str) -> float:
+    value = getattr(live.report, name).value
+    return -2.0 if value is None else float(value)
+
+
+def hero(visitor: Visitor, folded: bool) -> Markup:
+    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers."""
+    live = visitor.services.reports.live(visitor.demonstration)
+    report = live.report
+    mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
+    return render("hero", folded=folded, report=report, mastered=mastered, card=None if folded else _story(visitor, live))
+
+
+def _story(visitor: Visitor, live: Live) -> Card | None:
+    """A pair of the demonstration whose plain statement the model got right, and the rest not."""
+    pairs = visitor.services.reports.pairs(live.run.run)
+    told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
+    if not told:
+        return None
+    items = of_pair(visitor.services, live, pairs.members[told[0]])
+    return card_of_answers(visitor.services, [("medfact-tiny", live.run, items)])
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Records one run a model and queues them."""
+    if show.pending or show.uploading:
+        raise Mistake(show.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
+    chosen = setup.setup_in(show)
+    with visitor.services.planning:
+        runs = begin(visitor.services, visitor.owner, chosen, action.fields.get("key", "").strip() or None)
+    return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1, "unfolded": False}), Message()
+
+
+def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+    """Records the shown runs anew, from their records, and queues them. Models behind a service are set up again instead."""
+    services = visitor.services
+    runs = [run for run in show.run.split(",") if services.has(run) and not is_service(services.run(run).model)]
+    check_room(services, visitor.owner, len(runs))
+    with services.planning:
+        new = [start_again(run, services.store.of(visitor.owner)) for run in runs]
+    for run in new:
+        services.jobs.submit(run)
+    return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
+
+
+def _own(visitor: Visitor, show: EvaluateShow) -> list[str]:
+    """Those of the shown runs that the visitor may stop and resume. Raises Mistake where there is none."""
+    runs = [run for run in show.run.split(",") if visitor.services.has(run)]
+    own = [run for run in runs if visitor.services.run(run).owner in visitor.owners]
+    if not own:
+        raise Mistake("These runs are not yours to stop or resume.", "Open them in the browser that started them.")
+    return own
+
+
+def stop(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+    """Stops the visitor's runs among those shown."""
+    for run in _own(visitor, show):
+        visitor.services.jobs.stop(run)
+    return show, Message()
+
+
+def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
+    """Goes on with those of the runs that did not end, and asks failed calls again."""
+    key = action.fields.get("key", "").strip() or None
+    budget = _dollars(action.fields.get("budget", ""))
+    for run in _own(visitor, show):
+        live = visitor.services.reports.live(run)
+        if live.resumable:
+            check_room(visitor.services, live.run.owner, 1)
+            service = is_service(live.run.model)
+            visitor.services.jobs.submit(run, key if service else None, budget if service else None)
+    return show, Message()
+
+
+def _dollars(text: str) -> float | None:
+    try:
+        return float(text) or None
+    except ValueError:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------ tabs
+
+
+def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+    return pair_list(visitor, show, lives)
+
+
+def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[Markup, EvaluateShow]]:
+    return lambda _, show, lives: (tab(lives, show), show)
+
+
+TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
+    "overview": _still(overview_tab),
+    "facts": _facts_tab,
+    "calibration": _still(calibration_tab),
+    "papers": _still(papers_tab),
+}
+
+EVALUATE = Page(
+    EvaluateShow,
+    view,
+    {
+        "take_file": setup.take_file,
+        "use_columns": setup.use_columns,
+        "drop_file": setup.drop_file,
+        "take_pool": setup.take_pool,
+        "price": setup.price,
+        "evaluate": evaluate,
+        "again": again,
+        "stop": stop,
+        "resume": resume,
+    },
+    says={
+        **dict.fromkeys(("take_file", "use_columns", "drop_file"), "facts-said"),
+        "take_pool": "pool-said",
+        **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
+    },
+)

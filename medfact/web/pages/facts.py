@@ -1,0 +1,195 @@
+"""The page Facts: browse a data set's facts with their false partners and their statements in every way of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from medfact.datasets import bundled_names, grouping
+from medfact.datasets.selection import Rejections
+from medfact.errors import MedfactError, Mistake
+from medfact.facts import Fact, KnowledgeBase, name_key
+from medfact.negatives import RULES, explain
+from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.runs.plan import pool_of
+from medfact.spec import PROTOCOLS
+from medfact.statements import Statement
+from medfact.web.fragments import render
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.cards import card_of_statements
+from medfact.web.services import Source, collection_of, spec_of
+
+FACTS_A_PAGE = 20
+OWN_DATA = "own"
+"""The data set that stands for the visitor's own file."""
+
+
+class FactsShow(Show):
+    """data: a bundled data set, or OWN_DATA; protocol, pool: by which method and in whose sentences ("": the method's own)."""
+
+    data: str = ""
+    protocol: str = "medfact"
+    pool: str = ""
+    search: str = Field("", max_length=200)
+    relation: str = Field("", max_length=500)
+    specialty: str = Field("", max_length=500)
+    layout: Literal["cards", "table"] = "cards"
+    page: int = Field(0, ge=0, le=10**9)
+
+
+def view(visitor: Visitor, show: FactsShow) -> View:
+    """One page of the facts that pass the filters."""
+    choice = visitor.services.choices.of(visitor.owner)
+    own = choice.source if choice and "facts" in choice.source else None
+    if choice and not show.data:
+        data = OWN_DATA if own else str(choice.source.get("dataset", ""))
+        show = show.model_copy(update={"data": data, "protocol": choice.protocol, "pool": choice.pool})
+    show = show.model_copy(update=_known(show, own))
+    source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
+    try:
+        return _page(visitor, show, source, own)
+    except MedfactError as error:
+        return View({"cards": render("message", message=Message(error.public, "warn"))}, show, title="Facts · medfact")
+
+
+def _known(show: FactsShow, own: Source | None) -> dict[str, str]:
+    """The names among what is shown, each as it is where there is such a thing."""
+    datasets = [*bundled_names(), *([OWN_DATA] if own else [])]
+    return {
+        "data": show.data if show.data in datasets else datasets[0],
+        "protocol": show.protocol if show.protocol in PROTOCOLS else "medfact",
+    }
+
+
+def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None) -> View:
+    pool_name = visitor.services.pool(visitor.owner, show.pool)
+    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name))
+    collection = collection_of(source)
+    rejections = visitor.services.store.of(visitor.owner).rejections()
+    found = list(_matching(collection.facts, collection.known, pool, show))
+    page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
+    group = grouping(collection, PROTOCOLS[show.protocol].negatives, spec_of(source).seed, rejections)
+    shown = [group(fact) for fact in found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]]
+    cards = [
+        (
+            card_of_statements(fact, partners, [(s, _remark(s)) for s in pool.statements([fact, *partners])]),
+            _explanation(fact, partners, collection.known, rejections),
+            [partner.tail for partner in partners if _drawn(partner)],
+        )
+        for fact, *partners in shown
+    ]
+    facts = [fact for fact in collection.facts if fact.positive]
+    fragments = {
+        "filters": render(
+            "facts_filters",
+            show=show,
+            datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, _own_name(own))] if own else [])],
+            protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
+            pools=[("", "the method's own"), *((name, load_pool(name).title) for name in pool_names())],
+            relations=sorted({fact.relation for fact in facts}),
+            specialties=sorted({fact.specialty for fact in facts if fact.specialty}),
+        ),
+        "cards": render(
+            "facts_cards",
+            cards=cards,
+            layout=show.layout,
+            unknown=_unknown_relation(show, facts, pool),
+            page=page,
+            pages=-(-len(found) // FACTS_A_PAGE),
+            size=FACTS_A_PAGE,
+            found=len(found),
+        ),
+        "rejected": render("facts_rejected", rejected=_rejected(rejections, facts)),
+    }
+    return View(fragments, show.model_copy(update={"page": page}), query=_query(show), title="Facts · medfact")
+
+
+def _own_name(own: Source | None) -> str:
+    return f"your file {str(own['facts']).replace(chr(92), '/').rpartition('/')[2]}" if own else ""
+
+
+def _query(show: FactsShow) -> str:
+    return f"?data={show.data}" if show.data != OWN_DATA else ""
+
+
+def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: FactsShow) -> Iterator[Fact]:
+    """True facts that the pool states and the filters pass; a search finds the other names of a thing too."""
+    words = name_key(show.search)
+    entities = {
+        known.entity(name) for group in known.synonyms if any(words in name_key(name) for name in group) for name in group
+    }
+    for fact in facts:
+        stated = fact.positive and pool.states(fact)
+        chosen = show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or "")
+        named = words in name_key(f"{fact.head} {fact.relation} {fact.tail}")
+        if stated and chosen and (named or (words and {known.entity(fact.head), known.entity(fact.tail or "")} & entities)):
+            yield fact
+
+
+def _unknown_relation(show: FactsShow, facts: Sequence[Fact], pool: Pool) -> str:
+    """Why nothing is shown of a relation that the pool has no sentences for; "" where it has."""
+    relations = [show.relation] if show.relation else sorted({fact.relation for fact in facts})
+    unknown = [name for name in relations if pool.canonical(name) is None]
+    if not unknown or len(unknown) < len(relations):
+        return ""
+    why = pool.why_withheld(unknown[0])
+    return (
+        f"{unknown[0]!r} is withheld: {why}"
+        if why
+        else f"The chosen sentences have none for {', '.join(map(repr, unknown[:3]))}."
+    )
+
+
+def _remark(statement: Statement) -> str:
+    """What to say of a statement whose label follows a paper's rule and not what a clinician would expect."""
+    doubtful = (
+        statement.variant in ("inv+ins", "inv+ins+dn") and statement.pool in pool_names() and load_pool(statement.pool).verbatim
+    )
+    return "Labelled by the paper's rule; the finding alone does not make the disease likely." if doubtful else ""
+
+
+def _drawn(partner: Fact) -> bool:
+    return partner.negative_of is not None and partner.tail is not None
+
+
+def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rejections: Rejections) -> list[str]:
+    """How the false partner was drawn: how many candidates there were, and what each rule removed."""
+    if partners and not any(map(_drawn, partners)):
+        return []
+    found = explain(fact, known, rejections.get(fact.fact_id, frozenset()))
+    first = f"{found.candidates:,} other tails of the same type; {found.left:,} of them are safe to call false."
+    return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
+
+
+def _rejected(rejections: Rejections, facts: Sequence[Fact]) -> list[tuple[Fact, str]]:
+    by_id = {fact.fact_id: fact for fact in facts}
+    return [(by_id[fact_id], tail) for fact_id, tails in rejections.items() if fact_id in by_id for tail in sorted(tails)]
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def _fact_and_tail(action: Action) -> tuple[str, str]:
+    fact_id, _, tail = action.about.partition(":")
+    if not fact_id or not tail:
+        raise Mistake("That is no false partner.", "Load the page again.")
+    return fact_id, tail
+
+
+def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
+    """Leaves a tail out of the visitor's draws of false partners."""
+    fact_id, tail = _fact_and_tail(action)
+    visitor.services.store.of(visitor.owner).reject(fact_id, tail)
+    return show, Message(f"“{tail}” will not be drawn again for this fact.", "good", undo=Action("accept", action.about))
+
+
+def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
+    """Takes a rejection back."""
+    fact_id, tail = _fact_and_tail(action)
+    visitor.services.store.of(visitor.owner).unreject(fact_id, tail)
+    return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
+
+
+FACTS = Page(FactsShow, view, {"reject": reject, "accept": accept})

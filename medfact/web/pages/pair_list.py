@@ -1,0 +1,94 @@
+"""The list of a run's pairs, worst first, with two strips of answers a pair; and the drawer with one pair's card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from medfact.facts import Fact
+from medfact.results.live import Live
+from medfact.results.pairs import FILTERS, Pairs
+from medfact.statements import VARIANTS
+from medfact.web.fragments import render
+from medfact.web.pages import Visitor
+from medfact.web.pages.cards import card_of_answers, of_pair
+
+PAIRS_A_PAGE = 20
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One pair in the list: its number, its facts, and their answers as glyphs in the order of the variants."""
+
+    pair: int
+    facts: tuple[Fact, ...]
+    strips: tuple[tuple[int, ...], ...]
+    right: int
+    asked: int
+
+
+def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[Markup, Any]:
+    """One page of the pairs of the chosen run, and the view with its page number kept in range."""
+    live = list(lives.values())[show.chosen]
+    pairs = visitor.services.reports.pairs(live.run.run)
+    found = pairs.chosen(show.only, show.relation)
+    page = min(show.page, max(0, len(found) - 1) // PAIRS_A_PAGE)
+    rows = _rows(visitor, live, pairs, found[page * PAIRS_A_PAGE : (page + 1) * PAIRS_A_PAGE])
+    fragment = render(
+        "pair_list",
+        rows=rows,
+        found=len(found),
+        of=len(pairs.members),
+        page=page,
+        pages=-(-len(found) // PAIRS_A_PAGE),
+        size=PAIRS_A_PAGE,
+        filters=FILTERS,
+        only=show.only,
+        relation=show.relation,
+        relations=sorted(set(pairs.relation)),
+        names=list(lives),
+        chosen=show.chosen,
+        opened=show.fact,
+        variants=[VARIANTS[key] for key in pairs.variants],
+    )
+    return fragment, show.model_copy(update={"page": page})
+
+
+def _rows(visitor: Visitor, live: Live, pairs: Pairs, chosen: Sequence[int]) -> list[PairRow]:
+    numbers = [number for pair in chosen for number in pairs.members[pair]]
+    facts = {item.fact: item.statement.fact for item in visitor.services.store.asked(live.run.run, facts=numbers)}
+    return [
+        PairRow(
+            pair,
+            tuple(facts[number] for number in pairs.members[pair] if number in facts),
+            tuple(tuple(int(fate) for fate in pairs.fate[number]) for number in pairs.members[pair]),
+            pairs.right(pair),
+            pairs.asked(pair),
+        )
+        for pair in chosen
+    ]
+
+
+def drawer(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
+    """The card of the open pair with its answers, and the pairs before and after it in the list."""
+    name, live = list(lives.items())[show.chosen]
+    pairs = visitor.services.reports.pairs(live.run.run)
+    if show.fact >= len(pairs.members):
+        return Markup()
+    found = pairs.chosen(show.only, show.relation)
+    place = found.index(show.fact) if show.fact in found else -1
+    card = card_of_answers(visitor.services, [(name, live.run, of_pair(visitor.services, live, pairs.members[show.fact]))])
+    return render(
+        "drawer",
+        card=card,
+        pair=show.fact,
+        run=name,
+        previous=found[place - 1] if place > 0 else None,
+        following=found[place + 1] if 0 <= place < len(found) - 1 else None,
+        place=place + 1,
+        of=len(found),
+        true_fact=None,
+    )

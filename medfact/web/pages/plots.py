@@ -1,0 +1,103 @@
+"""The tabs of results that draw: an overview by way of asking, calibration, and the papers' tables and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from medfact.metrics.uncertainty import Estimate
+from medfact.results import plots
+from medfact.results.live import Live
+from medfact.results.papers import CHANCE, PAPERS, PUBLISHED, fits, tables
+from medfact.results.report import Report
+from medfact.results.wording import count, percent, share
+from medfact.spec import PROTOCOLS
+from medfact.web.fragments import render
+
+NOTHING = "No run here has the statements that this needs."
+
+
+def _reports(lives: Mapping[str, Live]) -> dict[str, Report]:
+    return {name: live.report for name, live in lives.items()}
+
+
+def overview_tab(lives: Mapping[str, Live], _: Any) -> Markup:
+    """Right answers by the way of asking, and by relation."""
+    reports = _reports(lives)
+    relations = sorted({name for report in reports.values() for name in report.by_relation})
+    return render("overview", plot=plots.ways_of_asking(reports), reports=reports, relations=relations)
+
+
+def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:
+    """Whether the models' probabilities mean what they say."""
+    reports = _reports(lives)
+    drawn = plots.of_one_source(reports)
+    sentences = [_calibration_sentence(name, report, name in drawn) for name, report in reports.items() if report.answered]
+    return render("calibration", plot=plots.calibration(reports), sentences=sentences or ["Nothing has been asked yet."])
+
+
+def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:
+    found = report.calibration
+    if not found.n:
+        return f"{name} gives no probabilities, so there is nothing to draw."
+    if not drawn:
+        return f"{name} is not drawn: its probabilities come from repeated answers, which do not compare."
+    return (
+        f"{name}: its probability of “true” is off by {100 * (found.ece or 0):.1f} points on average (n = {count(found.n)} "
+        f"statements). By chance alone a perfectly calibrated model would show {100 * (found.ece_floor_coherent or 0):.1f} if "
+        "it is coherent, one truth deciding all statements of a fact, and "
+        f"{100 * (found.ece_floor or 0):.1f} if each statement were true or false by itself."
+    )
+
+
+def papers_tab(lives: Mapping[str, Live], show: Any) -> Markup:
+    """A paper's tables and curves with these runs as rows, beside the paper's own figures."""
+    reports = _reports(lives)
+    found = tables(list(reports.values()), show.paper)
+    return render(
+        "papers",
+        papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
+        paper=show.paper,
+        curves=_curves(reports, show.paper),
+        tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
+        nothing=NOTHING,
+        ids=",".join(live.run.run for live in lives.values()),
+    )
+
+
+def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.Plot]]:
+    """What the paper draws beside its tables: sentences, each with its figure or {}."""
+    own = {name: report for name, report in reports.items() if fits(report, paper)}
+    if paper == "mkj":
+        return [("MKJ draws calibration curves (its Figure 4): see the tab “Calibration”.", {})]
+    if not own:
+        return [(f"{NOTHING} Choose the paper's method, and evaluate.", {})]
+    if paper == "tpeval":
+        before = "With the first statement alone, then the first two, and so on"
+        views = "".join(
+            f" {name}: {share(r.positive_accuracy)} right on facts that hold, {share(r.negative_accuracy)} on false ones."
+            for name, r in own.items()
+        )
+        return [
+            (f"Figure 6, left. {before}: {_sentence(own, 'joint_ordered')}", plots.by_statements(own, "joint_ordered")),
+            (f"Figure 6, right. {before}: {_sentence(own, 'average_ordered')}", plots.by_statements(own, "average_ordered")),
+            (f"Figure 7, three views: by whether the fact holds, by polarity, by form.{views}", plots.three_views(own)),
+        ]
+    said = f"Figure 5. With any so many of a fact's statements: {_sentence(own, 'joint_any_order')}"
+    return [(said, plots.by_statements(own, "joint_any_order"))]
+
+
+def _sentence(reports: Mapping[str, Report], curve: str) -> str:
+    """How mastery falls from one statement a fact to all, a sentence a model."""
+    of = "answers" if curve == "average_ordered" else "facts"
+    sentences = []
+    for name, report in reports.items():
+        points: tuple[Estimate, ...] = getattr(report.curves, curve)
+        if len(points) > 1:
+            sentences.append(
+                f"{name} is right on {percent(points[0].value)} of {count(points[0].n)} {of} when one statement a fact counts, "
+                f"and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
+            )
+    return " ".join(sentences) or "Nothing has been asked yet."

@@ -1,0 +1,67 @@
+"""How far a run is, in words: its bar, its rate, the time left, and how many facts no answer has contradicted yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medfact.models import is_service
+from medfact.results import wording
+from medfact.results.live import Live
+from medfact.store import RUNNING, WAITING
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One run's line. done, total: statements. standing: facts with no wrong answer so far, of `facts`."""
+
+    name: str
+    run: str
+    done: int
+    total: int
+    standing: int
+    facts: int
+    state: str
+    text: str
+    reason: str | None
+    going: bool
+
+
+def progress_of(name: str, live: Live) -> Progress:
+    """The line of a run."""
+    report = live.report
+    done = report.answered + report.failed
+    if live.job is not None and live.going:
+        done = max(done, live.job.done)  # the report may be a moment older
+    return Progress(
+        name=name,
+        run=live.run.run,
+        done=done,
+        total=report.statements,
+        standing=report.standing,
+        facts=report.facts,
+        state=live.state,
+        text=" · ".join(filter(None, _how_it_goes(live, done))),
+        reason=(live.job.reason if live.job else None) or live.run.reason,
+        going=live.going,
+    )
+
+
+def _how_it_goes(live: Live, done: int) -> list[str]:
+    if live.state == WAITING:
+        return [_turn(live)]
+    if live.state != RUNNING:
+        return [wording.STATES[live.state]]
+    if live.job is None:
+        return ["asked by another program on this machine"]
+    begins = "waiting for the first answer" if is_service(live.run.model) else "loading the model"
+    rate = f"{live.job.rate:,.0f} a second" if live.job.rate else live.job.loading or ("" if done else begins)
+    left = live.job.seconds_left
+    return [rate, "" if left is None else f"{wording.duration(max(left, 1))} left"]
+
+
+def _turn(live: Live) -> str:
+    waiting = wording.STATES[WAITING]
+    if live.job is None or not live.job.ahead:
+        return waiting
+    about = f", about {wording.duration(live.job.seconds_ahead)}" if live.job.seconds_ahead is not None else ""
+    return f"{waiting}: {wording.counted(live.job.ahead, 'run')} before it{about}"

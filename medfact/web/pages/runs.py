@@ -1,0 +1,419 @@
+"""The page Runs: a visitor's runs, to open, name, compare, export, import and delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, Literal
+
+from markupsafe import Markup
+from pydantic import Field
+
+from medfact.errors import MedfactError, UnknownName
+from medfact.results import wording
+from medfact.results.live import PACE, Live
+from medfact.runs.costs import bill_in_words
+from medfact.runs.plan import changes, names_files
+from medfact.spec import LOCAL_OWNER, PROTOCOLS
+from medfact.store import (
+    COMPLETE,
+    FAILED_RUN,
+    IMPORTED,
+    INTERRUPTED,
+    KEPT_DELETED,
+    NOTED,
+    PAUSED,
+    RESUMABLE,
+    RUNNING,
+    STOP_ASKED,
+    STOPPED,
+    WAITING,
+    Happened,
+    Run,
+)
+from medfact.web.fragments import render
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
+from medfact.web.services import Services
+
+RUNS_A_PAGE = 20
+NOTICED = 5
+"""So many runs that wait to be resumed are named; the others are counted."""
+SHOWN_EVENTS = 100
+LONGEST_EVENT = 600
+"""Characters of what is said of one event."""
+TOGETHER_SECONDS = 10
+"""Runs that differ in their model alone and were recorded within so many seconds came of one click."""
+
+FILTERS = {"": "all", "going": "going on", "resumable": "can be resumed", "complete": "complete"}
+STATES_OF = {"going": {WAITING, RUNNING}, "resumable": RESUMABLE, "complete": {COMPLETE}}
+SORTS = {"newest": "newest first", "oldest": "oldest first", "name": "by name", "score": "best first"}
+
+EVENTS = {
+    WAITING: "recorded, with all its statements",
+    RUNNING: "the model began to be asked",
+    COMPLETE: "complete",
+    STOPPED: "stopped by hand",
+    FAILED_RUN: "ended early",
+    PAUSED: "paused",
+    NOTED: "noted",
+    STOP_ASKED: "was asked to stop, from another program",
+    IMPORTED: "brought here",
+}
+"""What happened to a run → what a person reads."""
+
+
+class RunsShow(Show):
+    """chosen: runs that are ticked to be compared; told: runs whose history is open; edited: the run whose name is edited."""
+
+    search: str = Field("", max_length=200)
+    state: Literal["", "going", "resumable", "complete"] = ""
+    sort: Literal["newest", "oldest", "name", "score"] = "newest"
+    page: int = Field(0, ge=0, le=10**9)
+    chosen: str = ""
+    told: str = ""
+    edited: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run in the list. together: the ids of the runs of one click, where there are several and this is the first."""
+
+    run: Run
+    live: Live
+    name: str
+    here: bool
+    together: tuple[str, ...]
+    ticked: bool
+    edited: bool
+    story: Markup | None
+    took: str
+
+
+def view(visitor: Visitor, show: RunsShow) -> View:
+    """One page of the runs that pass the filters."""
+    own = OwnRuns(visitor.services)
+    runs = own.all(visitor.owners)
+    found = _sorted(visitor, [run for run in runs if matches(run, show.search.casefold().split(), show.state)], show.sort)
+    page = min(show.page, max(0, len(found) - 1) // RUNS_A_PAGE)
+    lines = list(_lines(visitor, show, found[page * RUNS_A_PAGE : (page + 1) * RUNS_A_PAGE]))
+    going = any(line.live.going for line in lines)
+    behind = any(line.live.behind for line in lines)
+    chosen = [run for run in show.chosen.split(",") if run]
+    fragments = {
+        "filters": render("runs_filters", show=show, states=FILTERS.items(), sorts=SORTS.items()),
+        "notice": render("runs_notice", **notice(runs)),
+        "runs": render(
+            "runs",
+            lines=[_columns(line) for line in lines],
+            page=page,
+            pages=-(-len(found) // RUNS_A_PAGE),
+            size=RUNS_A_PAGE,
+            found=len(found),
+            of=len(runs),
+            deleted=own.deleted(visitor.owners),
+            sort=show.sort,
+            longest_name=LONGEST_NAME,
+            longest_note=LONGEST_NOTE,
+        ),
+        "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
+    }
+    again = visitor.services.reports.pace() if going else PACE if behind else None
+    return View(fragments, show.model_copy(update={"page": page}), again=again, title="Runs · medfact")
+
+
+def matches(run: Run, words: Sequence[str], state: str) -> bool:
+    """Whether every word stands in a run's texts, and the run is in one of the states that are asked for."""
+    if state in STATES_OF and run.state not in STATES_OF[state]:
+        return False
+    texts = (
+        run.name,
+        run.note,
+        run.model,
+        wording.model_name(run.model),
+        run.dataset,
+        run.spec.protocol,
+        _method(run),
+        run.pool,
+    )
+    text = " ".join(filter(None, texts)).casefold()
+    return all(word in text for word in words)
+
+
+def _method(run: Run) -> str:
+    protocol = PROTOCOLS.get(run.spec.protocol)
+    return protocol.title if protocol else run.spec.protocol
+
+
+def _sorted(visitor: Visitor, runs: list[Run], sort: str) -> list[Run]:
+    """runs: newest first."""
+    if sort == "oldest":
+        return runs[::-1]
+    if sort == "name":
+        return sorted(runs, key=lambda run: wording.run_name(run).casefold())
+    if sort == "score":
+        return sorted(runs, key=lambda run: -_score(visitor, run))
+    return runs
+
+
+def _score(visitor: Visitor, run: Run) -> float:
+    live = _live(visitor, run)
+    value = live.report.joint_accuracy.value if live else None
+    return -1.0 if value is None else value
+
+
+def _lines(visitor: Visitor, show: RunsShow, runs: Sequence[Run]) -> Any:
+    for place, run in enumerate(runs):
+        live = _live(visitor, run)
+        if live is None:
+            continue
+        told = next((opened for opened in show.told.split(",") if opened.startswith(run.run)), "")
+        yield Line(
+            run,
+            live,
+            wording.run_name(run),
+            here=run.owner == LOCAL_OWNER != visitor.owner,
+            together=_together(runs, place) if show.sort in ("newest", "oldest") else (),
+            ticked=run.run in show.chosen.split(","),
+            edited=run.run == show.edited,
+            story=_story(visitor, run, told) if told else None,
+            took=took(visitor.services.store.moves(run.run), run, going=live.going),
+        )
+
+
+def _together(runs: Sequence[Run], place: int) -> tuple[str, ...]:
+    """The ids of the runs that one click began, if the run at this place is the first of several."""
+    if place and _same_click(runs[place - 1], runs[place]):
+        return ()
+    last = place
+    while last + 1 < len(runs) and _same_click(runs[last], runs[last + 1]):
+        last += 1
+    return tuple(run.run for run in runs[place : last + 1]) if last > place else ()
+
+
+def _same_click(one: Run, other: Run) -> bool:
+    apart = abs((_moment(one.started_at) - _moment(other.started_at)).total_seconds())
+    alike = [(run.owner, run.dataset_fingerprint, run.spec.protocol, run.pool, run.facts, run.shots) for run in (one, other)]
+    return apart < TOGETHER_SECONDS and alike[0] == alike[1]
+
+
+def _live(visitor: Visitor, run: Run) -> Live | None:
+    """A run as it stands; None where it was deleted just now."""
+    try:
+        return visitor.services.reports.live(run.run)
+    except UnknownName:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+
+def _columns(line: Line) -> dict[str, Any]:
+    """What the template shows of a run, beside the line itself."""
+    ways = len(line.live.report.by_variant)
+    return {
+        "line": line,
+        "method": _labelled(line.run, line.live),
+        "pool": wording.pool_title(line.run.pool),
+        "ways": "" if ways in (0, 8) else "one way of asking" if ways == 1 else f"{ways} ways of asking",
+        "state": state_of(line.live),
+        "cost": cost(line.live.report.service),
+    }
+
+
+def _labelled(run: Run, live: Live) -> str:
+    """The method; a paper's that rephrases, and here did not, under the name that the paper has for that."""
+    protocol = PROTOCOLS.get(run.spec.protocol)
+    return live.report.method if protocol is None or protocol.rephraser or run.pool == "origin" else protocol.title
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a run is: a word or two, and the rest of what there is to say."""
+
+    word: str
+    rest: tuple[str, ...]
+    done: int
+    total: int
+    going: bool
+    warn: bool
+
+
+def state_of(live: Live) -> State:
+    """How far a run is."""
+    report, total = live.report, live.report.statements
+    done = report.answered + report.failed
+    if live.job is not None and live.going:
+        done = max(done, live.job.done)  # the report may be a moment older
+    word, why = _in_words(live.state, live.run.reason)
+    how_far = f"{total:,} statements" if live.state == COMPLETE else f"{done:,} of {total:,} statements"
+    failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
+    reason = live.job.reason if live.job and live.job.reason else live.run.reason
+    rest = tuple(text for text in (how_far, failed, reason or why) if text)
+    return State(word, rest, done, total, live.going, live.state in RESUMABLE - {STOPPED})
+
+
+def _in_words(state: str, reason: str | None) -> tuple[str, str]:
+    """A state in a word or two, and what there is to say of it in general."""
+    if state == STOPPED and reason:
+        return "stopped", ""  # by its budget, not by hand
+    word, _, why = wording.STATES[state].partition(": ")
+    return word, why
+
+
+def cost(bill: Any) -> tuple[str, str]:
+    """What a run cost, in a few words, and the bill in sentences."""
+    if bill is None:
+        return "nothing to pay", "The model was asked on this machine."
+    sentences = " ".join(bill_in_words(dict(bill)))
+    if bill["usd"] is None:
+        return "price not known", sentences
+    return "less than $0.01" if 0 < bill["usd"] < 0.01 else f"${bill['usd']:,.2f}", sentences
+
+
+def took(events: Sequence[Happened], run: Run, *, going: bool) -> str:
+    """How long a model was asked, all times together that the run was taken up; "" where it never was."""
+    seconds = _seconds_asked(events, run.finished_at or (None if going else run.beat_at))
+    return "" if seconds is None else f"{wording.duration(seconds)}{' so far' if going else ''}"
+
+
+def _seconds_asked(events: Sequence[Happened], end: str | None) -> float | None:
+    """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
+    moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED}]
+    pairs = zip_longest(moved, moved[1:])
+    spans = [(begun.at, after.at if after else end) for begun, after in pairs if begun.what == RUNNING]
+    if not spans:
+        return None
+    now = datetime.now(UTC)
+    lengths = ((_moment(to) if to else now) - _moment(begun) for begun, to in spans)
+    return sum(max(length.total_seconds(), 0.0) for length in lengths)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+# ------------------------------------------------------------------------------------------------ what waits, what happened
+
+
+def notice(runs: Sequence[Run]) -> dict[str, Any]:
+    """The runs that wait to be resumed, newest first; no text where there are none."""
+    waiting = [run for run in runs if run.state in {INTERRUPTED, PAUSED}]
+    states = {run.state for run in waiting}
+    how = "interrupted or paused" if len(states) > 1 else "paused" if states == {PAUSED} else "interrupted"
+    one = len(waiting) == 1
+    begins = f"{wording.counted(len(waiting), 'run')} {'was' if one else 'were'} {how}. The answers are kept: "
+    more = len(waiting) - NOTICED
+    return {
+        "text": begins + ("open it, and choose Resume." if one else "open one, and choose Resume.") if waiting else "",
+        "runs": [(run, wording.shortened(wording.run_name(run))) for run in waiting[:NOTICED]],
+        "more": f"And {more:,} more: choose the state “{FILTERS['resumable']}” below." if more > 0 else "",
+    }
+
+
+def _story(visitor: Visitor, run: Run, opened: str) -> Markup:
+    """What happened to a run at last, what it was made from, and what of that has changed since it was recorded. opened: names
+    this opening, so that its data is read once for it.
+    """
+    store = visitor.services.store
+    events = store.happened(run.run, most=SHOWN_EVENTS)
+    told = [(one.at, _event(one), wording.shortened(one.said or "", LONGEST_EVENT)) for one in events]
+    if run.state == INTERRUPTED:
+        word, why = _in_words(INTERRUPTED, None)
+        told.append((run.beat_at or run.started_at, f"last heard of; then {word}", why))
+    earlier = store.count_happened(run.run) - len(events)
+    changed = _changes(visitor.services, run.run, opened)
+    return render("run_story", run=run, earlier=earlier, events=told, sources=_sources(run), changes=changed)
+
+
+def _event(one: Happened) -> str:
+    return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
+
+
+@lru_cache(maxsize=200)
+def _changes(services: Services, run_id: str, _: str) -> tuple[str, ...]:
+    """What has changed since a run was recorded. A file that names its data may come from a stranger: what only such a file
+    names is not read.
+    """
+    run = services.run(run_id)
+    if services.store.was_imported(run_id) and names_files(run.spec):
+        return ("It came out of a file, and what it was made from is not compared.",)
+    try:
+        return tuple(changes(run, services.data_of))
+    except MedfactError as error:
+        return (error.public,)
+
+
+def _sources(run: Run) -> list[tuple[str, str, str]]:
+    """What a run was made from: (name, explanation, value)."""
+    spec = run.spec
+    shot_seed = "the same seed" if spec.shot_seed is None else f"seed {spec.shot_seed}"
+    draws = f", {spec.shot_draws} draws" if spec.shot_draws > 1 else ""
+    origin = "from a file of yours" if spec.demonstrations else f"drawn with {shot_seed}"
+    code = "a short code made from the content: the same content gives the same code"
+    revision = "which state of the model was asked; the same name may stand for another model later"
+    return [
+        ("run", "the id of this run: whoever has it can open, watch and export the run", run.run),
+        ("data", "the data set or file that the facts came from", run.dataset),
+        ("fingerprint of the data", code, run.dataset_fingerprint),
+        ("sentence templates", "the prototype pool: the sentences that facts were put into", wording.pool_title(run.pool)),
+        ("seed", "the number that all drawing of facts and false partners began from", str(spec.seed)),
+        (
+            "demonstrations",
+            "shots: solved statements that were shown before each",
+            f"{run.shots}, {origin}{draws}" if run.shots else "none",
+        ),
+        ("model", "as it is named", run.model),
+        ("model revision", revision, run.model_revision or "not known: the model was not loaded yet"),
+        ("how it was asked", "decoding: how replies were made", _pairs(run.decoding)),
+        ("versions", "of the programs that made the run", _pairs(run.versions)),
+    ]
+
+
+def _pairs(values: Any) -> str:
+    words = {True: "yes", False: "no", None: "not set"}
+    return " · ".join(
+        f"{name.replace('_', ' ')}: {words[value] if value is None or isinstance(value, bool) else value}"
+        for name, value in values.items()
+    )
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def save(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
+    """Gives a run a name and a note."""
+    saved = OwnRuns(visitor.services).describe(
+        visitor.owners, action.about, action.fields.get("name"), action.fields.get("note")
+    )
+    return show.model_copy(update={"edited": ""}), Message(f"Saved “{_short(saved)}”.", "good")
+
+
+def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
+    """Puts a run away; it can be brought back for a while."""
+    run = OwnRuns(visitor.services).delete(visitor.owners, action.about)
+    chosen = ",".join(one for one in show.chosen.split(",") if one != run.run)
+    text = f"Deleted “{_short(run)}”. It can be brought back for {KEPT_DELETED.days} days."
+    return show.model_copy(update={"chosen": chosen}), Message(text, "good", Action("undo", run.run))
+
+
+def undo(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
+    """Brings a deleted run back."""
+    return show, Message(f"Brought back “{_short(OwnRuns(visitor.services).undo(visitor.owners, action.about))}”.", "good")
+
+
+def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
+    """Takes a run from an uploaded file."""
+    file = visitor.services.uploads.of(visitor.owner, action.about)
+    run = OwnRuns(visitor.services).bring(visitor.owner, file)
+    return show.model_copy(update={"page": 0}), Message(f"Brought “{_short(run)}” from its file.", "good")
+
+
+def _short(run: Run) -> str:
+    return wording.shortened(wording.run_name(run))
+
+
+RUNS = Page(RunsShow, view, {"save": save, "delete": delete, "undo": undo, "bring": bring})

@@ -1,0 +1,273 @@
+"""The fragments beside the inputs: the facts in use, the method in a sentence, and the button that says what will be
+evaluated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from markupsafe import Markup
+from pydantic import ValidationError
+
+from medfact.datasets import Collection, Selection
+from medfact.datasets.collection import summary
+from medfact.errors import ColumnsMissing, MedfactError, Mistake
+from medfact.metrics.uncertainty import expected_half_width
+from medfact.models import is_service
+from medfact.models.services.settings import ApiSettings, host_of
+from medfact.negatives import RULES, explain
+from medfact.prototypes import check_relations, load_pool
+from medfact.results.live import Live
+from medfact.results.wording import counted, duration, model_name
+from medfact.runs.costs import costs
+from medfact.runs.plan import select_facts
+from medfact.spec import PROTOCOLS
+from medfact.web.fragments import render
+from medfact.web.inputs.setup import Setup, plan_of, source_of, specs_of
+from medfact.web.pages import Action, Message, Visitor
+from medfact.web.services import Choice, Source, collection_of, spec_of
+
+MANY_FACTS = 20_000
+"""Above so many facts, false partners are drawn when they are asked, not counted on the page."""
+SHOWN_PROBLEMS = 12
+SHOWN_WITHOUT_PARTNER = 5
+ONE_RELATION = "(one relation for all rows)"
+
+
+def setup_in(show: Any) -> Setup:
+    """What a visitor has chosen; what cannot be is at its default."""
+    record = {}
+    with suppress(orjson.JSONDecodeError):
+        record = orjson.loads(show.setup or "{}")
+    try:
+        return Setup.model_validate(record)
+    except ValidationError as error:
+        wrong = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
+        return Setup.model_validate(
+            {name: value for name, value in record.items() if name not in wrong} if isinstance(record, dict) else {}
+        )
+
+
+def with_setup(show: Any, setup: Setup, **more: str) -> Any:
+    """The view with another setup."""
+    return show.model_copy(update={"setup": orjson.dumps(setup.model_dump()).decode(), **more})
+
+
+# ------------------------------------------------------------------------------------------------ fragments
+
+
+def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[str, Markup]:
+    """The parts "facts", "method" and "go". lives: the runs whose results are open, the inputs folded to a line; {} if they are not."""
+    setup = setup_in(show)
+    if lives:
+        return {"go": _folded(lives)}
+    return {
+        "facts": _facts(visitor, show, setup),
+        "method": render(
+            "message", message=Message(PROTOCOLS[setup.protocol].explanation if setup.protocol in PROTOCOLS else "")
+        ),
+        "go": _go(visitor, show, setup),
+    }
+
+
+@dataclass(frozen=True)
+class RelationCounts:
+    """True facts of a relation: `tested`, `aside` and `without` a safe false partner (or not drawn) add up to `facts`."""
+
+    name: str
+    types: str
+    facts: int
+    tested: int
+    aside: int
+    without: int
+
+
+def _facts(visitor: Visitor, show: Any, setup: Setup) -> Markup:
+    if show.mapping:
+        mapping = orjson.loads(show.mapping)
+        return render("facts_mapping", columns=mapping["columns"], name=Path(mapping["path"]).name, one_relation=ONE_RELATION)
+    try:
+        source = source_of(visitor.services, visitor.owner, setup)
+        collection = collection_of(source)
+    except MedfactError as error:
+        return render("message", message=Message(error.public, "warn"))
+    positive = sum(fact.positive for fact in collection.facts)
+    problems = summary(collection.problems)
+    counts, notes = _counts(collection, source) if positive <= MANY_FACTS else ([], [])
+    return render(
+        "facts_in_use",
+        own=setup.source is not None,
+        name=collection.name,
+        facts=positive,
+        relations=counts,
+        notes=[*collection.notes, *notes],
+        problems=problems[:SHOWN_PROBLEMS],
+        more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
+        rows_with_problems=len(collection.problems),
+    )
+
+
+def _counts(collection: Collection, source: Source) -> tuple[list[RelationCounts], list[str]]:
+    selection = select_facts(spec_of(source), collection)
+    positive = Counter(fact.relation for fact in collection.facts if fact.positive)
+    types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
+    for fact in collection.facts:
+        if fact.positive and fact.tail_type:
+            types[fact.relation][fact.tail_type] += 1
+    tested, aside = (Counter(f.relation for f in facts if f.positive) for facts in (selection.test, selection.shots))
+    rows = [
+        RelationCounts(name, _commonest(types[name]), count, tested[name], aside[name], count - tested[name] - aside[name])
+        for name, count in positive.most_common()
+    ]
+    return rows, [*selection.notes, *_without_partner(selection, collection)]
+
+
+def _commonest(types: Counter[str]) -> str:
+    """The semantic types of a relation's tails, the most frequent first."""
+    more = f" and {len(types) - 2} more" if len(types) > 2 else ""
+    return ", ".join(name for name, _ in types.most_common(2)) + more or "not given"
+
+
+def _without_partner(selection: Selection, collection: Collection) -> Iterator[str]:
+    """A few of the facts that got no false partner, and why."""
+    for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
+        found = explain(fact, collection.known)
+        reasons = "; ".join(f"{number} {RULES[rule]}" for rule, number in found.removed.items())
+        yield f"{fact.head} — {fact.relation} → {fact.tail}: of {found.candidates} other tails, {reasons or 'none is left'}."
+
+
+def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
+    """The button, what it will do and how long that takes; disabled with the reason where it cannot."""
+    name = Path(str(setup.source["facts"])).name if setup.source and "facts" in setup.source else setup.dataset
+    problem = (show.uploading and f"{show.uploading} is being uploaded.") or show.pending
+    estimate = ""
+    if not problem:
+        try:
+            estimate = _estimate(visitor, setup)
+        except MedfactError as error:
+            problem = error.public
+    services = [model for model in setup.names if is_service(model)]
+    return render(
+        "go", name=name, problem=problem, pending=bool(show.pending), estimate=estimate, host=_host(setup) if services else ""
+    )
+
+
+def _folded(lives: Mapping[str, Live]) -> Markup:
+    """What was evaluated, in a line, and a button to do so again."""
+    runs = [live.run for live in lives.values()]
+    pairs = {pairs_of(live) for live in lives.values()}
+    facts = " and ".join(dict.fromkeys(run.dataset for run in runs))
+    line = f"{counted(pairs.pop(), 'pair') if len(pairs) == 1 else 'Pairs'} of {facts}, {counted(len(runs), 'model')}"
+    going = any(live.going for live in lives.values())
+    return render("go_folded", line=line, going=going, again=not any(is_service(run.model) for run in runs))
+
+
+def pairs_of(live: Live) -> int:
+    """How many pairs a run has: true facts with their false partners."""
+    protocol = PROTOCOLS.get(live.run.spec.protocol)
+    negatives = live.run.spec.negatives if live.run.spec.negatives is not None else protocol.negatives if protocol else 0
+    return live.run.facts // (1 + negatives)
+
+
+def _host(setup: Setup) -> str:
+    with suppress(MedfactError):
+        return host_of(ApiSettings(base_url=setup.address or None))
+    return "the service"
+
+
+def _estimate(visitor: Visitor, setup: Setup) -> str:
+    """How many pairs and statements will be asked, how precise that is, and about how long it takes."""
+    plan = plan_of(visitor.services, visitor.owner, setup)
+    facts = {planned.statement.fact.fact_id: planned.statement.fact.positive for planned in plan.statements}
+    pairs, statements = sum(facts.values()), len(plan.statements)
+    seconds = [visitor.services.speeds.seconds(model, statements) for model in setup.names]
+    known = [one for one in seconds if one is not None]
+    time = f" ≈ {duration(sum(known))}" if len(known) == len(seconds) else ""
+    models = f" × {counted(len(setup.names), 'model')}" if len(setup.names) > 1 else ""
+    ways = statements // max(pairs, 1)
+    precision = 100 * expected_half_width(pairs, statements_per_fact=1) if pairs else 0
+    asked = f"{counted(pairs, 'pair')} × {ways} statements{models}{time}."
+    return f"{asked} All-right scores will be good to about ±{precision:.0f} points."
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def take_file(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
+    """Takes an uploaded file of facts; asks for its columns where their names do not say which they are."""
+    file = visitor.services.uploads.of(visitor.owner, action.about)
+    show = show.model_copy(update={"uploading": "", "mapping": "", "pending": ""})
+    try:
+        return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
+    except ColumnsMissing as error:
+        mapping = orjson.dumps({"path": str(file), "columns": error.columns[:200]}).decode()
+        reason = f"{file.name} is not in use yet: say which columns hold the condition, the relation and the finding."
+        return show.model_copy(update={"mapping": mapping, "pending": reason}), Message(error.public, "warn")
+    except MedfactError as error:
+        return show.model_copy(update={"pending": f"{file.name} is not in use."}), Message(error.public, "warn")
+
+
+def use_columns(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
+    """Takes the uploaded file with the columns that the visitor chose."""
+    file = visitor.services.uploads.of(visitor.owner, orjson.loads(show.mapping or "{}").get("path"))
+    chosen = {name: action.fields.get(name, "") for name in ("head", "relation", "tail")}
+    if chosen["relation"] in ("", ONE_RELATION):
+        chosen["relation"] = f"={action.fields.get('constant', '').strip()}"
+    if not chosen["head"] or not chosen["tail"] or chosen["relation"] == "=":
+        raise Mistake("A column is missing.", "Choose one for each of the three, or type one relation for all rows.")
+    source = {"facts": str(file), "columns": [[ours, theirs] for ours, theirs in chosen.items()]}
+    return _taken(visitor, show.model_copy(update={"mapping": "", "pending": ""}), source, file.name)
+
+
+def _taken(visitor: Visitor, show: Any, source: dict[str, Any], name: str) -> tuple[Any, Message]:
+    facts = len(collection_of(source).known.facts)
+    show = with_setup(show, setup_in(show).model_copy(update={"source": source}))
+    note_choice(visitor, show)
+    return show, Message(f"{name}: {counted(facts, 'true fact')} read.", "good")
+
+
+def drop_file(visitor: Visitor, show: Any, _: Action) -> tuple[Any, Message]:
+    """Goes back to the bundled data set."""
+    show = with_setup(show, setup_in(show).model_copy(update={"source": None}), mapping="", pending="", uploading="")
+    note_choice(visitor, show)
+    return show, Message("")
+
+
+def take_pool(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
+    """Takes sentence templates of the visitor's own, checked against the facts."""
+    file = visitor.services.uploads.of(visitor.owner, action.about)
+    setup = setup_in(show)
+    try:
+        pool = load_pool(str(file))
+        check_relations(
+            pool, (fact.relation for fact in collection_of(source_of(visitor.services, visitor.owner, setup)).facts)
+        )
+    except MedfactError as error:
+        return show, Message(f"{error.public} The sentences chosen before stay in use.", "warn")
+    show = with_setup(show, setup.model_copy(update={"pool": str(file)}))
+    note_choice(visitor, show)
+    problems = f" {' '.join(pool.problems[:3])}" if pool.problems else ""
+    ways = f"{counted(len(pool.relations), 'relation')}, {counted(len(pool.forms), 'way')} of asking"
+    return show, Message(f"{file.name} is in use: {ways}.{problems}", "good")
+
+
+def price(visitor: Visitor, show: Any, _: Action) -> tuple[Any, Message]:
+    """Says what the chosen models would cost; asks none of them."""
+    setup = setup_in(show)
+    plan = plan_of(visitor.services, visitor.owner, setup)
+    collection = collection_of(source_of(visitor.services, visitor.owner, setup))
+    specs = specs_of(visitor.services, visitor.owner, setup)
+    return show, Message(" ".join(f"{model_name(spec.model)}: {costs(spec, collection, plan)['said']}" for spec in specs))
+
+
+def note_choice(visitor: Visitor, show: Any) -> None:
+    """Remembers what the visitor has chosen, for the page Facts."""
+    setup = setup_in(show)
+    with suppress(MedfactError):
+        choice = Choice(source_of(visitor.services, visitor.owner, setup), setup.protocol, setup.pool)
+        visitor.services.choices.note(visitor.owner, choice)

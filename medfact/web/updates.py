@@ -1,0 +1,112 @@
+"""`POST /updates`: a page says what it shows and which fragments it has, and gets the fragments that differ.
+
+Nothing is kept on the server between two questions, so any number of pages and processes can answer them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+from markupsafe import Markup
+from pydantic import BaseModel, Field, ValidationError
+
+from medfact.errors import MedfactError
+from medfact.web.fragments import fingerprint, render
+from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
+from medfact.web.pages.compare import COMPARE
+from medfact.web.pages.evaluate import EVALUATE
+from medfact.web.pages.facts import FACTS
+from medfact.web.pages.runs import RUNS
+from medfact.web.services import Services
+from medfact.web.visitors import owner_of, owners_seen_by
+
+PAGES = {"evaluate": EVALUATE, "facts": FACTS, "runs": RUNS, "compare": COMPARE}
+
+MOST_VALUES = 64
+"""Fields of a view, fragments of a page, and fields beside a button."""
+
+
+class Pressed(BaseModel):
+    """A button, as the browser sends it."""
+
+    name: str = Field(max_length=40)
+    about: str = Field("", max_length=2_000)
+    fields: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
+
+
+class Question(BaseModel):
+    """What a page shows, the fingerprints of its fragments, the runs that the browser remembers, and a pressed button."""
+
+    page: str = Field(max_length=40)
+    show: dict[str, str | int | float | bool | None] = Field(default={}, max_length=MOST_VALUES)
+    kept: str = Field("", max_length=2_000)
+    drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
+    action: Pressed | None = None
+
+
+def routes(services: Services, demonstration: str) -> APIRouter:
+    """The address at which pages ask."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post("/updates")
+    def updates(question: Question, request: Request) -> Response:
+        page = PAGES.get(question.page)
+        if page is None:
+            return PlainTextResponse("There is no such page.", status_code=404)
+        visitor = Visitor(services, owner_of(request), owners_seen_by(request), demonstration)
+        return Response(answer(visitor, page, question), media_type="application/json")
+
+    return router
+
+
+def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
+    """The fragments that differ from what the page has, as JSON, and when it should ask again."""
+    show = shown(page.show, question.show | {"kept": question.kept})
+    said: dict[str, Markup] = {}
+    if question.action is not None:
+        show, message = act(visitor, page, show, question.action)
+        said = {page.says.get(question.action.name, "said"): render("message", message=message)}
+    view = page.view(visitor, show)
+    fragments = {**view.fragments, **said}
+    prints = {name: fingerprint(fragment) for name, fragment in fragments.items()}
+    new = [name for name in fragments if prints[name] != question.drawn.get(name)]
+    after = view.show.model_dump(exclude={"kept"})
+    return orjson.dumps(
+        {
+            "fragments": {name: fragments[name] for name in new},
+            "drawn": {name: prints[name] for name in new},
+            "show": {name: value for name, value in after.items() if question.show.get(name) != value},
+            "query": view.query,
+            "again": view.again,
+            "title": view.title,
+            "kept": view.runs,
+            "folded": view.folded,
+        }
+    )
+
+
+def shown(model: type[Show], values: dict[str, Any]) -> Show:
+    """A page's view from an address or a browser: what cannot be is left at its default."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = {problem["loc"][0] for problem in error.errors()}
+        return model.model_validate({name: value for name, value in values.items() if name not in wrong})
+
+
+def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Show, Message]:
+    """Does what a button says; a mistake is said, and nothing else changes."""
+    if pressed.name not in page.actions:
+        return show, SILENCE
+    try:
+        return page.actions[pressed.name](visitor, show, Action(pressed.name, pressed.about, pressed.fields))
+    except MedfactError as error:
+        return show, Message(error.public, "warn")
+
+
+def refused(_: Request, error: Exception) -> Response:
+    """What cannot be had now, in one sentence; the page asks again."""
+    return PlainTextResponse(getattr(error, "public", ""), status_code=503)
