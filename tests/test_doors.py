@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,15 @@ import httpx
 import pytest
 from browser import ROOT, served
 from mock_service import Behaviour, MockService
-from visitors import Visitor, file_data
+from visitors import Visitor
 
-from medfact.errors import Mistake
 from medfact.exchange import export_run
 from medfact.models import ApiSettings
 from medfact.runs.run import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
-from medfact.web.app import SESSIONS
-from medfact.web.guard import EVENT_BYTES
-from medfact.web.keys import Keys
+from medfact.web.guard import UPDATE_BYTES
+from medfact.web.updates import PAGES
 from medfact.web.uploads import MOST_FILES_EACH, Uploads
 
 KEY = "sk-of-whoever-runs-the-server-0123456789"
@@ -59,6 +59,11 @@ def space(space_home: Path) -> Iterator[str]:
         yield url
 
 
+def on_space(address: str) -> Visitor:
+    """A visitor of a Space, whose cookie travels over https alone."""
+    return Visitor(address, cookie=f"medfact-visitor={secrets.token_hex(16)}")
+
+
 @pytest.fixture
 def visitor(laptop: str) -> Iterator[Visitor]:
     with Visitor(laptop) as visitor:
@@ -73,13 +78,6 @@ def stranger(laptop: str) -> Iterator[Visitor]:
 
 def store_of(home: Path, owner: str = "local") -> Store:
     return Store(f"sqlite:///{home / 'medfact.db'}", owner)
-
-
-def evaluate(visitor: Visitor, *models: str, ticket: str = "", service: str = "", address: str = "", other: str = "") -> Any:
-    """What comes of pressing Evaluate, on ten facts without demonstrations: the runs, or what is said."""
-    values = [ticket, list(models), other, service, address, True, 0, 10, 0]
-    said, shown = visitor.call("evaluate", None, "medfact", "", values)
-    return json.loads(shown)["runs"] if isinstance(shown, str) else json.loads(said)["text"]
 
 
 def until_ended(home: Path, run: str, before: str | None = None) -> Any:
@@ -111,15 +109,25 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS)
 def test_no_file_of_the_server_is_read(path: str, visitor: Visitor, laptop_home: Path) -> None:
-    """An event names a file of the server as an upload; the page's state is saved, and fetched."""
+    """A page names a file of the server as an upload; or its address is asked for directly."""
     named = path.format(home=laptop_home, root=ROOT)
-    for event in ("take_file", "take_pool", "import_run"):
-        more = {"take_pool": [None], "import_run": ["", ""]}.get(event, [])
-        said = json.dumps(visitor.call(event, file_data(named), *more))
-        assert "true facts were read" not in said
-        assert "root:" not in said
-        assert KEY not in said
-    assert visitor.http.get("/gradio_api/deep_link", params={"session_hash": visitor.session}).status_code == 404
+    source = json.dumps({"source": {"facts": named, "columns": []}, "pool": named, "models": ["baseline:random"]})
+    answers = [
+        visitor.act("take_file", named),
+        visitor.act("take_pool", named),
+        visitor.act("use_columns", mapping=json.dumps({"path": named, "columns": ["a"]}), fields={"head": "a", "tail": "a"}),
+        visitor.act("evaluate", setup=source),
+        visitor.act("price", setup=source),
+        visitor.act("bring", named, of="runs"),
+        visitor.look("facts", data="own", pool=named),
+    ]
+    for answer in answers:
+        told = json.dumps(answer)
+        assert "read." not in told
+        assert "root:" not in told
+        assert KEY not in told
+        assert not answer["show"].get("run")
+    assert visitor.http.get("/gradio_api/deep_link", params={"session_hash": "x"}).status_code == 404
     for address in (f"/gradio_api/file={named}", f"/file={named}", f"/gradio_api/file/{named}"):
         assert visitor.http.get(address).status_code == 404
 
@@ -127,40 +135,43 @@ def test_no_file_of_the_server_is_read(path: str, visitor: Visitor, laptop_home:
 def test_a_link_out_of_the_upload_folder_leads_nowhere(visitor: Visitor, laptop_home: Path) -> None:
     link = laptop_home / "uploads" / "link.csv"
     link.symlink_to(ROOT / "assets" / "datasets" / "clinical-core.csv")
-    assert "true facts were read" not in json.dumps(visitor.call("take_file", file_data(link)))
+    assert "not here, or not yours" in json.dumps(visitor.act("take_file", link))
 
 
-@pytest.mark.parametrize("event", ["take_file", "runs_to_compare"])
-def test_the_server_fetches_no_address_that_an_event_names(event: str, visitor: Visitor) -> None:
-    """A file whose path is a web address would be fetched by the page library: any address, and however large."""
+def test_the_server_fetches_no_address_that_a_page_names(visitor: Visitor) -> None:
+    """The page library would fetch a file whose path is a web address; its events are not taken at all."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.5)
         for host in (f"127.0.0.1:{listening.getsockname()[1]}", "example.invalid"):
             for scheme in ("http", "https"):
-                answer = visitor.call(event, {**file_data(f"{scheme}://{host}/x.csv"), "url": f"{scheme}://{host}/x.csv"})
-                assert answer == "There is no such file of yours."
+                address = f"{scheme}://{host}/x.csv"
+                assert "not here, or not yours" in json.dumps(visitor.act("take_file", address))
+                file = {"path": address, "url": address, "orig_name": "x.csv", "meta": {"_type": "gradio.FileData"}}
+                body = {"fn_index": 0, "data": [file], "session_hash": "x"}
+                for way in ("queue/join", "run/predict", "call/x"):
+                    assert visitor.http.post(f"/gradio_api/{way}", json=body).status_code == 404
         with pytest.raises(TimeoutError):
             listening.accept()
 
 
 def test_an_upload_is_its_own_visitors_and_nobody_elses(visitor: Visitor, stranger: Visitor) -> None:
     path = visitor.upload("facts.csv", TABLE)
-    assert "14 true facts were read" in json.dumps(visitor.call("take_file", file_data(path)))
+    assert "14 true facts read" in json.dumps(visitor.act("take_file", path))
     assert visitor.http.get(f"/gradio_api/file={path}").content == TABLE
-    assert "not here, or not yours" in json.dumps(stranger.call("take_file", file_data(path)))
+    assert "not here, or not yours" in json.dumps(stranger.act("take_file", path))
     assert stranger.http.get(f"/gradio_api/file={path}").status_code == 404
     assert stranger.upload("facts.csv", TABLE) == path  # the same content: now it is both's
-    assert "14 true facts were read" in json.dumps(stranger.call("take_file", file_data(path)))
+    assert "14 true facts read" in json.dumps(stranger.act("take_file", path))
 
 
-def test_what_a_program_without_cookies_uploads_is_the_first_ones_that_takes_it(laptop: str) -> None:
-    answer = httpx.post(f"{laptop}gradio_api/upload", files={"files": ("facts.csv", TABLE + b"x,symptoms,y\n")})
-    (path,) = answer.json()
-    with Visitor(laptop) as one, Visitor(laptop) as other:
-        for program in (one, other):
-            program.http.cookies.clear()
-        assert "15 true facts were read" in json.dumps(one.call("take_file", file_data(path)))
-        assert "not here, or not yours" in json.dumps(other.call("take_file", file_data(path)))
+def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
+    answer = httpx.post(f"{laptop}gradio_api/upload", files={"files": ("facts.csv", TABLE)})
+    assert answer.status_code == 403
+    with Visitor(laptop) as program:
+        program.http.cookies.clear()
+        assert "needs its cookie" in program.evaluate("baseline:random")
+        program.http.cookies.clear()
+        assert program.look("runs")["fragments"]
 
 
 def test_a_visitor_keeps_the_last_few_files(visitor: Visitor) -> None:
@@ -178,20 +189,9 @@ def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_keys_of_others_do_not_push_ones_own_out() -> None:
-    keys = Keys()
-    ticket = keys.hold("ada", "sk-ada")
-    eager = [keys.hold("eager", f"sk-{n}") for n in range(1_500)]
-    assert keys.take("ada", ticket) == "sk-ada"
-    assert keys.take("eager", eager[-1]) == "sk-1499"
-    with pytest.raises(Mistake):
-        keys.take("eager", eager[0])
-
-
 def test_sentences_and_addresses_are_no_way_round(visitor: Visitor) -> None:
     for pool in ("/etc/passwd", "prototypes/medfact.yaml", f"{ROOT}/prototypes/medfact.yaml"):
-        answer = visitor.call("evaluate", None, "medfact", pool, ["", ["baseline:random"], "", "", "", True, 0, 10, 0])
-        assert "runs" not in json.dumps(answer)
+        assert "not here, or not yours" in visitor.evaluate("baseline:random", pool=pool)
     for address in ("/gradio_api/file=http://127.0.0.1:1/", "/gradio_api/proxy=http://127.0.0.1:1/", "/monitoring", "/login"):
         assert visitor.http.get(address).status_code == 404
     assert visitor.http.post("/gradio_api/component_server", json={}).status_code == 404
@@ -204,22 +204,36 @@ def test_no_page_tells_of_other_visitors_runs(visitor: Visitor, laptop_home: Pat
     """Ids are told to their owners alone; the beginning of one opens nothing."""
     theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(laptop_home, "0" * 32))
     for asked in ("zz", theirs[:8], theirs[:31], theirs[:-1] + "%", "", "../" + theirs, theirs.upper() + " "):
-        told = json.dumps(visitor.call("compare", [asked, asked + "x"]))
-        told += json.dumps(visitor.call("facts_of_runs", [asked, asked], "all", "every relation", "every pattern"))
-        told += json.dumps(visitor.call("runs_to_compare", asked))
-        told += json.dumps(visitor.news(asked))
-        told += json.dumps(visitor.call("stop", [asked]))
+        told = json.dumps(visitor.look("compare", runs=f"{asked},{asked}x"))
+        told += json.dumps(visitor.look(run=asked)) + json.dumps(visitor.look("runs", told=asked, edited=asked))
+        told += json.dumps(visitor.act("stop", run=asked)) + json.dumps(visitor.act("delete", asked, of="runs"))
         assert theirs not in told, asked
         assert visitor.http.get(f"/export/{asked}").status_code in {404, 405}
-        assert visitor.http.get(f"/answer/{asked}/0").text in {"{}", "There is no such address."}
-    assert theirs not in json.dumps(visitor.call("runs", "", "", 0))
+        assert visitor.http.get(f"/download/{asked}/answers.csv").status_code in {404, 405}
+    assert theirs not in json.dumps(visitor.look("runs"))
+
+
+def test_whoever_has_a_link_reads_a_run_and_moves_nothing(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
+    with MockService(Behaviour(latency=60)) as hanging:
+        (run,) = visitor.evaluate(service="m", address=hanging.base_url)
+        shown = stranger.look(run=run)
+        assert shown["show"].get("run", run) == run
+        assert 'id="stop"' not in shown["fragments"]["progress"]
+        assert 'id="stop"' in visitor.look(run=run)["fragments"]["progress"]
+        for action in ("stop", "resume"):
+            assert "not yours to stop or resume" in stranger.act(action, run=run)["fragments"]["said"]
+        for action in ("delete", "save", "undo"):
+            assert "no such" in stranger.act(action, run, of="runs")["fragments"]["said"]
+        assert store_of(laptop_home).run(run).state in {RUNNING, "waiting"}
+        visitor.act("stop", run=run)
+        assert until_ended(laptop_home, run).state == "stopped"
 
 
 def test_nobody_stops_the_demonstration(laptop_home: Path, tmp_path: Path) -> None:
     """Everybody sees it, so everybody knows its id; at the start of the app it is still going on."""
     with served(tmp_path) as url, Visitor(url) as visitor:
-        (run,) = visitor.news()["runs"]
-        visitor.call("stop", [run])
+        (run,) = (one.run for one in store_of(tmp_path).runs("demonstration"))
+        assert "not yours to stop" in visitor.act("stop", run=run)["fragments"]["said"]
         assert until_ended(tmp_path, run).state == COMPLETE
 
 
@@ -228,20 +242,17 @@ def test_nobody_stops_the_demonstration(laptop_home: Path, tmp_path: Path) -> No
 
 def test_the_servers_key_goes_to_no_address_that_a_visitor_types(visitor: Visitor, laptop_home: Path) -> None:
     with MockService() as service:
-        (run,) = evaluate(visitor, service="m", address=service.base_url)
+        (run,) = visitor.evaluate(service="m", address=service.base_url)
         assert until_ended(laptop_home, run).state == COMPLETE
         assert {call.headers["authorization"] for call in service.calls} == {"Bearer none"}
 
 
 def test_a_typed_key_goes_to_the_run_and_nowhere_else(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
     with MockService(Behaviour(key=TYPED)) as service:
-        ticket = visitor.ticket(TYPED)
-        assert TYPED not in ticket
-        assert "did not arrive" in evaluate(stranger, service="m", address=service.base_url, ticket=ticket)
-        ticket = visitor.ticket(TYPED)
-        (run,) = evaluate(visitor, service="m", address=service.base_url, ticket=ticket)
+        answer = visitor.evaluate(service="m", address=service.base_url, key=TYPED)
+        (run,) = answer
         assert until_ended(laptop_home, run).state == COMPLETE
-        assert "did not arrive" in evaluate(visitor, service="m", address=service.base_url, ticket=ticket)  # it is used up
+        assert TYPED not in json.dumps(visitor.look(run=run)) + json.dumps(stranger.look(run=run))
     kept = [file for file in laptop_home.rglob("*") if file.is_file() and TYPED.encode() in file.read_bytes()]
     assert kept == []
 
@@ -249,12 +260,12 @@ def test_a_typed_key_goes_to_the_run_and_nowhere_else(visitor: Visitor, stranger
 def test_one_visitors_runs_hold_up_nobody_elses(visitor: Visitor, stranger: Visitor, laptop_home: Path) -> None:
     """Twelve runs that hang, more than are asked at once: the next visitor's is asked all the same."""
     with MockService(Behaviour(latency=60)) as hanging, MockService() as service:
-        pressed = [evaluate(visitor, service="m", address=hanging.base_url) for _ in range(12)]
+        pressed = [visitor.evaluate(service="m", address=hanging.base_url) for _ in range(12)]
         assert all(isinstance(runs, list) for runs in pressed)
-        (quick,) = evaluate(stranger, service="m", address=service.base_url)
+        (quick,) = stranger.evaluate(service="m", address=service.base_url)
         assert until_ended(laptop_home, quick).state == COMPLETE
         for (run,) in pressed:
-            visitor.call("stop", [run])
+            visitor.act("stop", run=run)
 
 
 def imported(visitor: Visitor, home: Path, spec: RunSpec, tmp_path: Path) -> str:
@@ -264,45 +275,46 @@ def imported(visitor: Visitor, home: Path, spec: RunSpec, tmp_path: Path) -> str
     other.set_state(run, "stopped")
     with (tmp_path / "run.gz").open("wb") as file:
         export_run(other, run, file)
-    said = visitor.call("import_run", file_data(visitor.upload("run.gz", (tmp_path / "run.gz").read_bytes())), "", "")
-    assert "Brought" in json.dumps(said)
+    answer = visitor.act("bring", visitor.upload("run.gz", (tmp_path / "run.gz").read_bytes()), of="runs")
+    assert "Brought" in answer["fragments"]["said"]
     return run
 
 
 def test_a_public_server_asks_no_address_inside(space: str, space_home: Path, tmp_path: Path) -> None:
     """Neither one that is typed nor one that an imported run names; and not with the server's key, wherever it would go."""
-    with MockService() as service, Visitor(space) as visitor:
+    with MockService() as service, on_space(space) as visitor:
         for address in (service.base_url, service.base_url.replace("http", "https"), "http://169.254.169.254/v1"):
-            assert "not a public address" in evaluate(visitor, service="m", address=address, ticket=visitor.ticket(TYPED))
-        assert "No key for api.openai.com" in evaluate(visitor, service="gpt-4o")
+            assert "not a public address" in visitor.evaluate(service="m", address=address, key=TYPED)
+        assert "No key for api.openai.com" in visitor.evaluate(service="gpt-4o")
         spec = RunSpec(model="openai:m", limit=4, shots=0, service=ApiSettings(base_url=service.base_url))
         run = imported(visitor, space_home, spec, tmp_path)
         before = store_of(space_home).run(run).finished_at
-        visitor.call("resume", [run], visitor.ticket(TYPED), 0)
+        visitor.act("resume", run=run, fields={"key": TYPED})
         record = until_ended(space_home, run, before)
         assert "not a public address" in str(record.reason)
         assert service.calls == []
 
 
 def test_a_public_server_loads_no_folder_and_tells_of_none(space: str, space_home: Path, tmp_path: Path) -> None:
-    with Visitor(space) as visitor:
+    with on_space(space) as visitor:
         told = {
-            evaluate(visitor, other=name).replace(name, "NAME")
+            unescape(visitor.evaluate(other=name)).replace(name, "NAME")
             for name in ("/etc", "/nowhere", str(ROOT / "assets/models/medfact-tiny"), "../x", "./assets", "~/x")
         }
-        assert told == {
+        (sentence,) = told
+        assert (
             "'NAME' is not the name of a repository on the Hugging Face Hub. On a public page, name a model as OWNER/NAME."
-        }
+        ) in sentence
         spec = RunSpec(model=f"hf:{ROOT / 'assets/models/medfact-tiny'}", limit=4, shots=0)
         run = imported(visitor, space_home, spec, tmp_path)
         before = store_of(space_home).run(run).finished_at
-        visitor.call("resume", [run], "", 0)
+        visitor.act("resume", run=run)
         assert "not the name of a repository" in str(until_ended(space_home, run, before).reason)
 
 
 def test_a_relative_folder_is_no_repository_on_a_public_server(space: str, space_home: Path) -> None:
-    with Visitor(space) as visitor:
-        (run,) = evaluate(visitor, other="assets/models")
+    with on_space(space) as visitor:
+        (run,) = visitor.evaluate(other="assets/models")
         assert "its repository was not reached" in str(until_ended(space_home, run).reason)
 
 
@@ -315,7 +327,7 @@ def test_a_relative_folder_is_no_repository_on_a_public_server(space: str, space
 def test_a_laptops_app_answers_to_its_own_name_alone(host: str, laptop: str) -> None:
     """By DNS rebinding another site's page would reach it under that site's name."""
     assert httpx.get(laptop, headers={"Host": host}).status_code in {400, 421}
-    assert httpx.post(f"{laptop}news", headers={"Host": host}, json={}).status_code in {400, 421}
+    assert httpx.post(f"{laptop}updates", headers={"Host": host}, json={}).status_code in {400, 421}
 
 
 @pytest.mark.parametrize("host", ["localhost:7860", "127.0.0.1", "[::1]:7860", "192.168.1.7:7860"])
@@ -335,10 +347,15 @@ def test_numbers_and_localhost_are_its_own(host: str, laptop: str) -> None:
     ids=str,
 )
 def test_another_sites_page_moves_nothing(headers: dict[str, str], laptop: str) -> None:
-    for address in ("news", "key", "gradio_api/run/predict", "gradio_api/queue/join", "gradio_api/upload"):
+    for address in ("updates", "gradio_api/upload"):
         assert httpx.post(laptop + address, headers=headers, json={}).status_code == 403
     origin = laptop.rstrip("/")
-    assert httpx.post(f"{laptop}news", headers={"Origin": origin, "Sec-Fetch-Site": "same-origin"}, json={}).status_code == 200
+    assert (
+        httpx.post(
+            f"{laptop}updates", headers={"Origin": origin, "Sec-Fetch-Site": "same-origin"}, json={"page": "evaluate"}
+        ).status_code
+        == 200
+    )
 
 
 def test_no_other_site_shows_the_app_in_a_frame(laptop: str, space: str) -> None:
@@ -360,8 +377,8 @@ def chunks(size: int) -> Iterator[bytes]:
         yield b" " * 10_000
 
 
-@pytest.mark.parametrize(("address", "most"), [("news", 64_000), ("key", 128_000), ("gradio_api/run/predict", 128_000)])
-def test_no_body_is_larger_than_a_page_sends(address: str, most: int, laptop: str) -> None:
+def test_no_body_is_larger_than_a_page_sends(laptop: str) -> None:
+    address, most = "updates", UPDATE_BYTES
     headers = {"Content-Type": "application/json"}
     assert httpx.post(laptop + address, content=b" " * (most + 1), headers=headers).status_code == 413
     assert httpx.post(laptop + address, content=chunks(most + 20_000), headers=headers).status_code == 413
@@ -373,51 +390,78 @@ def test_no_upload_is_larger_than_a_file_may_be(visitor: Visitor) -> None:
     assert visitor.http.post("/gradio_api/upload", content=chunks(50_300_000)).status_code in {400, 413}
 
 
-def test_events_come_one_after_the_other(visitor: Visitor) -> None:
-    """Forty presses at once: a visitor's events do not fill the queue of all."""
-    number, _ = visitor._event("price")
-    body = {"fn_index": number, "data": [], "session_hash": visitor.session}
-    answers = [visitor.http.post("/gradio_api/queue/join", json=body).status_code for _ in range(40)]
-    assert answers.count(429) == 20
-
-
-def test_the_queue_cannot_be_passed_by(visitor: Visitor) -> None:
-    """What waits for its turn in the queue cannot be asked for directly, where nobody counts."""
-    number, queued = visitor._event("evaluate")
-    assert queued
-    body = {"fn_index": number, "data": [None, "medfact", "", []], "session_hash": visitor.session}
-    answer = visitor.http.post("/gradio_api/run/predict", json=body)
-    assert answer.status_code >= 400
-    assert "queue" in answer.text.lower()
-
-
-def test_what_pages_send_is_not_kept_without_end() -> None:
-    """The page library keeps the inputs of so many pages' events: 256 MB, were each as large as it may be."""
-    assert SESSIONS * EVENT_BYTES <= 256_000_000
+def test_a_visitor_who_presses_without_end_waits(visitor: Visitor, stranger: Visitor) -> None:
+    body = {"page": "evaluate", "action": {"name": "drop_file"}}
+    answers = [visitor.http.post("/updates", json=body).status_code for _ in range(40)]
+    assert answers == [200] * 30 + [429] * 10
+    assert stranger.http.post("/updates", json=body).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "content", [b'{"page": NaN}', b'{"chosen": 1e400}', b'{"key": "\\ud800"}', b'{"session_hash": "\\ud800"}', b"["]
+    "way", ["queue/join", "run/predict", "call/evaluate", "component_server", "cancel", "reset", "queue/data"]
 )
-@pytest.mark.parametrize("address", ["/news", "/key", "/gradio_api/queue/join", "/gradio_api/run/predict"])
-def test_what_is_no_json_is_refused(address: str, content: bytes, visitor: Visitor) -> None:
-    answer = visitor.http.post(address, content=content, headers={"Content-Type": "application/json"})
-    assert answer.status_code in {200, 400, 422}
-    assert answer.status_code != 200 or address == "/news"
+def test_the_page_librarys_events_are_closed(way: str, visitor: Visitor) -> None:
+    """Pages send everything to one address of our own."""
+    body = {"fn_index": 0, "data": [], "session_hash": "abc", "trigger_id": None}
+    assert visitor.http.post(f"/gradio_api/{way}", json=body).status_code == 404
+    assert visitor.http.get(f"/gradio_api/{way}").status_code == 404
 
 
 @pytest.mark.parametrize(
-    "event", [{"fn_index": 99_999}, {"fn_index": -1}, {"fn_index": "0"}, {"fn_index": None}, {"session_hash": "a/b"}]
+    "content",
+    [b"[", b'{"page": "evaluate", "show": {"search": "\\ud800"}}', b'{"page": NaN}', b'{"show": {"page": 1e400}}', b"\xff\xfe"],
 )
-def test_an_event_that_no_page_has_is_refused(event: dict[str, object], visitor: Visitor) -> None:
-    body = {"fn_index": 0, "data": [], "session_hash": visitor.session, **event}
-    assert visitor.http.post("/gradio_api/queue/join", json=body).status_code == 400
+def test_what_is_no_json_is_refused(content: bytes, visitor: Visitor) -> None:
+    answer = visitor.http.post("/updates", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code in {400, 422}
 
 
-@pytest.mark.parametrize("key", ["zz", "9" * 5_000, "-1", "٣"])
-def test_a_fact_that_is_not_there_opens_nothing(key: str, visitor: Visitor) -> None:
-    for runs in ([], ["zz", "yy"], ["zz", "zz"], "zz"):
-        assert "Traceback" not in json.dumps(visitor.call("open_fact", runs, event={"key": key}))
+@pytest.mark.parametrize("page", ["evaluate", "facts", "runs", "compare"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "zz",
+        "-1",
+        "9" * 30,
+        "٣",
+        "<img src=x onerror=alert(1)>",
+        "' or 1=1 --",
+        "${alert(1)}",
+        "{{7*7}}",
+        "x\0y",
+        None,
+        -5,
+        10**18,
+        1.5,
+        True,
+    ],
+)
+def test_no_page_breaks_on_what_an_address_says(page: str, value: object, visitor: Visitor) -> None:
+    """Every field of a view with every kind of rubbish: the page is there, and what was sent is no markup in it."""
+    names = set(PAGES[page].show.model_fields) - {"kept"}
+    answer = visitor.look(page, **dict.fromkeys(names, value))
+    told = "".join(answer["fragments"].values())
+    assert "<img" not in told
+    for name in names:
+        assert visitor.look(page, **{name: value})["fragments"], name
+
+
+@pytest.mark.parametrize("name", ["evaluate", "again", "price", "stop", "resume", "use_columns", "take_pool", "drop_file"])
+def test_no_button_breaks_on_rubbish(name: str, visitor: Visitor) -> None:
+    for setup in (
+        "",
+        "[]",
+        "{",
+        '{"models": 5}',
+        '{"models": ["nothing"]}',
+        '{"source": {}}',
+        '{"source": {"facts": 5}}',
+        "null",
+    ):
+        answer = visitor.act(
+            name, "x", setup=setup, run="x,y", mapping="{}", fields={"key": "a b", "budget": "much", "head": "x"}
+        )
+        assert "Traceback" not in json.dumps(answer)
 
 
 def test_rubbish_is_refused_without_a_crash(visitor: Visitor) -> None:
@@ -429,10 +473,8 @@ def test_rubbish_is_refused_without_a_crash(visitor: Visitor) -> None:
         b'{"key": "' + b"x" * 500 + b'"}',
         b'{"asked": 5, "key": 5}',
     ):
-        for address in ("/news", "/key"):
-            answer = visitor.http.post(address, content=content, headers={"Content-Type": "application/json"})
-            assert answer.status_code in {200, 400, 413, 422}, (address, content[:20])
-            assert answer.status_code != 200 or b'"x' in content
+        answer = visitor.http.post("/updates", content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code in {400, 413, 422}, content[:20]
     assert visitor.http.get("/").status_code == 200
 
 
@@ -441,24 +483,24 @@ def test_rubbish_is_refused_without_a_crash(visitor: Visitor) -> None:
 
 def test_a_table_that_is_too_much_is_refused(visitor: Visitor) -> None:
     relations = b"head,relation,tail\n" + b"".join(b"a%d,r%d,b%d\n" % (n, n, n) for n in range(20_000))
-    said = json.dumps(visitor.call("take_file", file_data(visitor.upload("many.csv", relations))))
+    said = json.dumps(visitor.act("take_file", visitor.upload("many.csv", relations)))
     assert "more than 500 relations" in said
     rows = b"head,relation,tail\n" + b"a,symptoms,b\n" * 150_000
-    assert "more than 100,000 rows" in json.dumps(visitor.call("take_file", file_data(visitor.upload("rows.csv", rows))))
+    assert "more than 100,000 rows" in json.dumps(visitor.act("take_file", visitor.upload("rows.csv", rows)))
 
 
 def test_sentences_that_multiply_are_refused(visitor: Visitor) -> None:
     """Nine aliases, each ten of the one before: a billion words in 500 bytes."""
     lines = ["a0: &a0 [lol]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
     pool = "\n".join([*lines, "forms: [none]", "relations: {symptoms: {aliases: *a9, sentences: {none: '[X] has [Y].'}}}"])
-    said = json.dumps(visitor.call("take_pool", file_data(visitor.upload("bomb.yaml", pool.encode())), None))
+    said = json.dumps(visitor.act("take_pool", visitor.upload("bomb.yaml", pool.encode())))
     assert "is an alias" in said
 
 
 def test_a_run_with_much_that_happened_is_refused(visitor: Visitor) -> None:
     line = b'{"event":{"at":"2026-01-01T00:00:00+00:00","what":"stopped","said":"' + b"x" * 4_000_000 + b'"}}\n'
     path = visitor.upload("run.gz", gzip.compress(b'{"medfact":"run","format":1,"run":"' + b"0" * 32 + b'"}\n' + line))
-    assert "Brought" not in json.dumps(visitor.call("import_run", file_data(path), "", ""))
+    assert "Brought" not in json.dumps(visitor.act("bring", path, of="runs"))
 
 
 # ------------------------------------------------------------------------- at the start
@@ -476,11 +518,11 @@ def test_a_database_that_cannot_be_opened_is_said_in_one_line(tmp_path: Path) ->
 
 def test_what_a_page_says_of_a_broken_database_names_no_folder(tmp_path: Path) -> None:
     with served(tmp_path) as url, Visitor(url) as visitor:
-        (run,) = evaluate(visitor, "baseline:random")
+        (run,) = visitor.evaluate("baseline:random")
         until_ended(tmp_path, run)
         for file in tmp_path.glob("medfact.db*"):
             file.rename(tmp_path / f"away-{file.name}")
-        answer = visitor.http.post("/news", json={"asked": [run]})
+        answer = visitor.http.post("/updates", json={"page": "evaluate", "show": {"run": run}})
         assert answer.status_code == 503
         assert "its file is not there any more" in answer.text
         assert str(tmp_path) not in answer.text

@@ -19,7 +19,7 @@ FLOORS = [
     ["facts", "negatives", "models"],
     ["statements", "spec"],
     ["datasets", "prototypes", "answers"],
-    ["store", "exchange", "metrics"],
+    ["store", "metrics", "exchange"],
     ["runs", "results"],
     ["cli", "web"],
 ]

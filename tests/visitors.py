@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 
 
 class Visitor:
-    """One browser's cookies and one page's session. `call` sends an event of the page library by its name."""
+    """One browser's cookies."""
 
     def __init__(self, address: str, **headers: str) -> None:
         self.http = httpx.Client(base_url=address, timeout=120, headers=headers)
-        self.session = secrets.token_hex(6)
         self.page = self.http.get("/")
-        self._events: dict[str, tuple[int, bool]] = {}
 
     def __enter__(self) -> Visitor:
         return self
@@ -36,37 +32,22 @@ class Visitor:
         (path,) = answer.json()
         return str(path)
 
-    def ticket(self, key: str) -> str:
-        return str(self.http.post("/key", json={"key": key}).json()["ticket"])
+    def look(self, of: str = "evaluate", **show: object) -> dict[str, Any]:
+        """What a page shows."""
+        return self._asked({"page": of, "show": show})
 
-    def news(self, *runs: str) -> dict[str, Any]:
-        return dict(self.http.post("/news", json={"asked": list(runs)}).json())
+    def act(self, name: str, about: object = "", of: str = "evaluate", **show: Any) -> dict[str, Any]:
+        """What a page shows after a button was pressed; the field `fields` holds what is typed beside it."""
+        fields = show.pop("fields", {})
+        return self._asked({"page": of, "show": show, "action": {"name": name, "about": str(about), "fields": fields}})
 
-    def call(self, name: str, *data: object, event: object = None) -> Any:
-        """What an event answers: the list of its outputs, or what is said of an error."""
-        number, queued = self._event(name)
-        body = {"fn_index": number, "data": list(data), "session_hash": self.session, "event_data": event}
-        if not queued:
-            answer = self.http.post("/gradio_api/run/predict", json=body)
-            return answer.json().get("data", answer.json()) if answer.status_code == 200 else answer.text
-        joined = self.http.post("/gradio_api/queue/join", json=body)
-        if joined.status_code != 200:
-            return joined.text
-        with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": self.session}) as lines:
-            for line in lines.iter_lines():
-                told = json.loads(line.removeprefix("data:")) if line.startswith("data:") else {}
-                if told.get("msg") == "process_completed":
-                    return told["output"].get("data", told["output"])
-        raise AssertionError(f"{name} did not end")
+    def evaluate(self, *models: str, key: str = "", **setup: object) -> list[str] | str:
+        """Presses Evaluate on ten pairs: the runs' ids, or what the page says."""
+        chosen = {"models": models, "pairs": 10, "shots": 0, "agreed": True, **setup}
+        answer = self.act("evaluate", setup=orjson.dumps(chosen).decode(), fields={"key": key})
+        return answer["show"]["run"].split(",") if answer["show"].get("run") else str(answer["fragments"]["go-said"])
 
-    def _event(self, name: str) -> tuple[int, bool]:
-        if not self._events:
-            for path in ("/config", "/config?page=runs", "/config?page=compare"):
-                for made in self.http.get(path).json()["dependencies"]:
-                    self._events[made["api_name"]] = made["id"], made["queue"]
-        return self._events[name]
-
-
-def file_data(path: object) -> dict[str, object]:
-    """What a page sends of an uploaded file."""
-    return {"path": str(path), "orig_name": Path(str(path)).name, "meta": {"_type": "gradio.FileData"}}
+    def _asked(self, question: dict[str, Any]) -> dict[str, Any]:
+        answer = self.http.post("/updates", json=question)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())

@@ -148,7 +148,6 @@
     if (answer.title) document.title = answer.title;
     if (answer.kept !== null) store(answer.kept);
     if (answer.query !== window.location.search) window.history.replaceState(null, "", `${window.location.pathname}${answer.query}`);
-    document.body.classList.toggle("mf-folded", answer.folded);
   };
 
   const warn = (text) => {
@@ -184,6 +183,7 @@
 
   const press = async (button, action) => {
     button.setAttribute("aria-disabled", "true"); // until the answer says what it may do; it keeps the focus
+    if (button.dataset.busy) button.textContent = button.dataset.busy;
     await look({ ...action, fields: fieldsOf(button) });
     button.removeAttribute("aria-disabled");
     for (const field of button.closest("[data-fields]")?.querySelectorAll("input[type=password]") ?? []) field.value = "";

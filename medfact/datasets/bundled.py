@@ -39,6 +39,12 @@ def load_bundled(name: str) -> Collection:
     return replace(collection, name=name, known=known)
 
 
+@cache
+def lay_names() -> tuple[tuple[str, str], ...]:
+    """Everyday names of diseases, findings and drugs, each with the name that facts have: for searching alone."""
+    return tuple((row["lay"], row["name"]) for row in _rows("lay_names.csv"))
+
+
 def _rows(file: str) -> Iterator[dict[str, str]]:
     path = FOLDER / file
     if path.is_file():

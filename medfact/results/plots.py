@@ -91,7 +91,10 @@ def _dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mappin
 
 def scores(estimates: Mapping[str, Estimate]) -> Plot:
     """One score of several runs: a row a run, a dot with its interval, from 0 to 100."""
-    return _dots({name: {"": estimate} for name, estimate in estimates.items()})
+    plot = _dots({name: {"": estimate} for name, estimate in estimates.items()})
+    if plot:
+        plot["layout"] |= {"showlegend": False, "margin": {"l": 56, "r": 12, "t": 8, "b": 50}}
+    return plot
 
 
 def by_statements(reports: Reports, curve: str) -> Plot:

@@ -44,9 +44,7 @@ def build_page() -> gr.Blocks:
                 part("said", "progress", "scores", "tab", "drawer")
         gr.Markdown(FOOTER, elem_id="footer")
     with page.route("Facts", "/facts"):
-        _top(
-            "# Facts\nEach true fact has false partners: the same condition and relation, with a finding that no known source holds true."
-        )
+        _top("# Facts\nEach true fact has false partners: other findings that no known source holds true of it.")
         part("said", "filters", "cards", "rejected")
     with page.route("Runs", "/runs"):
         _top("# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its answers.")
@@ -55,9 +53,7 @@ def build_page() -> gr.Blocks:
         bring.upload(None, bring, None, js="(file) => window.medfact.act('bring', file)", **layout.FRONTEND)
         part("runs", "said", "chosen")
     with page.route("Compare", "/compare"):
-        _top(
-            "# Compare\nTwo to eight runs: what they share, where they differ, and every fact. Mastery of a fact is not competence."
-        )
+        _top("# Compare\nTwo to eight runs: what they share, where they differ, and every fact.")
         part("choose", "compared", "facts", "drawer")
     return page
 

@@ -18,19 +18,18 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
-from medfact.web.visitors import owner_of
+from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of
 
 UPDATE_BYTES = 64_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 """The largest body of a question or of anything else that a page sends, and of an upload (a file, and its frame)."""
 
-ACTIONS, ACTION_SECONDS = 20, 10.0
+ACTIONS, ACTION_SECONDS = 30, 10.0
 """So many buttons may one visitor press in so many seconds."""
 
 VISITORS = 10_000
 """Visitors whose uploads are counted, the latest ones."""
 
-UPDATES = "/updates"
 UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
 
@@ -109,6 +108,8 @@ class Guarded:
             return PlainTextResponse("There is no such address.", status_code=404)
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
+        if path.rstrip("/") == UPLOAD and owner_of(request) == NOBODY:
+            return PlainTextResponse(NO_COOKIE, status_code=403)
         if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
             return PlainTextResponse("There is no such file of yours.", status_code=404)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):
@@ -138,8 +139,8 @@ class Guarded:
             if len(body) > most_bytes(scope["path"]):
                 await _too_large(scope["path"])(scope, receive, send)
                 return
-        if scope["path"] == UPDATES and _has_action(body) and self._comes_too_often(owner_of(Request(scope))):
-            await PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)(scope, receive, send)
+        if scope["method"] == "POST" and (refused := self._refused_body(scope, body)) is not None:
+            await refused(scope, receive, send)
             return
         whole = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -147,6 +148,17 @@ class Guarded:
             return whole.pop() if whole else await receive()
 
         await self.app(scope, receive_whole, send)
+
+    def _refused_body(self, scope: Any, body: bytes) -> Response | None:
+        """The answer to a body that no page sends, and to a visitor who presses too many buttons."""
+        try:
+            sent = orjson.loads(body or b"null")
+        except orjson.JSONDecodeError:
+            return PlainTextResponse("That is no JSON.", status_code=400)
+        pressed = isinstance(sent, dict) and sent.get("action") is not None
+        if pressed and self._comes_too_often(owner_of(Request(scope))):
+            return PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)
+        return None
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Lets a file through to the page library, and notes whose it is and where it was put."""
@@ -173,14 +185,6 @@ class Guarded:
             await self.app(plain, receive_counted, send_noted)
         if not begun and size > UPLOAD_BYTES:
             await _too_large(UPLOAD)(scope, receive, send)
-
-
-def _has_action(body: bytes) -> bool:
-    try:
-        sent = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(sent, dict) and sent.get("action") is not None
 
 
 def _paths_in(answer: bytes) -> list[object]:

@@ -185,7 +185,7 @@ def spec_of(source: Source, **numbers: object) -> RunSpec:
 
 def collection_of(source: Source) -> Collection:
     """The facts of a source, kept for the sources last looked at. Raises FactsError or UnknownName."""
-    return _collection(spec_of(source))
+    return collection_of_spec(spec_of(source))
 
 
 def planned(spec: RunSpec, source: Source, rejections: Rejections) -> Plan:
@@ -197,7 +197,7 @@ def planned(spec: RunSpec, source: Source, rejections: Rejections) -> Plan:
 
 @lru_cache(maxsize=4)
 def _planned(spec: RunSpec, source: RunSpec, rejections: tuple[tuple[str, frozenset[str]], ...]) -> Plan:
-    return plan(spec, _collection(source), dict(rejections))
+    return plan(spec, collection_of_spec(source), dict(rejections))
 
 
 def _loaded(source: RunSpec) -> Collection:
@@ -208,4 +208,4 @@ def _loaded(source: RunSpec) -> Collection:
     return load_aside(source)
 
 
-_collection = lru_cache(maxsize=8)(_loaded)
+collection_of_spec = lru_cache(maxsize=8)(_loaded)

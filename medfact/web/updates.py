@@ -21,7 +21,7 @@ from medfact.web.pages.evaluate import EVALUATE
 from medfact.web.pages.facts import FACTS
 from medfact.web.pages.runs import RUNS
 from medfact.web.services import Services
-from medfact.web.visitors import owner_of, owners_seen_by
+from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of, owners_seen_by
 
 PAGES = {"evaluate": EVALUATE, "facts": FACTS, "runs": RUNS, "compare": COMPARE}
 
@@ -83,7 +83,6 @@ def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
             "again": view.again,
             "title": view.title,
             "kept": view.runs,
-            "folded": view.folded,
         }
     )
 
@@ -101,6 +100,8 @@ def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Sho
     """Does what a button says; a mistake is said, and nothing else changes."""
     if pressed.name not in page.actions:
         return show, SILENCE
+    if visitor.owner == NOBODY:
+        return show, Message(NO_COOKIE, "warn")
     try:
         return page.actions[pressed.name](visitor, show, Action(pressed.name, pressed.about, pressed.fields))
     except MedfactError as error:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from medfact.errors import Mistake
 from medfact.store import home
-from medfact.web.visitors import is_same
 
 LARGEST_UPLOAD_BYTES = 50_000_000
 
@@ -55,16 +54,11 @@ class Uploads:
             self._remove_unfinished()
 
     def of(self, owner: str, path: object) -> Path:
-        """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file.
-
-        What came from a program without cookies belongs to the first of those that asks for it.
-        """
+        """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file."""
         found = self._within(path)
         with self._lock:
             upload = self._kept.get(found) if found else None
-            whose = [noted for noted in upload.owners if is_same(noted, owner)] if upload else []
-            if found and upload and whose:
-                upload.owners = upload.owners - set(whose) | {owner}
+            if found and upload and owner in upload.owners:
                 return found
         raise Mistake("That file is not here, or not yours.", "Upload it again.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
@@ -16,6 +15,8 @@ from medfact.spec import LOCAL_OWNER
 
 COOKIE = "medfact-visitor"
 NOBODY = "nobody"
+"""The owner of a request without a cookie: it may look, and do nothing."""
+NO_COOKIE = "This page needs its cookie, which tells your runs and files from others'. Allow cookies for it, and load it again."
 YEAR = 365 * 24 * 3600
 
 
@@ -26,15 +27,7 @@ def owner_of(request: Any) -> str:
     cookie = str(request.cookies.get(COOKIE, ""))
     if re.fullmatch(r"[0-9a-f]{32}", cookie):
         return cookie
-    session = getattr(request, "session_hash", None)  # of a program without cookies
-    return f"session-{hashlib.sha256(session.encode()).hexdigest()[:32]}" if session else NOBODY
-
-
-def is_same(noted: str, owner: str) -> bool:
-    """Whether what was noted of one request is this visitor's. Programs without cookies are told apart by their events alone,
-    so what another request of such a program brought may be any of theirs.
-    """
-    return noted == owner or (noted == NOBODY and owner.startswith("session-"))
+    return NOBODY
 
 
 def owners_seen_by(request: Any) -> tuple[str, ...]:

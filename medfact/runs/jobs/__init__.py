@@ -29,6 +29,8 @@ __all__ = ["WAITING", "Jobs", "Snapshot"]
 PATIENCE = 1.5
 """Seconds that a local model has to end its batch after Stop, before its process is killed."""
 
+LEAST_SECONDS_FOR_RATE = 0.3
+"""Between the first answers and the last; the rate of a shorter time says nothing."""
 RATE_WINDOW = 3.0
 """Seconds over which statements per second are counted."""
 
@@ -104,7 +106,7 @@ class _Job:
     @property
     def rate(self) -> float | None:
         recent = [a for a in self.arrivals.copy() if a[0] >= time.monotonic() - RATE_WINDOW]
-        if len(recent) < 2 or recent[-1][0] == recent[0][0]:
+        if len(recent) < 2 or recent[-1][0] - recent[0][0] < LEAST_SECONDS_FOR_RATE:
             return None
         return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])
 

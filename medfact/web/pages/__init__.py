@@ -56,7 +56,7 @@ class View:
     fragments: HTML by the names of the page's parts. show: the view as it was possible (a page number kept in range). query:
     of the
     page's address. again: seconds until the page should ask again; None: when something is clicked. title: of the tab. runs:
-    for the browser to remember. folded: whether the inputs are folded away.
+    for the browser to remember.
     """
 
     fragments: Mapping[str, str]
@@ -65,7 +65,6 @@ class View:
     again: float | None = None
     title: str = "medfact"
     runs: str | None = None
-    folded: bool = False
 
 
 Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]

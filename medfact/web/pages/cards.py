@@ -4,9 +4,11 @@ any."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from medfact.answers import Demonstration
 from medfact.facts import Fact
 from medfact.results import wording
 from medfact.results.live import Live
@@ -125,9 +127,15 @@ def _row(services: Services, key: str, lines: dict[tuple[str, str], list[tuple[s
 def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
     answer = item.answer
     raw = "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)"
-    prompt = prompt_text(run, item, services.store.demonstrations(run.run))
+    prompt = prompt_text(run, item, _demonstrations(services, run.run))
     fate = wording.fate(item)
     return Reply(name, fate.name, fate.glyph, wording.verdict(item), wording.probability(answer), prompt, raw)
+
+
+@lru_cache(maxsize=32)
+def _demonstrations(services: Services, run: str) -> Mapping[str, Sequence[Demonstration]]:
+    """They are recorded with the run and never change."""
+    return services.store.demonstrations(run)
 
 
 def of_pair(services: Services, live: Live, members: Sequence[int]) -> list[Asked]:

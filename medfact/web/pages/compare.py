@@ -91,7 +91,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
     names = {run.run: run.name for run in comparison.runs}
     reports = {run.run: visitor.services.reports.live(run.run).report for run in records}
     metrics = []
-    for metric, title in METRICS.items():
+    for metric, title in sorted(METRICS.items(), key=lambda item: item[0] != "joint_accuracy"):
         scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
         pairs = [_cell(pair, names) for pair in comparison.pairs if pair.metric == metric]
         metrics.append((metric, title, scores, pairs, plots.scores(scores)))

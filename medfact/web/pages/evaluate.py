@@ -4,6 +4,7 @@ papers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from markupsafe import Markup
@@ -12,7 +13,7 @@ from pydantic import Field
 from medfact.errors import Mistake
 from medfact.models import is_service
 from medfact.results import wording
-from medfact.results.live import PACE, Live
+from medfact.results.live import PACE, Live, Version
 from medfact.runs.costs import bill_in_words
 from medfact.runs.run import start_again
 from medfact.spec import PROTOCOLS
@@ -25,6 +26,7 @@ from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
+from medfact.web.services import Services
 
 TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibration", "papers": "The papers' tables"}
 
@@ -84,7 +86,6 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         query=_query(show),
         again=visitor.services.reports.pace() if going else PACE if behind else None,
         title=_title(lives, going) if own else "medfact",
-        folded=bool(show.run) and not show.unfolded,
         runs=show.run if own and all(live.run.owner in visitor.owners for live in lives.values()) else None,
     )
 
@@ -170,20 +171,29 @@ def _value(live: Live, name: str) -> float:
 
 def hero(visitor: Visitor, folded: bool) -> Markup:
     """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers."""
+    if folded:
+        return Markup()
     live = visitor.services.reports.live(visitor.demonstration)
+    return _hero(visitor.services, live.run.run, live.version)
+
+
+@lru_cache(maxsize=8)
+def _hero(services: Services, run: str, _: Version) -> Markup:
+    """Kept for each version of the demonstration's answers."""
+    live = services.reports.live(run)
     report = live.report
     mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
-    return render("hero", folded=folded, report=report, mastered=mastered, card=None if folded else _story(visitor, live))
+    return render("hero", report=report, mastered=mastered, card=_story(services, live))
 
 
-def _story(visitor: Visitor, live: Live) -> Card | None:
+def _story(services: Services, live: Live) -> Card | None:
     """A pair of the demonstration whose plain statement the model got right, and the rest not."""
-    pairs = visitor.services.reports.pairs(live.run.run)
+    pairs = services.reports.pairs(live.run.run)
     told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
     if not told:
         return None
-    items = of_pair(visitor.services, live, pairs.members[told[0]])
-    return card_of_answers(visitor.services, [("medfact-tiny", live.run, items)])
+    items = of_pair(services, live, pairs.members[told[0]])
+    return card_of_answers(services, [("medfact-tiny", live.run, items)])
 
 
 # ------------------------------------------------------------------------------------------------ actions

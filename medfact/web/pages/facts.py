@@ -8,13 +8,14 @@ from typing import Literal
 from pydantic import Field
 
 from medfact.datasets import bundled_names, grouping
+from medfact.datasets.bundled import lay_names
 from medfact.datasets.selection import Rejections
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.runs.plan import pool_of
-from medfact.spec import PROTOCOLS
+from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.web.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
@@ -58,14 +59,14 @@ def _known(show: FactsShow, own: Source | None) -> dict[str, str]:
     """The names among what is shown, each as it is where there is such a thing."""
     datasets = [*bundled_names(), *([OWN_DATA] if own else [])]
     return {
-        "data": show.data if show.data in datasets else datasets[0],
+        "data": show.data if show.data in datasets else RunSpec.dataset,
         "protocol": show.protocol if show.protocol in PROTOCOLS else "medfact",
     }
 
 
 def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None) -> View:
     pool_name = visitor.services.pool(visitor.owner, show.pool)
-    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name))
+    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None))
     collection = collection_of(source)
     rejections = visitor.services.store.of(visitor.owner).rejections()
     found = list(_matching(collection.facts, collection.known, pool, show))
@@ -117,15 +118,19 @@ def _query(show: FactsShow) -> str:
 def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: FactsShow) -> Iterator[Fact]:
     """True facts that the pool states and the filters pass; a search finds the other names of a thing too."""
     words = name_key(show.search)
-    entities = {
-        known.entity(name) for group in known.synonyms if any(words in name_key(name) for name in group) for name in group
-    }
+    entities = _entities(words, known) if words else set()
     for fact in facts:
         stated = fact.positive and pool.states(fact)
         chosen = show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or "")
         named = words in name_key(f"{fact.head} {fact.relation} {fact.tail}")
-        if stated and chosen and (named or (words and {known.entity(fact.head), known.entity(fact.tail or "")} & entities)):
+        if stated and chosen and (named or not entities.isdisjoint((known.entity(fact.head), known.entity(fact.tail or "")))):
             yield fact
+
+
+def _entities(words: str, known: KnowledgeBase) -> set[str]:
+    """What one of whose other names, or everyday names, holds these words."""
+    groups = (*known.synonyms, *lay_names())
+    return {known.entity(name) for group in groups if any(words in name_key(other) for other in group) for name in group}
 
 
 def _unknown_relation(show: FactsShow, facts: Sequence[Fact], pool: Pool) -> str:

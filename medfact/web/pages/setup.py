@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 from markupsafe import Markup
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from medfact.datasets import Collection, Selection
 from medfact.datasets.collection import summary
@@ -26,17 +27,31 @@ from medfact.results.live import Live
 from medfact.results.wording import counted, duration, model_name
 from medfact.runs.costs import costs
 from medfact.runs.plan import select_facts
-from medfact.spec import PROTOCOLS
+from medfact.spec import PROTOCOLS, RunSpec
 from medfact.web.fragments import render
 from medfact.web.inputs.setup import Setup, plan_of, source_of, specs_of
 from medfact.web.pages import Action, Message, Visitor
-from medfact.web.services import Choice, Source, collection_of, spec_of
+from medfact.web.services import Choice, collection_of, collection_of_spec, spec_of
 
 MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""
 SHOWN_PROBLEMS = 12
 SHOWN_WITHOUT_PARTNER = 5
 ONE_RELATION = "(one relation for all rows)"
+
+
+class Unmapped(BaseModel):
+    """An uploaded file that waits for a visitor to say which of its columns is which."""
+
+    path: str
+    columns: list[str] = Field(max_length=200)
+
+
+def _mapping_in(show: Any) -> Unmapped | None:
+    try:
+        return Unmapped.model_validate_json(show.mapping) if show.mapping else None
+    except ValidationError:
+        return None
 
 
 def setup_in(show: Any) -> Setup:
@@ -62,7 +77,8 @@ def with_setup(show: Any, setup: Setup, **more: str) -> Any:
 
 
 def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[str, Markup]:
-    """The parts "facts", "method" and "go". lives: the runs whose results are open, the inputs folded to a line; {} if they are not."""
+    """The parts "facts", "method" and "go". lives: the runs whose results are open, the inputs folded to a line; {} if they
+    are not."""
     setup = setup_in(show)
     if lives:
         return {"go": _folded(lives)}
@@ -88,9 +104,8 @@ class RelationCounts:
 
 
 def _facts(visitor: Visitor, show: Any, setup: Setup) -> Markup:
-    if show.mapping:
-        mapping = orjson.loads(show.mapping)
-        return render("facts_mapping", columns=mapping["columns"], name=Path(mapping["path"]).name, one_relation=ONE_RELATION)
+    if (mapping := _mapping_in(show)) is not None:
+        return render("facts_mapping", columns=mapping.columns, name=Path(mapping.path).name, one_relation=ONE_RELATION)
     try:
         source = source_of(visitor.services, visitor.owner, setup)
         collection = collection_of(source)
@@ -98,7 +113,7 @@ def _facts(visitor: Visitor, show: Any, setup: Setup) -> Markup:
         return render("message", message=Message(error.public, "warn"))
     positive = sum(fact.positive for fact in collection.facts)
     problems = summary(collection.problems)
-    counts, notes = _counts(collection, source) if positive <= MANY_FACTS else ([], [])
+    counts, notes = _counts(spec_of(source)) if positive <= MANY_FACTS else ((), ())
     return render(
         "facts_in_use",
         own=setup.source is not None,
@@ -112,8 +127,11 @@ def _facts(visitor: Visitor, show: Any, setup: Setup) -> Markup:
     )
 
 
-def _counts(collection: Collection, source: Source) -> tuple[list[RelationCounts], list[str]]:
-    selection = select_facts(spec_of(source), collection)
+@lru_cache(maxsize=16)
+def _counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...]]:
+    """The counts by relation of a source of facts, and what is to be said of its selection."""
+    collection = collection_of_spec(spec)
+    selection = select_facts(spec, collection)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
     types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
     for fact in collection.facts:
@@ -124,7 +142,7 @@ def _counts(collection: Collection, source: Source) -> tuple[list[RelationCounts
         RelationCounts(name, _commonest(types[name]), count, tested[name], aside[name], count - tested[name] - aside[name])
         for name, count in positive.most_common()
     ]
-    return rows, [*selection.notes, *_without_partner(selection, collection)]
+    return tuple(rows), (*selection.notes, *_without_partner(selection, collection))
 
 
 def _commonest(types: Counter[str]) -> str:
@@ -205,7 +223,7 @@ def take_file(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message
     try:
         return _taken(visitor, show, {"facts": str(file), "columns": []}, file.name)
     except ColumnsMissing as error:
-        mapping = orjson.dumps({"path": str(file), "columns": error.columns[:200]}).decode()
+        mapping = Unmapped(path=str(file), columns=error.columns[:200]).model_dump_json()
         reason = f"{file.name} is not in use yet: say which columns hold the condition, the relation and the finding."
         return show.model_copy(update={"mapping": mapping, "pending": reason}), Message(error.public, "warn")
     except MedfactError as error:
@@ -214,7 +232,8 @@ def take_file(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message
 
 def use_columns(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Takes the uploaded file with the columns that the visitor chose."""
-    file = visitor.services.uploads.of(visitor.owner, orjson.loads(show.mapping or "{}").get("path"))
+    mapping = _mapping_in(show)
+    file = visitor.services.uploads.of(visitor.owner, mapping and mapping.path)
     chosen = {name: action.fields.get(name, "") for name in ("head", "relation", "tail")}
     if chosen["relation"] in ("", ONE_RELATION):
         chosen["relation"] = f"={action.fields.get('constant', '').strip()}"
