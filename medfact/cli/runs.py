@@ -250,7 +250,7 @@ def runs(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Shows the figures of a run."""
-    from medfact.datasets.tables import json_line
+    from medfact.datasets.table_writer import json_line
     from medfact.results.report import as_text, report_of
     from medfact.store import Store
 
@@ -285,7 +285,7 @@ def tables(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Compares two to eight runs."""
-    from medfact.datasets.tables import json_line
+    from medfact.datasets.table_writer import json_line
     from medfact.results.compare import as_text, comparison, sides_of
     from medfact.results.report import figures_of
     from medfact.store import Store

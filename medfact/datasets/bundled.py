@@ -12,8 +12,8 @@ from functools import cache
 
 from medfact.assets import ASSETS
 from medfact.datasets.collection import Collection
-from medfact.datasets.tables import read_table
-from medfact.datasets.uploads import load_file
+from medfact.datasets.facts_file import load_file
+from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
 from medfact.facts import KnowledgeBase
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medfact.datasets.tables import read_table
+from medfact.datasets.table_reader import read_table
 from medfact.errors import FactsError
 from medfact.statements import VARIANTS
 

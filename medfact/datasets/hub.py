@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from medfact.datasets.limits import Row
-from medfact.datasets.tables import as_text
+from medfact.datasets.table_reader import as_text
 from medfact.errors import FactsError
 
 PREFIX = "hf:"

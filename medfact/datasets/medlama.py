@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from medfact.datasets.tables import read_table
+from medfact.datasets.table_reader import read_table
 from medfact.errors import PoolError
 
 COLUMNS = frozenset({"head_cui", "head_name", "rel", "tail_cuis_list", "tail_names_list"})

@@ -120,5 +120,5 @@ def templates_pool(path: Path) -> Pool:
         forms=("none",),
         operators=(),
         relations={predicate: _single(predicate, text, pool=READY) for predicate, text in sentences.items()},
-        problems=tuple(f"{problem.file}, entry {problem.row}: {problem.what}." for problem in problems),
+        problems=tuple(f"{problem.file}, entry {problem.row}: {problem.message}." for problem in problems),
     )

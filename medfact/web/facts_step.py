@@ -11,7 +11,7 @@ import gradio as gr
 
 from medfact.datasets import Collection, Selection, bundled_names
 from medfact.datasets.collection import summary
-from medfact.datasets.tables import FORMATS
+from medfact.datasets.table_reader import FORMATS
 from medfact.errors import ColumnsMissing, MedfactError
 from medfact.negatives import RULES, explain
 from medfact.runs.plan import select_facts

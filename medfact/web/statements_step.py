@@ -209,7 +209,7 @@ def _turned(
     store: Store, source: Source, protocol: str, pool_name: str, search: str, relation: str, specialty: str, page: int
 ) -> tuple[dict[str, Any], int]:
     """The facts of one page with their statements and where that page is; and its number, kept within the pages there are."""
-    pool = pool_of(spec_of(source, protocol=protocol, pool=pool_name or None))
+    pool = pool_of(spec_of(source, protocol=protocol, pool=pool_name or None), collection_of(source).ready)
     found = _matching(source, pool, search, relation, specialty)
     page = max(0, min(page, (len(found) - 1) // PAGE))
     group, shown = _group(store, source, protocol), found[page * PAGE : (page + 1) * PAGE]
@@ -231,7 +231,7 @@ def _matching(source: Source, pool: Pool, search: str, relation: str, specialty:
         fact
         for fact in collection_of(source).facts
         if fact.positive
-        and (fact.text is not None or pool.canonical(fact.relation) is not None)
+        and pool.states(fact)
         and relation in (ALL, fact.relation, None)
         and specialty in (EVERY_SPECIALTY, fact.specialty, None)
         and needle in f"{fact.head} {fact.relation} {fact.tail}".casefold()
@@ -243,7 +243,7 @@ def _card(pool: Pool, known: KnowledgeBase, rejections: Rejections, fact: Fact, 
     denied: dict[str, list[Statement]] = {}
     for statement in pool.statements(partners):
         denied.setdefault(statement.variant, []).append(statement)
-    drawn = [partner.tail for partner in partners if partner.tail and partner.text is None]
+    drawn = [partner.tail for partner in partners if partner.tail and partner.fact_id not in pool.ready]
     return {
         "fact": {
             "id": fact.fact_id,

@@ -13,7 +13,7 @@ from typing import Any
 from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.limits import OWN, Limits, Row
-from medfact.datasets.tables import FORMATS, Listed, read_table
+from medfact.datasets.table_reader import FORMATS, Listed, read_table
 from medfact.datasets.text import encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
