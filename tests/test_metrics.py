@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, calibration, codes, headline, measure
+from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, calibration, codes, measure
 from medfact.metrics.uncertainty import mean_interval, wilson
 from medfact.statements import IMPLICATIONS
 
@@ -319,7 +319,6 @@ def test_nothing_to_measure_gives_no_value_and_never_zero(records: Records) -> N
             continue
         assert value is None, name
     assert made["answered"] == 0
-    assert all(value is None for name, value in leaves(headline(records)) if not name.endswith(".n"))
 
 
 def test_a_group_without_answers_has_no_value() -> None:
@@ -331,11 +330,6 @@ def test_a_group_without_answers_has_no_value() -> None:
     assert made["accuracy_gap"]["value"] is None
     assert made["pair_joint_accuracy"]["value"] is None
     assert made["coherence"]["affirms_both"] is None
-
-
-def test_headline_is_the_reports() -> None:
-    made = measure(EXAMPLE)
-    assert headline(EXAMPLE) == {name: made[name] for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")}
 
 
 # ------------------------------------------------------------------------- calibration

@@ -22,7 +22,7 @@ from medfact.datasets.isolated import load_isolated
 from medfact.datasets.limits import Limits
 from medfact.datasets.table_reader import FORMATS
 from medfact.datasets.table_writer import write_table
-from medfact.datasets.text import BLOCK, encoding_of
+from medfact.datasets.text import BLOCK_BYTES, encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact
 from medfact.spec import RunSpec
@@ -518,7 +518,7 @@ def test_a_character_between_two_blocks_is_one_character(tmp_path: Path) -> None
     """One line longer than a block, so that the block ends inside it, in the middle of an é."""
     for shift in range(3):
         file = tmp_path / f"facts{shift}.tsv"
-        wide = "x" * shift + "é" * BLOCK
+        wide = "x" * shift + "é" * BLOCK_BYTES
         file.write_text(f"head\trelation\ttail\n# {wide}\n", encoding="utf-8")
         assert encoding_of(file).name == "UTF-8"
 
@@ -606,7 +606,7 @@ def test_a_cell_that_is_too_long_is_said_to_be_so(tmp_path: Path) -> None:
 def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "facts.csv"
     file.write_text("head,relation,tail,tail\ngout,symptoms,pain,fever\n")
-    assert "the column 'tail' stands twice" in refusal(file)
+    assert "the column 'tail' occurs twice" in refusal(file)
 
 
 def test_a_header_cell_in_quotes_does_not_decide_on_the_separator(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from medfact.datasets.collection import Collection, Problem
+from medfact.datasets.limits import MAX_NAME
 from medfact.datasets.mkj_files import (
     DATA,
     SLOTS,
@@ -33,9 +34,6 @@ NEGATIVES = 3
 
 SOURCE = "MKJ (UMLS)"
 LICENCE = "MKJ is derived from UMLS: do not share or export its facts publicly without a UMLS licence."
-
-LONGEST_NAME = 1_000
-"""Characters; a longer name is a paragraph."""
 
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SLOT = re.compile("|".join(map(re.escape, SLOTS)))
@@ -180,8 +178,8 @@ def _triplet(entry: dict[str, Any], key: str) -> Triplet:
         raise ValueError(f"{key} is missing; give its subject, predicate and object")
     subject, predicate, tail = (_text(triplet.get(name), f"the {name}") for name in ("subject", "predicate", "object"))
     for name, text in (("subject", subject), ("predicate", predicate), ("object", tail)):
-        if len(text) > LONGEST_NAME:
-            raise ValueError(f"the {name} is longer than {LONGEST_NAME} characters; give a name")
+        if len(text) > MAX_NAME:
+            raise ValueError(f"the {name} is longer than {MAX_NAME} characters; give a name")
     return subject, predicate, tail
 
 

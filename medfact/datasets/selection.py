@@ -6,7 +6,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
 from medfact.errors import Mistake
@@ -54,42 +54,34 @@ def select(
     rejected: Rejections = NO_REJECTIONS,
     lender: Collection | None = None,
 ) -> Selection:
-    """Draws the facts under test: evenly over relations, one fact per head before a second, and nested, so that the first 100
-    are among the first 200.
+    """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     Args:
         negatives: negative facts per positive one; those that the file pairs with it count.
         heads_aside: heads per relation that are kept aside for the shots.
-        limit, per_relation: number of positive facts that have all their negatives, in total and per relation; None takes
-            every fact, with or without negatives.
+        limit, per_relation: positive facts with all their negatives, in total and per relation; None: every positive fact.
         canonical: a relation's name in the pool; facts of a relation without one are left out, with a note.
         one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
         rejected: tails that are never drawn.
         lender: source of shots for relations with fewer than FEWEST_HEADS heads.
     """
     _check_counts(limit, per_relation)
-    stated = [fact for fact in collection.facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
-    stated = _with_one_tail(stated, seed) if one_tail else stated
+    stated = _stated(collection, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
     loans = _loans(stated, lender, heads_aside, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
-    group = grouping(collection, negatives, seed, rejected)
-    fewest = negatives + 1 if limit or per_relation else 1
     free, kept = _divided(stated, lambda fact: head(fact) in aside[relation(fact)])
-
-    def may_be_tested(members: Group) -> bool:
-        return len(members) >= fewest or members[0].fact_id in collection.ready
-
-    chosen = list(islice(_even_groups(free, seed, group, may_be_tested, relation, per_relation), limit))
-    test = [fact for members in chosen for fact in members]
-    shots = (*map(group, kept), *_borrowed(loans, lender, negatives, heads_aside, seed))
+    group = grouping(collection, negatives, seed, rejected)
+    testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready)
+    chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete = [members[0] for members in chosen if len(members) <= negatives]
+    test = [fact for members in chosen for fact in members]
     return Selection(
         test=(*test, *_lone_negatives(stated, test)),
-        shots=tuple(fact for members in shots for fact in members),
+        shots=tuple(chain(*map(group, kept), *_borrowed(loans, lender, negatives, heads_aside, seed))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(
-            *_left_out(collection, canonical),
+            *_notes_on_relations(collection, canonical),
             *_notes_on_negatives(incomplete, collection, negatives),
             *_notes_on_shots(loans, aside, heads_aside),
         ),
@@ -100,6 +92,12 @@ def _check_counts(limit: int | None, per_relation: int | None) -> None:
     for name, number in (("limit", limit), ("number per relation", per_relation)):
         if number is not None and number < 1:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
+
+
+def _stated(collection: Collection, canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
+    """The facts that have a ready sentence or prototypes; with `one_tail`, one per head and relation."""
+    facts = [fact for fact in collection.facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
+    return _with_one_tail(facts, seed) if one_tail else facts
 
 
 def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
@@ -131,15 +129,24 @@ def grouping(
     return group
 
 
+def _testable(group: Callable[[Fact], Group], fewest: int, ready: Mapping[str, str]) -> Callable[[Fact], Group | None]:
+    """A function from a positive fact to its group, or None if that has fewer than `fewest` facts and no ready sentence."""
+
+    def testable(fact: Fact) -> Group | None:
+        members = group(fact)
+        return members if len(members) >= fewest or fact.fact_id in ready else None
+
+    return testable
+
+
 def _even_groups(
     facts: Iterable[Fact],
     seed: int,
-    group: Callable[[Fact], Group],
-    may_be_tested: Callable[[Group], bool],
+    testable: Callable[[Fact], Group | None],
     relation: Callable[[Fact], str],
     per_relation: int | None,
 ) -> Iterator[Group]:
-    """Groups that may be tested, from each relation in turn; heads with the fewest facts so far come first."""
+    """Testable groups, from each relation in turn; heads with the fewest facts so far come first."""
     queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
     for fact in facts:
         queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
@@ -150,7 +157,7 @@ def _even_groups(
     turns = sorted(queues, key=lambda name: digest(str(seed), name))
     while turns:
         for name in list(turns):
-            members = _next_group(queues[name], visits, group, may_be_tested)
+            members = _next_group(queues[name], visits, testable)
             if members is not None:
                 visits[name_key(members[0].head)] += 1
                 drawn[name] += 1
@@ -160,15 +167,11 @@ def _even_groups(
 
 
 def _next_group(
-    queue: list[tuple[int, str, Fact]],
-    visits: Counter[str],
-    group: Callable[[Fact], Group],
-    may_be_tested: Callable[[Group], bool],
+    queue: list[tuple[int, str, Fact]], visits: Counter[str], testable: Callable[[Fact], Group | None]
 ) -> Group | None:
-    """The first group that may be tested; None when the queue is empty."""
+    """The first testable group; None when the queue is empty."""
     while queue:
-        members = group(_least_visited(queue, visits))
-        if may_be_tested(members):
+        if members := testable(_least_visited(queue, visits)):
             return members
     return None
 
@@ -282,7 +285,7 @@ def _lone_negatives(facts: Iterable[Fact], test: Sequence[Fact]) -> Iterator[Fac
             yield fact
 
 
-def _left_out(collection: Collection, canonical: Canonical) -> Iterator[str]:
+def _notes_on_relations(collection: Collection, canonical: Canonical) -> Iterator[str]:
     without_sentence = (fact for fact in collection.facts if fact.fact_id not in collection.ready)
     missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
     for relation, number in missing.items():

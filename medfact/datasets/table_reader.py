@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from medfact.datasets.limits import LONGEST_CELL, OWN, Limits, Row
+from medfact.datasets.limits import MAX_CELL, OWN, Limits, Row
 from medfact.datasets.table_writer import FORMULA
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
@@ -46,7 +46,7 @@ def read_table(path: Path, limits: Limits = OWN) -> tuple[list[str], Iterator[Ro
 
 def _read_delimited(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
     with open_text(path) as file:
-        first = file.readline(LONGEST_CELL)
+        first = file.readline(MAX_CELL)
     unquoted = re.sub(r'"[^"]*"', "", first)
     return _with_header(path, _csv_records(path, max(DELIMITERS, key=unquoted.count)))
 
@@ -57,7 +57,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
             for record in reader:
-                if max(map(len, record), default=0) > LONGEST_CELL:
+                if max(map(len, record), default=0) > MAX_CELL:
                     raise _long_cell(f"{path.name}, row {start}")
                 yield start, [_without_guard(cell) for cell in record]
                 start = reader.line_num + 1
@@ -71,7 +71,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _long_cell(where: str) -> FactsError:
-    return FactsError(f"{where}: a cell is longer than {LONGEST_CELL:,} characters.", "Shorten it.")
+    return FactsError(f"{where}: a cell is longer than {MAX_CELL:,} characters.", "Shorten it.")
 
 
 def _read_tabbed(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
@@ -169,7 +169,7 @@ def _read_parquet(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]
     except (pyarrow.ArrowException, OSError):
         raise FactsError(f"{path.name} is not a Parquet file.", "Export it again.") from None
     if count > limits.rows:
-        raise FactsError(f"{path.name} has more than {limits.rows:,} rows.", "Split it, or take a part of it.")
+        raise FactsError(f"{path.name} has more than {limits.rows:,} rows.", "Split it, or use a part of it.")
 
     def rows() -> Iterator[Row]:
         number = 1
@@ -194,7 +194,7 @@ def _check_texts(path: Path, number: int, batch: Any) -> None:
         values = column.dictionary if pyarrow.types.is_dictionary(column.type) else column
         if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
             longest = pyarrow.compute.max(pyarrow.compute.binary_length(values)).as_py() or 0
-            if longest > 4 * LONGEST_CELL:  # a character has up to 4 bytes
+            if longest > 4 * MAX_CELL:  # a character has up to 4 bytes
                 raise _long_cell(f"{path.name}, after row {number}")
 
 

@@ -18,7 +18,7 @@ from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records,
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import FORM_NAMES, VARIANTS
 
-__all__ = ["FAILED", "PENDING", "UNREADABLE", "Names", "Records", "calibration", "codes", "headline", "measure"]
+__all__ = ["FAILED", "PENDING", "UNREADABLE", "Names", "Records", "calibration", "codes", "measure"]
 
 
 def measure(records: Records) -> dict[str, Any]:
@@ -71,17 +71,6 @@ def _chance(facts: Facts) -> dict[str, float | None]:
         "average_accuracy": 0.5,
         "joint_accuracy": 0.5**statements,
         "pair_joint_accuracy": 0.5 ** (statements * members) if members > 1 else None,
-    }
-
-
-def headline(records: Records) -> dict[str, Any]:
-    """The three figures shown first, and the counts, for a page that moves while a run goes on."""
-    facts = facts_of(records)
-    everything = np.ones(len(records.fact), dtype=bool)
-    return {
-        "average_accuracy": records.accuracy(everything)._asdict(),
-        "joint_accuracy": facts.joint()._asdict(),
-        "pair_joint_accuracy": pair_joint(records, facts)._asdict(),
     }
 
 
