@@ -174,24 +174,20 @@ class KnowledgeBase:
         return self._links.get(self.entity(name), frozenset())
 
     @cached_property
-    def _broader(self) -> dict[str, frozenset[str]]:
-        return self._steps((self.entity(narrow), self.entity(broad)) for narrow, broad in self.is_a)
-
-    @cached_property
-    def _narrower(self) -> dict[str, frozenset[str]]:
-        return self._steps((self.entity(broad), self.entity(narrow)) for narrow, broad in self.is_a)
-
-    @staticmethod
-    def _steps(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-        steps: defaultdict[str, set[str]] = defaultdict(set)
-        for start, end in pairs:
-            steps[start].add(end)
-        return {start: frozenset(ends) for start, ends in steps.items()}
+    def _hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """Entity → those directly above it, and → those directly below it."""
+        above: defaultdict[str, set[str]] = defaultdict(set)
+        below: defaultdict[str, set[str]] = defaultdict(set)
+        for narrow, broad in self.is_a:
+            above[self.entity(narrow)].add(self.entity(broad))
+            below[self.entity(broad)].add(self.entity(narrow))
+        return above, below
 
     def relatives(self, name: str) -> frozenset[str]:
         """All ancestors and descendants of this entity in the known hierarchy, without itself."""
         entity = self.entity(name)
-        return (_reached(entity, self._broader) | _reached(entity, self._narrower)) - {entity}
+        above, below = self._hierarchy
+        return frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
@@ -246,15 +242,15 @@ def described(fact: Fact, ready: Mapping[str, str]) -> str:
     return f"{before}, text={ready.get(fact.fact_id)!r}, negative_of={after}"
 
 
-def _reached(start: str, steps: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:
     """Everything reachable in one step or more. The steps may form cycles."""
     reached: set[str] = set()
     queue = [start]
     while queue:
-        for entity in steps.get(queue.pop(), frozenset()) - reached:
+        for entity in steps.get(queue.pop(), set()) - reached:
             reached.add(entity)
             queue.append(entity)
-    return frozenset(reached)
+    return reached
 
 
 def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from medfact.datasets.limits import Row
 from medfact.datasets.table_reader import as_text
@@ -24,7 +24,6 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     Raises FactsError if the library is not installed, or the data set cannot be found or reached.
     """
     name = source.removeprefix(PREFIX).strip()
-    reference = _parsed(name)
     if not name:
         raise FactsError("No data set is named.", "Write hf:OWNER/NAME, or hf: and a folder.")
     try:
@@ -33,10 +32,7 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
         raise FactsError("Data sets of the hub need the library `datasets`.", "Install it: pip install datasets.") from None
     datasets.disable_progress_bars()
     try:
-        if is_saved(Path(name)):
-            data = datasets.load_from_disk(name)
-        else:
-            data = datasets.load_dataset(reference.name, reference.config, split=reference.split, revision=reference.revision)
+        data = datasets.load_from_disk(name) if is_saved(Path(name)) else datasets.load_dataset(**_reference(name))
     except (OSError, ValueError, RuntimeError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise FactsError(
@@ -47,21 +43,14 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     return list(splits[0].column_names), _rows(splits)
 
 
-class _Reference(NamedTuple):
-    name: str
-    config: str | None
-    split: str | None
-    revision: str | None
-
-
-def _parsed(name: str) -> _Reference:
-    """The parts of a data set's name. The path of a folder stays whole."""
+def _reference(name: str) -> dict[str, str | None]:
+    """The arguments of `load_dataset`. The path of a folder stays whole."""
     if Path(name).exists():
-        return _Reference(name, None, None, None)
+        return {"path": name}
     rest, _, revision = name.partition("@")
     rest, _, part = rest.partition(":")
     config, _, split = part.partition("/")
-    return _Reference(rest, config or None, split or None, revision or None)
+    return {"path": rest, "name": config or None, "split": split or None, "revision": revision or None}
 
 
 def is_saved(folder: Path) -> bool:

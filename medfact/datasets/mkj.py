@@ -21,10 +21,9 @@ from medfact.datasets.mkj_files import (
     TEMPLATES,
     TRIPLETS,
     TYPES,
-    files_named,
+    files_by_name,
     read_list,
     read_object,
-    statement_files,
 )
 from medfact.errors import FactsError
 from medfact.facts import Fact, KnowledgeBase, name_key
@@ -86,18 +85,18 @@ def load_mkj(path: Path) -> Collection:
     if not path.exists():
         raise FactsError(f"There is no file or folder {str(path)!r}.", "Check the path.")
     reading = _Reading(path)
-    stated_in = statement_files(path)
-    for file in stated_in:
+    files = files_by_name(path)
+    for file in files[DATA]:
         _add_statements(reading, file)
-    for file in files_named(path, TRIPLETS):
+    for file in files[TRIPLETS]:
         _add_triplets(reading, file)
     positive = [fact for fact in reading.tested.values() if fact.positive and fact.tail and fact.tail_type]
     types = {name_key(fact.tail or ""): fact.tail_type or "" for fact in positive}
-    for file in files_named(path, TYPES):
+    for file in files[TYPES]:
         types = {**_read_types(reading, file), **types}
-    for file in files_named(path, TEMPLATES):
+    for file in files[TEMPLATES]:
         _check_templates(reading, file)
-    facts = _typed((reading.tested if stated_in else reading.known).values(), types)
+    facts = _typed((reading.tested if files[DATA] else reading.known).values(), types)
     if not facts:
         first = f" ({reading.problems[0]})" if reading.problems else ""
         raise FactsError(

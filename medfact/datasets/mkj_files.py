@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,38 +27,30 @@ _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 def is_mkj(path: Path) -> bool:
     """Whether this is MKJ as published: one of its files, or a folder with some of them. Never raises."""
     if path.is_dir():
-        by_name = ((file, name) for name in (DATA, TRIPLETS) for file in _named(path, name))
-        return any(_kind(file) == name for file, name in by_name) or bool(_arrow_files(path))
-    if path.suffix.lower() == ".arrow":
-        return _holds_statements(path)
-    return path.suffix.lower() == ".json" and path.is_file() and bool(_kind(path))
+        files = files_by_name(path)
+        return any(_published_name(file) == name for name in (DATA, TRIPLETS) for file in files[name])
+    return path.suffix.lower() in {".json", ".arrow"} and path.is_file() and bool(_published_name(path))
 
 
-def statement_files(path: Path) -> list[Path]:
-    """The files with ready statements: `data.json`, then its Arrow form."""
-    if path.is_dir():
-        return [*_named(path, DATA), *_arrow_files(path)]
-    return [path] if path.suffix.lower() == ".arrow" or (_kind(path) or DATA) == DATA else []
+def files_by_name(path: Path) -> Mapping[str, list[Path]]:
+    """Published name → a folder's files of that name; or only the path itself, if it is a file.
+
+    Like the published repository, a folder may keep its files in another folder. The Arrow form counts as `data.json`.
+    """
+    if not path.is_dir():
+        return defaultdict(list, {_published_name(path) or DATA: [path]})
+    files = {name: _matching(path, name, _DEPTHS[:2]) for name in (DATA, TRIPLETS, TYPES, TEMPLATES)}
+    return {**files, DATA: [*files[DATA], *filter(_holds_statements, _matching(path, _ARROW, _DEPTHS))]}
 
 
-def files_named(path: Path, name: str) -> list[Path]:
-    """A folder's files of this published name; or the path itself, if it is a file of that kind."""
-    if path.is_dir():
-        return _named(path, name)
-    return [path] if path.suffix.lower() != ".arrow" and _kind(path) == name else []
+def _matching(folder: Path, pattern: str, depths: Sequence[str]) -> list[Path]:
+    return sorted(file for depth in depths for file in folder.glob(depth + pattern) if file.is_file())
 
 
-def _named(folder: Path, name: str) -> list[Path]:
-    """The files of that name in the folder or, as in the published repository, in a folder of it."""
-    return sorted(file for depth in _DEPTHS[:2] for file in folder.glob(depth + name) if file.is_file())
-
-
-def _arrow_files(folder: Path) -> list[Path]:
-    return sorted(file for depth in _DEPTHS for file in folder.glob(depth + _ARROW) if _holds_statements(file))
-
-
-def _kind(file: Path) -> str:
-    """The published name of a file with this content; "" if there is none. A broken file is known by its own name."""
+def _published_name(file: Path) -> str:
+    """The published name of a file with this content, or "". A broken file keeps its own name."""
+    if file.suffix.lower() == ".arrow":
+        return DATA if _holds_statements(file) else ""
     try:
         content = _read_json(file)
     except (FactsError, OSError):

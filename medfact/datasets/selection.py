@@ -62,15 +62,15 @@ def select(
         limit, per_relation: positive facts with all their negatives, in total and per relation; None: every positive fact.
         canonical: a relation's name in the pool; facts of a relation without one are left out, with a note.
         one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
-        rejected: tails that are never drawn.
-        lender: source of shots for relations with fewer than FEWEST_HEADS heads.
+        rejected: tails that are never drawn. lender: source of shots for relations with fewer than FEWEST_HEADS heads.
     """
     _check_counts(limit, per_relation)
     stated = _stated(collection, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, heads_aside, relation)
+    loans = _loans(stated, lender, negatives, heads_aside, seed, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
-    free, kept = _divided(stated, lambda fact: head(fact) in aside[relation(fact)])
+    free = [fact for fact in stated if fact.positive and head(fact) not in aside[relation(fact)]]
+    kept = [fact for fact in stated if fact.positive and head(fact) in aside[relation(fact)]]
     group = grouping(collection, negatives, seed, rejected)
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
@@ -78,7 +78,7 @@ def select(
     test = [fact for members in chosen for fact in members]
     return Selection(
         test=(*test, *_lone_negatives(stated, test)),
-        shots=tuple(chain(*map(group, kept), *_borrowed(loans, lender, negatives, heads_aside, seed))),
+        shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(
             *_notes_on_relations(collection, canonical),
@@ -200,16 +200,6 @@ def _relation_names(canonical: Canonical) -> Callable[[Fact], str]:
     return lambda fact: canonical(fact.relation) or fact.relation
 
 
-def _divided(facts: Iterable[Fact], is_aside: Callable[[Fact], bool]) -> tuple[list[Fact], list[Fact]]:
-    """The positive facts that may be tested, and those kept aside."""
-    free: list[Fact] = []
-    kept: list[Fact] = []
-    for fact in facts:
-        if fact.positive:
-            (kept if is_aside(fact) else free).append(fact)
-    return free, kept
-
-
 def _heads_of(
     facts: Iterable[Fact], relation: Callable[[Fact], str], head: Callable[[Fact], str] = lambda fact: name_key(fact.head)
 ) -> dict[str, set[str]]:
@@ -243,29 +233,28 @@ def _heads_aside(
 
 
 def _loans(
-    facts: Sequence[Fact], lender: Collection | None, count: int, relation: Callable[[Fact], str]
-) -> dict[str, list[Fact]]:
-    """Relation with too few heads → the lender's positive facts of that relation, except those of our own heads."""
+    facts: Sequence[Fact],
+    lender: Collection | None,
+    negatives: int,
+    count: int,
+    seed: int,
+    relation: Callable[[Fact], str],
+) -> dict[str, list[Group]]:
+    """Relation with too few heads → groups of the lender's facts of that relation, under `count` heads that are not ours."""
     if lender is None or count == 0:
         return {}
-    ours = {lender.known.entity(fact.head) for fact in facts}
+    known = lender.known
+    ours = {known.entity(fact.head) for fact in facts}
     loans = {}
     for name, heads in _heads_of(facts, relation).items():
-        if len(heads) < max(FEWEST_HEADS, count + 1):
-            lent = [f for f in lender.facts if f.positive and relation(f) == name and lender.known.entity(f.head) not in ours]
-            if lent:
-                loans[name] = lent
+        if len(heads) >= max(FEWEST_HEADS, count + 1):
+            continue
+        lent = [f for f in lender.facts if f.positive and relation(f) == name and known.entity(f.head) not in ours]
+        chosen = set(_ranked({name_key(fact.head) for fact in lent}, name, seed)[:count])
+        groups = [(f, *draw_negatives(f, known, negatives, seed)) for f in lent if name_key(f.head) in chosen]
+        if groups:
+            loans[name] = groups
     return loans
-
-
-def _borrowed(
-    loans: dict[str, list[Fact]], lender: Collection | None, negatives: int, count: int, seed: int
-) -> Iterator[Group]:
-    for name, lent in loans.items():
-        heads = set(_ranked({name_key(fact.head) for fact in lent}, name, seed)[:count])
-        for fact in lent:
-            if lender is not None and name_key(fact.head) in heads:
-                yield (fact, *draw_negatives(fact, lender.known, negatives, seed))
 
 
 def _paired_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
@@ -300,7 +289,7 @@ def _notes_on_negatives(incomplete: Sequence[Fact], collection: Collection, nega
         yield f"{ready} ready statements come with fewer than {negatives} false ones; none are drawn."
 
 
-def _notes_on_shots(loans: dict[str, list[Fact]], aside: dict[str, frozenset[str]], count: int) -> Iterator[str]:
+def _notes_on_shots(loans: dict[str, list[Group]], aside: dict[str, frozenset[str]], count: int) -> Iterator[str]:
     for relation in loans:
         yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
     for relation, heads in aside.items():

@@ -13,8 +13,8 @@ from medfact.facts import Fact, digest
 from medfact.prototypes import Pool
 from medfact.statements import VARIANTS, Statement
 
-MAX_TRIES = 20
-"""How often a draw is repeated when it equals an earlier one."""
+_SALTS = ((), *((str(attempt),) for attempt in range(1, 20)))
+"""What changes the key of a draw, one by one, while the draw equals an earlier one."""
 
 Groups = dict[str, tuple[Demonstration, ...]]
 """Group (relation / variant, and the draw after the first) → its demonstrations."""
@@ -67,27 +67,12 @@ def draw_groups(pool: Pool, facts: Sequence[Fact], shots: int, seed: int, draws:
             for draw in range(draws):
                 group = _group(relation, form, draw)
                 mostly_true = (index + index // 4 + offset + draw) % 2 == 0
-                groups[group] = _draw_other(pool, members, form, shots, mostly_true, (str(seed), group), earlier)
+                keys = [digest(str(seed), group, *salt) for salt in _SALTS]
+                tries = (_draw(pool, members, form, shots, mostly_true, key) for key in keys)
+                new = next((shown for shown in tries if shown not in earlier), None)
+                groups[group] = new or _draw(pool, members, form, shots, mostly_true, keys[0])
                 earlier.add(groups[group])
     return groups
-
-
-def _draw_other(
-    pool: Pool,
-    facts: Sequence[Fact],
-    form: str,
-    shots: int,
-    mostly_true: bool,
-    key: tuple[str, str],
-    earlier: set[tuple[Demonstration, ...]],
-) -> tuple[Demonstration, ...]:
-    """A draw unlike the earlier ones; if all tries repeat one, the first try."""
-    first = drawn = _draw(pool, facts, form, shots, mostly_true, digest(*key))
-    for attempt in range(1, MAX_TRIES):
-        if drawn not in earlier:
-            return drawn
-        drawn = _draw(pool, facts, form, shots, mostly_true, digest(*key, str(attempt)))
-    return first if drawn in earlier else drawn
 
 
 def _draw(pool: Pool, facts: Sequence[Fact], form: str, shots: int, mostly_true: bool, key: str) -> tuple[Demonstration, ...]:
