@@ -27,7 +27,7 @@ _SMALL_WORDS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or",
 RULES = {
     "itself": "is the head itself, or another name of it",
     "known": "is linked to the head in a known fact, under any name or identifier, in any relation, in either direction",
-    "relative": "stands above or below a listed tail, or the head, in a known hierarchy",
+    "relative": "is above or below a listed tail, or the head, in a known hierarchy",
     "nested": "holds all the words of a tail that is listed for the head, or is held in one",
     "common": "is a tail of more than half of the relation's heads",
     "junk": "names nothing definite",
