@@ -1,4 +1,4 @@
-"""Where the files that come with medfact lie."""
+"""Folders of the files that come with medfact."""
 
 from pathlib import Path
 

@@ -1,15 +1,16 @@
-"""Every error that a person can meet, in one tree.
+"""All errors shown to users, in one tree.
 
 MedfactError
-├── Mistake            what the user gave cannot be used; the command line ends with exit code 2
-│   ├── FactsError     a facts file: which file, row or column, and how to mend it
-│   │   └── ColumnsMissing  required columns are not there; carries the names that are
-│   ├── PoolError      a prototype pool: which file, relation and form
-│   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; says which do
+├── Mistake            the user's input cannot be used; the command line ends with exit code 2
+│   ├── FactsError     a facts file; names the file, the row or column, and the remedy
+│   │   └── ColumnsMissing  required columns are missing; carries those that the file has
+│   ├── PoolError      a prototype pool; names the file, the relation and the form
+│   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; names those that do
 │   └── ModelError     a model that cannot be loaded or reached
-└── StoreError         the database cannot be read or written; what was stored is kept
+│       └── ServiceAway  a service that answered before and no longer does
+└── StoreError         the database cannot be read or written; stored data is kept
 
-Each error carries what is wrong and a hint of what to do; both together are one line, without a traceback.
+Each error has a problem and a hint of what to do. Together they make one line, shown without a traceback.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 
 class MedfactError(Exception):
-    """An error for people: `problem` says what is wrong and where, `hint` what to do about it."""
+    """An error for users. problem: what is wrong, and where. hint: what to do."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
         self.problem = problem
@@ -29,11 +30,11 @@ class MedfactError(Exception):
 
     @property
     def public(self) -> str:
-        """What may be said of it to anybody, and kept."""
+        """The message without private details, for pages and records."""
         return str(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """So that one process can tell another of it."""
+        """Lets one process send the error to another."""
         return _restored, (type(self), str(self), self.__dict__)
 
 
@@ -44,7 +45,7 @@ def _restored(kind: type[MedfactError], text: str, state: dict[str, Any]) -> Med
 
 
 class Mistake(MedfactError):
-    """Something the user gave cannot be used."""
+    """The user's input cannot be used."""
 
 
 class FactsError(Mistake):
@@ -52,7 +53,7 @@ class FactsError(Mistake):
 
 
 class ColumnsMissing(FactsError):
-    """A facts file lacks required columns; `columns` are those that it has."""
+    """A facts file lacks required columns. columns: those that it has."""
 
     def __init__(self, problem: str, hint: str, columns: list[str]) -> None:
         self.columns = columns
@@ -64,12 +65,12 @@ class PoolError(Mistake):
 
 
 class UnknownName(Mistake):
-    """A name that nothing here bears."""
+    """A name that does not exist."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There is: {', '.join(names) or 'none yet'}."
+        similar = get_close_matches(name, names, n=1)
+        hint = f"Did you mean {similar[0]!r}?" if similar else f"There is: {', '.join(names) or 'none yet'}."
         super().__init__(f"There is no {kind} {name!r}.", hint)
 
 
@@ -78,11 +79,11 @@ class ModelError(Mistake):
 
 
 class ServiceAway(ModelError):
-    """A service that has answered before answers no more."""
+    """A service answered before and no longer does."""
 
 
 class StoreError(MedfactError):
-    """The database cannot be read or written. `cause`: why, without where it is and who uses it."""
+    """The database cannot be read or written. cause: why, without its address or user."""
 
     def __init__(self, problem: str, hint: str = "", cause: str = "") -> None:
         self.cause = cause

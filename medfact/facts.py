@@ -1,6 +1,6 @@
-"""The fact: a triplet (head, relation, tail), and the knowledge base of all that is known to be true.
+"""The fact, a triplet (head, relation, tail), and the knowledge base of everything known to be true.
 
-Identity of entities is by name. Identifiers (UMLS CUIs, DOIDs, ...) may repeat; they only widen what counts as known.
+Names identify entities. Identifiers (UMLS CUIs, DOIDs, …) may repeat; they only add to what counts as known.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ def digest(*parts: str | None) -> str:
 class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
 
-    `negative_of` is the id of the positive fact that a drawn negative belongs to, and `k` (from 1) its number among that
-    fact's negatives. `text` is a ready statement, for data sets that carry one; its `source_id` tells it from another that says
-    the same. `strength` is "a" or "a common": whether
-    the source asserts a frequency; `as_of` is the source's year. `tail` is None only where a ready statement's is not known.
+    negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
+    strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
+    tail: None only where a ready statement's tail is unknown.
     """
 
     head: str
@@ -45,7 +44,6 @@ class Fact:
     as_of: str | None = None
     strength: str | None = None
     specialty: str | None = None
-    text: str | None = None
     negative_of: str | None = None
     k: int = 0
     fact_id: str = field(default="", compare=False)
@@ -54,12 +52,19 @@ class Fact:
         if not self.fact_id:
             object.__setattr__(self, "fact_id", self._id())
 
-    def _id(self) -> str:
+    def _id(self, ready_sentence: str | None = None) -> str:
         if self.negative_of is not None:
             return digest("negative", self.negative_of, str(self.k))
         sign = None if self.positive else "does not hold"
-        ready = (self.source_id,) if self.text is not None and self.source_id else ()
-        return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, self.text, sign, *ready)
+        entry = (self.source_id,) if ready_sentence is not None and self.source_id else ()
+        return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, ready_sentence, sign, *entry)
+
+    def stated_as(self, ready_sentence: str) -> Fact:
+        """The same fact with the id it has where its file states it in this sentence.
+
+        One triplet may have several ready sentences; `source_id` separates entries that share the sentence too.
+        """
+        return replace(self, fact_id=self._id(ready_sentence))
 
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
@@ -71,25 +76,24 @@ class Fact:
             source=None,
             source_id=None,
             as_of=None,
-            text=None,
             negative_of=self.fact_id,
             k=k,
             fact_id="",
         )
 
 
-_SIGNS = str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`\u00ad\u200b\u200c\u200d\u2060\ufeff")})
-"""Hyphens and dashes count as spaces; apostrophes and what cannot be seen, as nothing."""
+_PUNCTUATION = str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`\u00ad\u200b\u200c\u200d\u2060\ufeff")})
+"""Hyphens and dashes become spaces; apostrophes and invisible characters go."""
 
 _BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), ("sulph", "sulf"))
 
 
 @lru_cache(maxsize=1 << 17)
 def name_key(name: str) -> str:
-    """The key under which spellings of one name meet: case, white space, hyphens, apostrophes, accents and British or American
-    spelling do not tell names apart.
+    """One key for all spellings of a name: it ignores case, white space, hyphens, apostrophes, accents, and the difference
+    between British and American spelling.
     """
-    plain = unicodedata.normalize("NFKC", name).translate(_SIGNS).casefold()
+    plain = unicodedata.normalize("NFKC", name).translate(_PUNCTUATION).casefold()
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
     for british, american in _BRITISH:
@@ -99,7 +103,7 @@ def name_key(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """A tail as the knowledge base knows it: one entry per fact, so that a frequent tail is drawn as often as it is true."""
+    """A candidate tail. The knowledge base holds one per fact, so that a tail is drawn as often as it is true."""
 
     name: str
     identifier: str | None
@@ -107,12 +111,12 @@ class Tail:
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """Everything that is known, wider than the facts under test.
+    """All known facts and names; more than the facts under test.
 
     facts:      known positive facts.
-    also_true:  further links (head, tail), true or too near to true to be called false, in whatever relation.
-    synonyms:   groups of names of one thing.
-    is_a:       pairs (narrower name, broader name), where a hierarchy is known.
+    also_true:  further (head, tail) pairs, of any relation, that are true or too close to true to be called false.
+    synonyms:   groups of names for one entity.
+    is_a:       pairs (narrower name, broader name) of a known hierarchy.
     """
 
     facts: tuple[Fact, ...]
@@ -122,7 +126,7 @@ class KnowledgeBase:
 
     @cached_property
     def _entity_of(self) -> dict[str, str]:
-        """name key → the representative of all names that share an identifier or a synonym group with it."""
+        """Name key → the key that represents all names with the same identifier or synonym group (union–find)."""
         parent: dict[str, str] = {}
 
         def find(node: str) -> str:
@@ -146,7 +150,7 @@ class KnowledgeBase:
         return {node: find(node) for node in list(parent)}
 
     def entity(self, name: str) -> str:
-        """The one key of all known names of this entity."""
+        """One key for all known names of an entity."""
         key = name_key(name)
         return self._entity_of.get(key, key)
 
@@ -166,28 +170,24 @@ class KnowledgeBase:
         yield from self.also_true
 
     def linked(self, name: str) -> frozenset[str]:
-        """Entities that any relation, in either direction, links to any name of this one."""
+        """Entities linked to this one by any relation, in either direction, under any name."""
         return self._links.get(self.entity(name), frozenset())
 
     @cached_property
-    def _broader(self) -> dict[str, frozenset[str]]:
-        return self._steps((self.entity(narrow), self.entity(broad)) for narrow, broad in self.is_a)
-
-    @cached_property
-    def _narrower(self) -> dict[str, frozenset[str]]:
-        return self._steps((self.entity(broad), self.entity(narrow)) for narrow, broad in self.is_a)
-
-    @staticmethod
-    def _steps(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-        steps: defaultdict[str, set[str]] = defaultdict(set)
-        for start, end in pairs:
-            steps[start].add(end)
-        return {start: frozenset(ends) for start, ends in steps.items()}
+    def _hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """Entity → those directly above it, and → those directly below it."""
+        above: defaultdict[str, set[str]] = defaultdict(set)
+        below: defaultdict[str, set[str]] = defaultdict(set)
+        for narrow, broad in self.is_a:
+            above[self.entity(narrow)].add(self.entity(broad))
+            below[self.entity(broad)].add(self.entity(narrow))
+        return above, below
 
     def relatives(self, name: str) -> frozenset[str]:
-        """All entities above and all below this one in the known hierarchy; not itself."""
+        """All ancestors and descendants of this entity in the known hierarchy, without itself."""
         entity = self.entity(name)
-        return (_reached(entity, self._broader) | _reached(entity, self._narrower)) - {entity}
+        above, below = self._hierarchy
+        return frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
@@ -198,7 +198,7 @@ class KnowledgeBase:
         return {key: tuple(sorted(group, key=lambda t: (t.name, t.identifier or ""))) for key, group in tails.items()}
 
     def tails(self, relation: str, tail_type: str | None) -> tuple[Tail, ...]:
-        """The relation's tails of one semantic type, one entry per fact, sorted; without types, all tails of the relation."""
+        """The sorted tails of a relation whose semantic type is `tail_type`, one per fact. None stands for untyped tails."""
         return self._tails.get((relation, tail_type or ""), ())
 
     @cached_property
@@ -209,7 +209,7 @@ class KnowledgeBase:
         return {entity: tuple(sorted(names)) for entity, names in known.items()}
 
     def known_tails(self, head: str) -> tuple[str, ...]:
-        """Names of everything that is listed as a tail of any name of this head, in any relation."""
+        """Names of all tails known for this head, under any of its names, in any relation."""
         return self._known_tails.get(self.entity(head), ())
 
     @cached_property
@@ -227,30 +227,32 @@ class KnowledgeBase:
         """Share, from 0 to 1, of the relation's heads that have this tail."""
         return self._share_of_heads.get((relation, self.entity(tail)), 0.0)
 
-    def fingerprint(self) -> str:
-        """A hash of all that is known, in whatever order it was read."""
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
-        facts = sorted(digest(repr(fact)) for fact in self.facts)
+    def fingerprint(self, ready: Mapping[str, str]) -> str:
+        """A hash of everything known, whatever the order. ready: fact id → the sentence in which the file states the fact."""
+        facts = sorted(digest(described(fact, ready)) for fact in self.facts)
         links = sorted("\x1f".join(pair) for pair in self.also_true)
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
         broader = sorted("\x1f".join(pair) for pair in self.is_a)
         return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader)
 
 
-def _reached(start: str, steps: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """What can be reached by one step or more; cycles do no harm."""
-    seen: set[str] = set()
-    ahead = [start]
-    while ahead:
-        for entity in steps.get(ahead.pop(), frozenset()) - seen:
-            seen.add(entity)
-            ahead.append(entity)
-    return frozenset(seen)
+def described(fact: Fact, ready: Mapping[str, str]) -> str:
+    """A fact and its ready sentence as text for a fingerprint. Recorded runs hold such fingerprints: never change this text."""
+    before, _, after = repr(fact).rpartition(", negative_of=")
+    return f"{before}, text={ready.get(fact.fact_id)!r}, negative_of={after}"
+
+
+def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:
+    """Everything reachable in one step or more. The steps may form cycles."""
+    reached: set[str] = set()
+    queue = [start]
+    while queue:
+        for entity in steps.get(queue.pop(), set()) - reached:
+            reached.add(entity)
+            queue.append(entity)
+    return reached
 
 
 def positive_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Those facts that hold."""
+    """The facts that hold."""
     return tuple(fact for fact in facts if fact.positive)

@@ -1,4 +1,4 @@
-"""Names and numbers that say what a run is, without behaviour."""
+"""What defines a run, as names and numbers without behaviour."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from medfact.models.services.settings import DEFAULTS
 
 @dataclass(frozen=True)
 class Protocol:
-    """A named way of asking: a paper's, or the project's own.
+    """A named method: a paper's, or the project's own.
 
-    pools:       the prototype pools that it takes; the first that has a relation states it.
+    pools:       its prototype pools; a relation is stated by the first pool that has it.
     negatives:   negative facts per positive one.
     shots:       demonstrations before each statement.
-    heads_aside: heads per relation that are kept aside for the demonstrations, whatever the number of shots.
-    question:    the question format, by its name. reading: how replies are read, by its name.
-    first:       names of the figures that are shown first.
-    rephrases:   whether the method has its prototypes rephrased; without that a run is -LMReph (PretextTrans, Table 13).
-    services:    how models behind a service were decoded in the paper: greedily, or by the service's default settings.
-    one_tail:    whether one tail per head and relation is tested (a seeded draw) of the many that are known.
+    heads_aside: heads per relation kept aside for the demonstrations, for any number of shots.
+    question:    the name of the question format. reading: the name of the rule that reads replies.
+    first:       names of the figures shown first.
+    rephrases:   whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13).
+    rephraser:   the model that rephrased them in the paper.
+    services:    how the paper decoded models behind a service: greedily, or with the service's default settings.
+    one_tail:    whether to test one tail per head and relation (a seeded draw) instead of all.
     """
 
     name: str
@@ -46,8 +47,8 @@ PROTOCOLS = {
         name="medfact",
         title="medfact",
         explanation=(
-            "The project's own: eight statements of equal strength per fact, five demonstrations, and one false partner that "
-            "no known source holds true. A reply is read by the answer that it commits to."
+            "The project's own method: eight statements of equal strength per fact, five demonstrations, and one false partner "
+            "that no known source calls true. A reply counts as the answer that it commits to."
         ),
         pools=("medfact",),
         negatives=1,
@@ -58,9 +59,9 @@ PROTOCOLS = {
         name="pretexttrans",
         title="PretextTrans",
         explanation=(
-            "The PretextTrans paper's: its published sentences, one tail per head and relation with one false partner, five "
-            "demonstrations, and replies read by keywords. The paper had a model rephrase the sentences; without that this is "
-            "its ablation \u2212LMReph."
+            "The PretextTrans paper's method: its published sentences, one tail per head and relation with one false partner, "
+            "five demonstrations, and replies read by keywords. In the paper a model rephrased the sentences; without that, "
+            "this is its ablation \u2212LMReph."
         ),
         pools=("pretexttrans-medlama", "pretexttrans-disek"),
         negatives=1,
@@ -75,9 +76,9 @@ PROTOCOLS = {
         name="tpeval",
         title="TPEval",
         explanation=(
-            "The TPEval paper's: eight truth-preserving expressions (S1 to S8) of one fact per disease and relation, with one "
-            "false partner. Five demonstrations of the same expression come from five other diseases; the paper also ran "
-            "without any."
+            "The TPEval paper's method: eight truth-preserving expressions (S1 to S8) of one fact per disease and relation, "
+            "with one false partner. Five demonstrations of the same expression come from five other diseases; the paper also "
+            "ran without any."
         ),
         pools=("tpeval",),
         negatives=1,
@@ -92,8 +93,8 @@ PROTOCOLS = {
         name="mkj",
         title="MKJ",
         explanation=(
-            "The MKJ paper's: one statement per fact, ready-made in its data, with three false partners of the same semantic "
-            "type and no demonstrations. The last \u201ctrue\u201d or \u201cfalse\u201d of a reply counts."
+            "The MKJ paper's method: one ready statement per fact from its data, with three false partners of the same "
+            "semantic type and no demonstrations. The last \u201ctrue\u201d or \u201cfalse\u201d of a reply counts."
         ),
         pools=("mkj",),
         negatives=3,
@@ -106,23 +107,25 @@ PROTOCOLS = {
     ),
 }
 
-RETRIEVALS = ("none",)
 LOCAL_OWNER = "local"
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """All that decides what one model is asked. `facts` is a file or folder; it goes before `dataset`.
+    """Everything that defines what one model is asked. None for pool, negatives, shots or question means the protocol's own.
 
-    columns: our column names and the file's. rela, sab, language: of a UMLS folder, which relations, sources and language.
-    templates: a file of a benchmark's own templates, for the pool `origin`. question: a question format, None for the
-    protocol's. shot_draws: how often each statement is asked, each time with other demonstrations. demonstrations: a file of
-    them, in place of drawn ones. placement: how a local model is loaded.
-    service: how a model behind a service is asked; its key goes into no record. budget: USD that it may cost, None for any sum.
-    reuse: whether answers of earlier runs to identical prompts are taken.
-
-    limit and per_relation count positive facts that have all their negatives. None for pool, negatives or shots means the
-    protocol's own.
+    facts:          a file or folder; replaces `dataset`.
+    columns:        pairs of our column name and the file's.
+    rela, sab, language: the relations, sources and language of a UMLS folder.
+    limit, per_relation: number of positive facts that have all their negatives, in total and per relation.
+    shot_draws:     how often each statement is asked, each time with other demonstrations.
+    demonstrations: a file that replaces the drawn demonstrations.
+    templates:      a file of a benchmark's own templates, for the pool `origin`.
+    retrieval:      always "none": no documents are looked up.
+    service:        how a model behind a service is asked; its key is never recorded.
+    budget:         USD that the run may cost; None means any sum.
+    reuse:          whether to reuse earlier answers to identical prompts.
+    placement:      how a local model is loaded.
     """
 
     model: str
@@ -151,29 +154,27 @@ class RunSpec:
     placement: Placement = HERE
 
     def to_record(self) -> dict[str, Any]:
-        """A JSON-ready record, from which `from_record` makes an equal spec; a service's key is never part of it."""
+        """A record for JSON, without the service's key; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"]
         return record
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
-        columns = tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ()))
-        chosen = {name: tuple(record.get(name, ())) for name in ("rela", "sab")}
-        made = {
-            "columns": columns,
+        """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
+        converted = {
+            "columns": tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ())),
+            "rela": tuple(record.get("rela", ())),
+            "sab": tuple(record.get("sab", ())),
             "placement": Placement.from_record(record.get("placement")),
             "service": ApiSettings(**(record.get("service") or {})),
         }
-        older = {name: value for name, value in record.items() if name != "base_url"}
-        return cls(**{**older, **chosen, **made})
+        return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
 
 
-def method_label(protocol: str, pool: str, rephraser: str | None) -> str:
-    """What a run is called beside the papers' figures: "PretextTrans −LMReph" where nothing rephrased its sentences."""
-    made = PROTOCOLS[protocol]
+def method_label(protocol: str, pool: str) -> str:
+    """A run's name beside the papers' figures. "PretextTrans −LMReph": without the rephrasing that the method includes."""
+    title = PROTOCOLS[protocol].title
     if pool == "origin":
-        return f"{made.title}, Origin"
-    if rephraser:
-        return f"{made.title}, rephrased by {rephraser}"
-    return f"{made.title} \u2212LMReph" if made.rephrases else made.title
+        return f"{title}, Origin"
+    return f"{title} \u2212LMReph" if PROTOCOLS[protocol].rephrases else title

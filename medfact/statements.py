@@ -1,7 +1,7 @@
-"""Variants and statements: what the eight ways of saying a fact are, and what label each one has.
+"""Variants and statements: the eight ways of stating a fact, and the label of each.
 
 A variant is an implication (none, inversion, instantiation, or both) with or without negation (PretextTrans, Section 3.2.1
-and Table 1). The label of a statement follows from the fact alone: label = fact.positive XOR variant.negated.
+and Table 1). The label of a statement follows from its fact: label = fact.positive XOR variant.negated.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from medfact.facts import Fact, digest
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way of saying a fact.
+    """One way of stating a fact.
 
-    key:       the papers' key, by structure (`inv+ins+dn`), never by a table's printed heading.
-    form:      the key of the affirmed variant that this one is, or denies.
-    plain:     what a clinician reads.
-    predicate: the predicate form of the paper, with h and t for the head and the tail and x for a patient.
+    key:       the papers' key by structure (`inv+ins+dn`), not a table's printed heading.
+    form:      the key of the affirmed variant: its own, or that of the variant it denies.
+    plain:     the name shown to clinicians.
+    predicate: the paper's predicate form; h is the head, t the tail, x a patient.
     """
 
     key: str
@@ -28,7 +28,7 @@ class Variant:
 
     @property
     def negated(self) -> bool:
-        """Whether the variant is false of a fact that holds."""
+        """Whether the variant is false for a fact that holds."""
         return self.key != self.form
 
 
@@ -46,7 +46,7 @@ IMPLICATIONS = _by_key(
     Variant("ins+dn", "ins", "as a patient's case, denied", "¬(P(h, x) ⇒ Q(x, t))"),
     Variant("inv+ins+dn", "inv+ins", "as a patient's case, backwards, denied", "¬(Q(x, t) ⇒ P(h, x))"),
 )
-"""The eight variants of PretextTrans (its Table 1), which the project's own pool has too."""
+"""The eight variants of PretextTrans (its Table 1), which the project's own pool shares."""
 
 TRUTH_PRESERVING = _by_key(
     Variant("S1", "S1", "said plainly", "R(h, t)"),
@@ -61,13 +61,13 @@ TRUTH_PRESERVING = _by_key(
 """The eight expressions of TPEval (its Table 3): S5 to S8 deny S1 to S4. S4 is the contrapositive of S3, not a converse."""
 
 VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING}
-"""All variants, in their order on every page and in every file."""
+"""All variants, in the order of every page and file."""
 
 FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated}
-"""The affirmed variants, by which an affirmed and a denied one are counted together."""
+"""Key → plain name of the affirmed variants. Figures by form count an affirmed and its denied variant together."""
 
 PROTOTYPE = "prototype"
-"""The origin of a statement that is a prototype with its slots filled, not rephrased."""
+"""The origin of a statement that is a filled prototype, not rephrased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,10 @@ class Statement:
 
     def __post_init__(self) -> None:
         if not self.statement_id:
-            made = digest(self.fact.fact_id, self.pool, self.variant, self.text, self.origin)
-            object.__setattr__(self, "statement_id", made)
-
-    @property
-    def negated(self) -> bool:
-        return VARIANTS[self.variant].negated
+            statement_id = digest(self.fact.fact_id, self.pool, self.variant, self.text, self.origin)
+            object.__setattr__(self, "statement_id", statement_id)
 
     @property
     def label(self) -> bool:
         """Whether the statement is true."""
-        return self.fact.positive != self.negated
+        return self.fact.positive != VARIANTS[self.variant].negated

@@ -83,8 +83,8 @@ def test_a_configuration_a_split_and_a_revision_can_be_named(
     rows = datasets.Dataset.from_dict({"head": ["gout"], "relation": ["symptoms"], "tail": ["podagra"]})
     asked = []
 
-    def load_dataset(name: str, config: str | None, *, split: str | None, revision: str | None) -> Any:
-        asked.append((name, config, split, revision))
+    def load_dataset(path: str, name: str | None, *, split: str | None, revision: str | None) -> Any:
+        asked.append((path, name, split, revision))
         return rows if split else datasets.DatasetDict({"train": rows})
 
     monkeypatch.setattr("datasets.load_dataset", load_dataset)

@@ -8,7 +8,8 @@ import pyarrow
 import pytest
 
 from medfact.datasets.collection import Collection
-from medfact.datasets.mkj import LICENCE, is_mkj, load_mkj, read_templates
+from medfact.datasets.mkj import LICENCE, load_mkj, read_templates
+from medfact.datasets.mkj_files import is_mkj
 from medfact.errors import FactsError
 
 SENTENCE = "The {} may be used to treat {}."
@@ -66,8 +67,8 @@ def test_a_fact_has_its_ready_statement_and_three_negatives_with_theirs(tmp_path
     positive, *negatives = collection.facts
     assert (positive.head, positive.relation, positive.tail) == ("Gout", "may be treated by", "colchicine")
     assert (positive.tail_type, positive.source) == ("Organic Chemical; Hormone", "MKJ (UMLS)")
-    assert positive.text == "The colchicine may be used to treat Gout."
-    assert [(n.tail, n.text, n.positive, n.negative_of, n.k) for n in negatives] == [
+    assert collection.ready[positive.fact_id] == "The colchicine may be used to treat Gout."
+    assert [(n.tail, collection.ready[n.fact_id], n.positive, n.negative_of, n.k) for n in negatives] == [
         ("zolmitriptan", "The zolmitriptan may be used to treat Gout.", False, positive.fact_id, 1),
         ("Orf virus <b>", "The Orf virus <b> may be used to treat Gout.", False, positive.fact_id, 2),
         ("[X] {subject} 5 mg", "The [X] {subject} 5 mg may be used to treat Gout.", False, positive.fact_id, 3),
@@ -81,7 +82,7 @@ def test_a_hundred_entries_give_a_hundred_facts_with_three_negatives_each(tmp_pa
     collection = load_mkj(write(tmp_path / "data.json", hundred()))
     assert [fact.positive for fact in collection.facts] == [True, False, False, False] * 100
     assert len({fact.fact_id for fact in collection.facts}) == 400
-    assert all(fact.text and fact.tail for fact in collection.facts)
+    assert all(collection.ready[fact.fact_id] and fact.tail for fact in collection.facts)
     assert len(collection.known.facts) == 100
     assert collection.problems == ()
 
@@ -113,7 +114,7 @@ def test_triplets_alone_are_plain_facts_each_once(tmp_path: Path) -> None:
     many = [triplet(f"Drug {i % 5}", "may treat", "Gout") for i in range(12)] + [triplet("  Drug   0 ", "may treat", "Gout\n")]
     collection = load_mkj(write(tmp_path / "triplets_collection.json", many))
     assert triplets(collection) == [(f"Drug {i}", "may treat", "Gout") for i in range(5)]
-    assert {fact.text for fact in collection.facts} == {None}
+    assert collection.ready == {}
     assert collection.known.facts == collection.facts
     note = "triplets_collection.json: 13 triplets, 5 of them different; repeats are counted once."
     assert collection.notes == (LICENCE, note)
@@ -140,7 +141,7 @@ def test_types_of_names_fill_what_has_none(tmp_path: Path) -> None:
     assert [f.tail_type for f in collection.known.facts if f.head == "Fever"] == ["Organic Chemical", None]
     (problem,) = collection.problems
     assert (problem.file, problem.row) == ("semantic_to_entity.json", 3)
-    assert "'Bad'" in problem.what
+    assert "'Bad'" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -169,9 +170,10 @@ def test_a_negatives_tail_is_recovered_or_unknown(
         "pos_qa": {"statement": true, "answer": "True"},
         "neg_qa": {"statement": [false] * 3, "answer": ["False", "false", False]},
     }
-    _, *negatives = load_mkj(write(tmp_path / "data.json", [given])).facts
+    collection = load_mkj(write(tmp_path / "data.json", [given]))
+    _, *negatives = collection.facts
     assert [fact.tail for fact in negatives] == [recovered] * 3
-    assert {fact.text for fact in negatives} == {" ".join(false.split())}
+    assert {collection.ready[fact.fact_id] for fact in negatives} == {" ".join(false.split())}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_an_entry_that_cannot_be_used_is_told_and_left_out(changes: dict[str, An
     assert {fact.head for fact in collection.facts} == {"Gout"}
     (problem,) = collection.problems
     assert (problem.file, problem.row) == ("data.json", 2)
-    assert problem.what.startswith(what)
+    assert problem.message.startswith(what)
 
 
 def test_entries_that_are_no_objects_are_told(tmp_path: Path) -> None:
@@ -214,7 +216,7 @@ def test_a_false_statement_equal_to_the_true_one_stays_and_is_told(tmp_path: Pat
     assert len(collection.facts) == 8
     (problem,) = collection.problems
     assert (problem.file, problem.row) == ("data.json", 2)
-    assert "says the same as the true one" in problem.what
+    assert "says the same as the true one" in problem.message
 
 
 def test_templates_become_prototypes_and_odd_ones_problems(tmp_path: Path) -> None:
@@ -248,7 +250,7 @@ def test_templates_become_prototypes_and_odd_ones_problems(tmp_path: Path) -> No
         ("own slot", "holds [X]"),
     ]
     for problem, (predicate, what) in zip(problems, said, strict=True):
-        assert problem.what.startswith(f"the sentence of the predicate {predicate!r} {what}")
+        assert problem.message.startswith(f"the sentence of the predicate {predicate!r} {what}")
 
 
 def test_templates_are_checked_with_the_rest_and_against_the_predicates(tmp_path: Path) -> None:
@@ -260,7 +262,7 @@ def test_templates_are_checked_with_the_rest_and_against_the_predicates(tmp_path
     first, second = load_mkj(tmp_path).problems
     assert (first.file, first.row) == ("templates.json", 1)
     assert (second.file, second.row) == ("triplets_collection.json", 2)
-    assert "'ddx' has no sentence" in second.what
+    assert "'ddx' has no sentence" in second.message
 
 
 @pytest.mark.parametrize("name", ["data.json", "triplets_collection.json", "semantic_to_entity.json", "templates.json"])

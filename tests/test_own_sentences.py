@@ -29,7 +29,7 @@ from small_papers import (
 )
 
 from medfact.prototypes import load_pool
-from medfact.prototypes.files import read_pool
+from medfact.prototypes.pool_files import read_pool
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def test_templates_in_the_folder_are_no_facts(tmp_path: Path, medfact: Medfact) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("pid,human_prompt\nmay_prevent,[X] prevents [Y]\nmay_treat,[X] cures\n", ["row 3", "'may_treat'", "[Y] stands 0"]),
-        ("pid,human_prompt\nmay_treat,[X] cures [X] of [Y]\n", ["row 2", "'may_treat'", "[X] stands 2"]),
+        ("pid,human_prompt\nmay_prevent,[X] prevents [Y]\nmay_treat,[X] cures\n", ["row 3", "'may_treat'", "[Y] occurs 0"]),
+        ("pid,human_prompt\nmay_treat,[X] cures [X] of [Y]\n", ["row 2", "'may_treat'", "[X] occurs 2"]),
         ("pid,default_prompt,human_prompt\nmay_treat,,\n", ["row 2", "'may_treat'"]),
         ("pid,prompt\nmay_treat,[X] cures [Y]\n", ["row 1", "human_prompt"]),
         ('pid,human_prompt\nmay_treat,"[X] cures [Y]\n', ["row 2", "quotation mark"]),
@@ -221,8 +221,8 @@ def test_a_pool_of_ones_own_is_stated_asked_and_reported(disek: Path, tmp_path: 
 BROKEN_POOLS = {
     "a form is missing": (pool_with(inv=None), ["relation 'signs'", "form 'inv'", "missing"]),
     "a form is empty": (pool_with(dn=" "), ["relation 'signs'", "form 'dn'", "missing"]),
-    "a slot twice": (pool_with(none="[Y] is a sign of [X], [Y]."), ["relation 'signs'", "form 'none'", "[Y] stands 2"]),
-    "a slot missing": (pool_with(inv="Signs include [Y]."), ["relation 'signs'", "form 'inv'", "[X] stands 0"]),
+    "a slot twice": (pool_with(none="[Y] is a sign of [X], [Y]."), ["relation 'signs'", "form 'none'", "[Y] occurs 2"]),
+    "a slot missing": (pool_with(inv="Signs include [Y]."), ["relation 'signs'", "form 'inv'", "[X] occurs 0"]),
     "more than the negation": (pool_with(dn="[Y] is never a sign of [X]."), ["relation 'signs'", "form 'dn'", "negation"]),
     "another operator": ({**POOL, "operators": [[" has ", " has not "]]}, ["relation 'signs'", "form 'dn'", "negation"]),
     "an operator alone": ({**POOL, "operators": [" is "]}, ["operators"]),
@@ -431,8 +431,8 @@ TOO_MUCH = {
     "many bytes": (yaml.safe_dump(POOL) + "#" * 110_000, "larger than 100 kB"),
     "a number of base 60": (f"a: {':'.join(['1'] * 40_000)}.5\nforms: [none]\nrelations: []\n", "it has no relations"),
     "a long sentence": (pool_with(none="[X] has [Y] " + "x" * 1_000), "longer than 1,000 characters"),
-    "a name of a list": ({**POOL, "name": ["mine"] * 3}, "`name` is no text"),
-    "a sentence of a list": (pool_with(none=["[X]", "[Y]"]), "the sentence is no text"),
+    "a name of a list": ({**POOL, "name": ["mine"] * 3}, "`name` is not text"),
+    "a sentence of a list": (pool_with(none=["[X]", "[Y]"]), "the sentence is not text"),
 }
 
 

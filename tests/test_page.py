@@ -196,7 +196,7 @@ def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path) 
     file = tmp_path / "mine.yaml"
     file.write_text(POOL.replace("[Y].", "[Y] and [Y].", 1))
     bring(page, file)
-    expect(page.locator("#pool-message")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] stands 2 times")
+    expect(page.locator("#pool-message")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] occurs 2 times")
     file.write_text(POOL)
     bring(page, file)
     expect(page.locator("#pool-message")).to_contain_text("mine.yaml: 1 relations, 2 ways of saying")

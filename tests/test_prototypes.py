@@ -12,7 +12,7 @@ import yaml
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import Fact
 from medfact.prototypes import fill, load_pool, pool_names
-from medfact.prototypes.files import read_pool
+from medfact.prototypes.pool_files import read_pool
 from medfact.statements import IMPLICATIONS
 
 RELATIONS = ["symptoms", "affected sites", "therapeutic drugs", "surgical procedures"]
@@ -213,11 +213,11 @@ def test_a_pool_of_ones_own_is_read_from_its_file(tmp_path: Path) -> None:
     [
         (with_sentences(none=None), ["symptoms", "'none'", "missing"]),
         (with_sentences(dn="  "), ["symptoms", "'dn'", "missing"]),
-        (with_sentences(none="[Y] is a sign."), ["symptoms", "'none'", "[X] stands 0 times"]),
-        (with_sentences(dn="[Y] is not a sign of [X] or [X]."), ["symptoms", "'dn'", "[X] stands 2 times"]),
+        (with_sentences(none="[Y] is a sign."), ["symptoms", "'none'", "[X] occurs 0 times"]),
+        (with_sentences(dn="[Y] is not a sign of [X] or [X]."), ["symptoms", "'dn'", "[X] occurs 2 times"]),
         (with_sentences(inv="[X] has [Y]."), ["symptoms", "'inv'", "not among"]),
         (with_sentences(dn="[Y] is not a real sign of [X]."), ["symptoms", "'dn'", "more than the negation"]),
-        (with_sentences(dn="[Y] is a sign of [X]."), ["symptoms", "'dn'", "more than the negation"]),
+        (with_sentences(dn="[Y] is a sign of [X]."), ["symptoms", "'dn'", "says the same as the form 'none'"]),
         ({**SMALL, "forms": ["none", "denied"]}, ["'denied'", "not known"]),
         ({**SMALL, "forms": []}, ["not known"]),
         ({**SMALL, "relations": {"symptoms": "a sentence"}}, ["symptoms", "no sentences"]),

@@ -163,7 +163,7 @@ def test_a_relation_with_few_heads_keeps_half_of_them_aside_and_says_so(heads: i
     selection = chosen(few(heads))
     assert len({fact.head for fact in selection.shots}) == aside
     assert len(positives(selection)) == heads - aside
-    assert any("too few heads" in note and f"{aside} are kept" in note for note in selection.notes) == (aside < 5)
+    assert any("too few heads" in note and f"it keeps {aside}" in note for note in selection.notes) == (aside < 5)
 
 
 def test_a_relation_with_few_heads_borrows_its_shots() -> None:

@@ -18,7 +18,7 @@ from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.models import Prompt
 from medfact.results.report import Board, board_of
 from medfact.runs.ask import BATCH
-from medfact.runs.plan import MOST_DRAWS, plan
+from medfact.runs.plan import MAX_SHOT_DRAWS, plan
 from medfact.runs.run import Finished, Started, answer, run, start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
@@ -423,7 +423,7 @@ def test_statements_are_listed_once(medfact: Medfact, facts_file: Path) -> None:
     [
         ({"shot_draws": 0}, "The number of shot draws is 0."),
         ({"shot_draws": -1}, "The number of shot draws is -1."),
-        ({"shot_draws": MOST_DRAWS + 1}, "The number of shot draws is 21."),
+        ({"shot_draws": MAX_SHOT_DRAWS + 1}, "The number of shot draws is 21."),
         ({"shot_draws": 2, "shots": 0}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "protocol": "mkj"}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "demonstrations": "mine.csv"}, "Several draws of demonstrations need drawn demonstrations."),

@@ -15,13 +15,14 @@ import pyarrow.parquet
 import pytest
 from small_facts import write_csv
 
-from medfact.datasets import Collection, aside, load_file, read_table, select
-from medfact.datasets.aside import load_aside
+from medfact.datasets import Collection, isolated, load_file, read_table, select
 from medfact.datasets.collection import Problem, summary
+from medfact.datasets.facts_file import map_columns
+from medfact.datasets.isolated import load_isolated
 from medfact.datasets.limits import Limits
-from medfact.datasets.tables import FORMATS, write_table
-from medfact.datasets.text import BLOCK, encoding_of
-from medfact.datasets.uploads import map_columns
+from medfact.datasets.table_reader import FORMATS
+from medfact.datasets.table_writer import write_table
+from medfact.datasets.text import BLOCK_BYTES, encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact
 from medfact.spec import RunSpec
@@ -266,7 +267,7 @@ def test_rows_that_cannot_be_used_are_told_by_number_and_left_out(tmp_path: Path
     )
     collection = load_file(path)
     assert triplets(collection) == [("gout", "symptoms", "a tail over two lines"), ("gout", "symptoms", "pain")]
-    assert [(problem.row, problem.what.split(";")[0]) for problem in collection.problems] == [
+    assert [(problem.row, problem.message.split(";")[0]) for problem in collection.problems] == [
         (2, "the tail is empty"),
         (3, "the relation is empty"),
         (7, "the tail is longer than 1000 characters"),
@@ -517,7 +518,7 @@ def test_a_character_between_two_blocks_is_one_character(tmp_path: Path) -> None
     """One line longer than a block, so that the block ends inside it, in the middle of an é."""
     for shift in range(3):
         file = tmp_path / f"facts{shift}.tsv"
-        wide = "x" * shift + "é" * BLOCK
+        wide = "x" * shift + "é" * BLOCK_BYTES
         file.write_text(f"head\trelation\ttail\n# {wide}\n", encoding="utf-8")
         assert encoding_of(file).name == "UTF-8"
 
@@ -564,7 +565,7 @@ def test_which_of_two_rows_of_one_triplet_is_kept_does_not_depend_on_their_order
     rows = [{**ROWS[0], "tail_type": "Sign"}, {**ROWS[0], "tail_type": "Finding"}, {**ROWS[1], "tail_type": "Sign"}]
     collection = load_file(write_csv(tmp_path / "facts.csv", rows[::-1] if turned else rows))
     assert {fact.tail_type for fact in collection.facts if fact.tail == "dry mouth"} == {"Finding"}
-    assert [problem.what for problem in collection.problems] == ["it repeats an earlier row, and is counted once"]
+    assert [problem.message for problem in collection.problems] == ["it repeats an earlier row, and is counted once"]
 
 
 def test_heads_that_share_an_identifier_are_kept_aside_together(tmp_path: Path) -> None:
@@ -605,7 +606,7 @@ def test_a_cell_that_is_too_long_is_said_to_be_so(tmp_path: Path) -> None:
 def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "facts.csv"
     file.write_text("head,relation,tail,tail\ngout,symptoms,pain,fever\n")
-    assert "the column 'tail' stands twice" in refusal(file)
+    assert "the column 'tail' occurs twice" in refusal(file)
 
 
 def test_a_header_cell_in_quotes_does_not_decide_on_the_separator(tmp_path: Path) -> None:
@@ -670,15 +671,15 @@ def test_a_long_cell_of_a_parquet_file_is_not_written_out_row_by_row(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "said"), [("MOST_SECONDS", 0.0, "takes longer than"), ("MOST_BYTES", 1 << 20, "memory")]
+    ("name", "most", "said"), [("MAX_SECONDS", 0.0, "takes longer than"), ("MAX_BYTES", 1 << 20, "memory")]
 )
 def test_a_process_that_takes_too_much_of_a_file_is_ended(
     name: str, most: float, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write_csv(tmp_path / "facts.csv", ROWS)
     spec = RunSpec(model="", facts=str(file))
-    assert triplets(load_aside(spec)) == TRIPLETS
-    monkeypatch.setattr(aside, name, most)
+    assert triplets(load_isolated(spec)) == TRIPLETS
+    monkeypatch.setattr(isolated, name, most)
     with pytest.raises(FactsError, match=f"facts.csv takes .*{said}|facts.csv {said}"):
-        load_aside(spec)
+        load_isolated(spec)
     assert not multiprocessing.active_children()

@@ -58,12 +58,10 @@ POSITIVE = (
 )
 FACTS = tuple(fact for known in POSITIVE for fact in (known, known.negative(f"no {known.tail}", "T9", 1)))
 STATEMENTS = tuple(load_pool("medfact").statements(FACTS))
-READY = Fact("aspirin", "may treat", "pain", text="Aspirin may treat pain.", source_id="entry 7")
-READY_STATEMENTS = tuple(
-    load_pool("mkj").statements(
-        [READY, replace(READY.negative("", None, 1), tail=None, text="Aspirin may treat a broken heart.")]
-    )
-)
+READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").stated_as("Aspirin may treat pain.")
+READY_NEGATIVE = replace(READY.negative("", None, 1), tail=None)
+READY_SENTENCES = {READY.fact_id: "Aspirin may treat pain.", READY_NEGATIVE.fact_id: "Aspirin may treat a broken heart."}
+READY_STATEMENTS = tuple(replace(load_pool("mkj"), ready=READY_SENTENCES).statements([READY, READY_NEGATIVE]))
 DRAWS = ((0, ""), (1, " / draw 2"))
 PLAN = Plan(
     dataset="facts.csv",

@@ -409,7 +409,7 @@ def drawn_for(folder: Path, head: str, *relations: str, sources: tuple[str, ...]
     """All tails that could be drawn as false ones of a head's first fact."""
     collection = load_umls(folder, relations or ("may_treat",), sources)
     fact = next(fact for fact in collection.facts if fact.head == head)
-    return {negative.tail for negative in draw_negatives(fact, collection.known, 20, seed=0).negatives}
+    return {negative.tail for negative in draw_negatives(fact, collection.known, 20, seed=0)}
 
 
 FURTHER = [

@@ -1,4 +1,4 @@
-"""The prompt and the reply: how a statement is asked, and how what comes back is read."""
+"""The prompts that ask about a statement, and the reading of replies."""
 
 from medfact.answers.formats import CHOICES, FORMATS, Demonstration, QuestionFormat, make_prompt
 from medfact.answers.reading import READINGS, read_answer

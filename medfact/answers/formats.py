@@ -1,4 +1,4 @@
-"""How a statement is asked: the question formats of the papers and of their code, as plain text or chat messages."""
+"""Prompts: the question formats of the papers and of their code, as plain text or chat messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medfact.models import Message, Prompt
 from medfact.statements import Statement
 
 CHOICES = (("True", "Yes"), ("False", "No"))
-"""The True words and the False words whose probabilities are read at the answer position."""
+"""The True and the False words whose probabilities are read at the answer position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,17 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """How a statement is asked.
+    """A question format.
 
-    preface:    what stands before everything, once in a text and in each question of a chat.
-    question:   one statement's question. full_stop: whether the statement keeps its own.
-    answer:     what follows a question in a demonstration; a chat's turn is the same, stripped. words: what it says of a true
-                and of a false statement.
-    chat:       whether a chat model gets messages; else it gets plain text too.
-    stop:       where a text's reply ends; shots_stop: the same where demonstrations have shown it.
-    max_tokens: tokens that a reply may take.
+    preface:    the opening text: once in a plain prompt, in each question of a chat.
+    question:   the question about one statement. full_stop: whether the statement keeps its full stop.
+    answer:     the text after a question in a demonstration; stripped, it is a turn of a chat. words: its word for a true and
+                for a false statement.
+    chat:       whether chat models get messages; if not, they get plain text.
+    stop:       the text that ends a plain reply. shots_stop: the same after demonstrations.
+    max_tokens: the most tokens in a reply.
     """
 
-    title: str
     question: str
     answer: str = " {word}\n"
     words: tuple[str, str] = ("True", "False")
@@ -47,7 +46,7 @@ class QuestionFormat:
     max_tokens: int = 16
 
     def reply(self, label: bool) -> str:
-        """What follows a question in a demonstration."""
+        """The answer after a question in a demonstration."""
         return self.answer.format(word=self.words[0 if label else 1])
 
     def ask(self, text: str) -> str:
@@ -58,12 +57,10 @@ class QuestionFormat:
 
 FORMATS = {
     "paper": QuestionFormat(
-        title="the papers' question",
         question="{statement}, is the statement above true or false? Please answer True or False.",
     ),
     "code": QuestionFormat(
-        title="the question of PretextTrans' published code",
-        # character for character, the stray colon among them
+        # copied exactly, with its stray colon
         question='Statement: ": {statement}", is the statement above true or false? Please answer true/false.\nAnswer:',
         answer=" {word}\n\n",
         words=("true", "false"),
@@ -74,7 +71,6 @@ FORMATS = {
         max_tokens=50,
     ),
     "mkj": QuestionFormat(
-        title="MKJ's question",
         preface=(
             "Given a statement, your task is to judge it true or false.\n"
             'Format your answer like this: "Answer: [True or False]".\n\n'
@@ -99,23 +95,23 @@ def make_prompt(
     question: str = PAPER,
     reading: str = COMMITTED,
 ) -> Prompt:
-    """The prompt for a statement, in the shape that the model takes.
+    """The prompt for a statement.
 
     Args:
-        chat: whether the model takes messages. question: a name in FORMATS. reading: a name in READINGS; other readings
-            than the committed one need the whole reply.
+        chat: whether the model takes messages. question: a name in FORMATS. reading: a name in READINGS; all but the committed
+            one need the whole reply.
     """
     text = statement if isinstance(statement, str) else statement.text
-    made = FORMATS[question]
-    messages = chat and made.chat
+    layout = FORMATS[question]
+    messages = chat and layout.chat
     shots = tuple(demonstrations)
-    replies = (made.reply(True).rstrip(), made.reply(False).rstrip())
+    replies = (layout.reply(True).rstrip(), layout.reply(False).rstrip())
     return Prompt(
-        content=_messages(made, text, shots) if messages else made.preface + _shown(made, shots) + made.ask(text),
+        content=_messages(layout, text, shots) if messages else layout.preface + _shown(layout, shots) + layout.ask(text),
         choices=CHOICES,
         statement=text,
-        stop="" if messages else made.shots_stop if demonstrations else made.stop,
-        max_tokens=made.max_tokens,
+        stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
+        max_tokens=layout.max_tokens,
         settled_after=None if reading != COMMITTED else 1 if messages or demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=PLACES[reading],
@@ -123,15 +119,15 @@ def make_prompt(
 
 
 @lru_cache(maxsize=1024)
-def _shown(made: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
-    """What all prompts of a group begin with."""
-    return "".join(made.ask(shot.text) + made.reply(shot.label) for shot in demonstrations)
+def _shown(layout: QuestionFormat, demonstrations: tuple[Demonstration, ...]) -> str:
+    """The demonstrations: the common start of all prompts of a group."""
+    return "".join(layout.ask(shot.text) + layout.reply(shot.label) for shot in demonstrations)
 
 
-def _messages(made: QuestionFormat, text: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
-    """A demonstration is a turn of the user and one of the assistant."""
+def _messages(layout: QuestionFormat, text: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
+    """Each demonstration becomes one turn of the user and one of the assistant."""
     turns: list[Message] = []
     for shot in demonstrations:
-        turns.append({"role": "user", "content": made.preface + made.ask(shot.text)})
-        turns.append({"role": "assistant", "content": made.reply(shot.label).strip()})
-    return (*turns, {"role": "user", "content": made.preface + made.ask(text)})
+        turns.append({"role": "user", "content": layout.preface + layout.ask(shot.text)})
+        turns.append({"role": "assistant", "content": layout.reply(shot.label).strip()})
+    return (*turns, {"role": "user", "content": layout.preface + layout.ask(text)})

@@ -1,7 +1,7 @@
-"""How a reply is read: True, False, or unreadable (None). Three readings: the project's own, PretextTrans', and MKJ's.
+"""Reads replies as True, False, or unreadable (None), in three ways: the project's own, PretextTrans', and MKJ's.
 
-What does not count in a reply is overwritten with spaces, never cut out: so a reading also says where in the reply the word
-stands by which it decided.
+Parts of a reply that do not count are overwritten with spaces, not removed. So a reading also knows the position of the word
+that decided it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 TRUE_WORDS = ("True", "Entailed", "Correct", "Yes")
 FALSE_WORDS = ("False", "Contradicted", "Wrong", "No")
-"""PretextTrans, Table 7. As whole words: not in "diagnosis", and "incorrect" is a word of its own."""
+"""PretextTrans, Table 7. Only whole words count: not the "no" in "diagnosis"; "incorrect" is its own word."""
 
 COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
 
 _FLAGS = re.IGNORECASE | re.ASCII
-"""ASCII: a keyword next to another script ("答案是True。") is a whole word."""
+"""ASCII makes a keyword next to another script ("答案是True。") a whole word."""
 
 _FALSE = (*FALSE_WORDS, "Incorrect", "Untrue")
 _WORDS = "|".join((*TRUE_WORDS, *_FALSE))
@@ -28,14 +28,14 @@ _TRUE = frozenset(word.lower() for word in TRUE_WORDS)
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | _FLAGS)
 _THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | _FLAGS)
-"""What a chat template opened, and the reply only closes."""
+"""Thinking that the chat template opened, so that the reply only closes it."""
 _RUN_ON = re.compile(r"(?<=\S)(?=\s*?\n)\s++Statement\s*:.*", re.DOTALL | _FLAGS)
 _UNCHOSEN = re.compile(r"~~.*?~~|\[ \]\s*\w+", _FLAGS)
 _MARKUP = re.compile(r"[*_`#]+")
 _WITHIN_A_WORD = re.compile(r"(?<![^\W_])[^\W_]++(?:[*_`#]++[^\W_]++)++")
 _ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", _FLAGS)
 _SOME = r"[^.!?\n]{0,600}"
-"""What is said in one sentence; bounded, since a reply without a full stop would take seconds to read."""
+"""Part of one sentence. Bounded: a reply without a full stop would otherwise take seconds to read."""
 
 _ASIDES = re.compile(
     rf"\b(?:both|neither)\s+(?:{_WORDS})\b[^.!?\n]*|\b(?:whether|if)\b[^.!?\n,;]*"
@@ -46,11 +46,11 @@ _ASIDES = re.compile(
     rf"|{_SOME}\?",
     _FLAGS,
 )
-"""Neither this nor that; what is asked, conceded, heard or set against the answer."""
+"""Words that are not the answer: both or neither, a question, a concession, hearsay, a rejected alternative."""
 
 
 class Verdict(NamedTuple):
-    """What a reply says, and the index of the character at which the word begins that decided it; both None: unreadable."""
+    """The answer of a reply, and the index where the deciding word starts; both None if it is unreadable."""
 
     answer: bool | None
     at: int | None
@@ -60,12 +60,12 @@ UNREADABLE = Verdict(None, None)
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """The text with spaces in place of what the pattern finds."""
+    """The text with spaces in place of all matches of the pattern."""
     return pattern.sub(lambda found: " " * len(found.group()), text)
 
 
 def _from(start: int, text: str) -> str:
-    """The text with spaces up to an index."""
+    """The text with spaces in place of everything before an index."""
     return " " * start + text[start:]
 
 
@@ -74,12 +74,12 @@ def _without_thoughts(reply: str) -> str:
 
 
 def _joined(found: re.Match[str]) -> str:
-    """A word without the markup within it ("in**correct**"), as far to the right as it was long."""
+    """A word without inner markup ("in**correct**"), padded on the left to its old length."""
     return _MARKUP.sub("", found.group()).rjust(len(found.group()))
 
 
 def _spoken(reply: str) -> str:
-    """The reply without thoughts, markup, the question's echo, and the next statement that a model goes on to write."""
+    """The reply without thinking, markup, an echo of the question, or a further statement that the model wrote."""
     text = _WITHIN_A_WORD.sub(_joined, _without(_RUN_ON, _without_thoughts(reply)))
     return _without(_ECHO, _without(_MARKUP, text))
 
@@ -92,7 +92,7 @@ _CORRECTED = re.compile(
     _FLAGS,
 )
 _NAMES = r"(?:positives?|negatives?|lumen|ribs?|alarms?|allerg\w+|labou?r|aneurysms?|statements?|answers?|claims?)\b"
-"""Nouns that a keyword may belong to: false positives, a true aneurysm, the correct answer."""
+"""Nouns that a keyword may describe: false positives, a true aneurysm, the correct answer."""
 
 _BOTH = re.compile(r"\W*(?:true|yes)\b\W+(?:false|no)\b\W*\Z|\W*(?:false|no)\b\W+(?:true|yes)\b\W*\Z", _FLAGS)
 _VERDICT = re.compile(rf"\W*(?P<word>true|false)\b(?!(?:\W{{1,2}}| {{3,5}}){_NAMES})", _FLAGS)
@@ -106,9 +106,9 @@ _HEDGE = re.compile(r"(?<!anything )\b(?:but|however|yet|although)\b", _FLAGS)
 def _committed(reply: str) -> Verdict:
     """The answer that a reply commits to.
 
-    Decided in turn by: a correction ("wait, no: …"); an opening True or False; a sentence that contradicts an opening yes or
-    no; "the answer is …"; a keyword that opens the reply as a sentence or clause of its own; what comes after the last "but" or
-    "however"; and otherwise the keywords, if they all agree.
+    The first of these decides: a correction ("wait, no: …"); an opening True or False; "the answer is …"; a keyword that opens
+    the reply as its own sentence or clause; after an opening yes or no, "the statement is …"; the keywords after the last "but"
+    or "however"; all keywords, if they agree.
     """
     text = _spoken(_without(_UNCHOSEN, reply))
     if corrected := [*_CORRECTED.finditer(text)]:
@@ -132,7 +132,7 @@ def _committed(reply: str) -> Verdict:
 
 
 def _verdict(found: re.Match[str], name: str = "word") -> Verdict:
-    """What a keyword says that was found, turned round where the pattern found a negation of it too."""
+    """The answer of a matched keyword, reversed if the match includes its negation."""
     return Verdict(_meaning(found[name]) != (found.groupdict().get("negation") is not None), found.start(name))
 
 
@@ -148,8 +148,8 @@ _BETWEEN = (
     r"(?:\s+(?:the\s+case|to\s+think|think|believe|say|that)\b(?:\s+[\w'’]+){0,5}?"
     r"|(?:\s+(?!(?:is|are|was|were)\b)\w+){0,5}?)\s+"
 )
-"""What may stand between a denial and the keyword that it turns round: "not the case that this is", but not "is not a
-symptom of gout is", where the denial belongs to the statement.
+"""Words between a denial and the keyword that it reverses: "not the case that this is", but not "is not a symptom of gout
+is", where the denial belongs to the statement.
 """
 
 _KEYWORD = re.compile(rf"(?P<negation>(?:{_DENYING}){_BETWEEN})?\b(?P<word>{_WORDS})\b", _FLAGS)
@@ -163,8 +163,8 @@ _PRONOUN = re.compile(r"(?:it|this|that|the)\b", _FLAGS)
 
 
 def _keywords(text: str) -> list[Verdict]:
-    """What each keyword says. Yes and no count only where they stand apart ("No, …", "… no."), and none counts that belongs to
-    a name, or in "the correct treatment", "no doubt".
+    """The answer of each keyword. Yes and no count only on their own ("No, …", "… no."); no keyword counts within a name, or in
+    phrases like "the correct treatment" and "no doubt".
     """
     verdicts = []
     for found in _KEYWORD.finditer(text):
@@ -181,7 +181,7 @@ def _keywords(text: str) -> list[Verdict]:
 
 
 def _agreed(verdicts: Sequence[Verdict]) -> Verdict:
-    """The first of several verdicts, where all say the same."""
+    """The first of several verdicts, if all have the same answer."""
     return verdicts[0] if len({verdict.answer for verdict in verdicts}) == 1 else UNREADABLE
 
 
@@ -192,9 +192,9 @@ _NEGATED = re.compile(rf"(?P<negation>{_TURNED})?\b(?P<word>{_WORDS})\b", _FLAGS
 
 
 def _keyword(reply: str) -> Verdict:
-    """PretextTrans: True or False words as whole words, wherever they stand; unreadable where both sides are said, or neither.
+    """PretextTrans: whole True or False words anywhere; unreadable if words of both sides occur, or none.
 
-    A keyword that "not" turns round counts for the other side.
+    A keyword after "not" counts for the other side.
     """
     return _agreed([_verdict(found) for found in _NEGATED.finditer(_spoken(reply))])
 
@@ -203,17 +203,17 @@ _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9]
 
 
 def _last_word(reply: str) -> Verdict:
-    """MKJ: the last "true" or "false" of the reply. Its code took a reply with neither for False; here it is unreadable."""
+    """MKJ: the last "true" or "false" of the reply. Without either, MKJ's code read False; here the reply is unreadable."""
     found = [*_TRUE_OR_FALSE.finditer(_without_thoughts(reply))]
     return _verdict(found[-1]) if found else UNREADABLE
 
 
 READINGS: dict[str, Callable[[str], Verdict]] = {COMMITTED: _committed, KEYWORD: _keyword, LAST_WORD: _last_word}
-"""Name → reading: a reply's text to its verdict."""
+"""Name → a function from a reply's text to its verdict."""
 
 
 def read_answer(reply: str, reading: str = COMMITTED) -> bool | None:
-    """What a reply says, by a reading; None where it is unreadable: no answer, both answers, a refusal, nothing."""
+    """The answer of a reply; None if it is unreadable: no answer, both answers, a refusal, or empty."""
     return READINGS[reading](reply).answer
 
 
@@ -222,4 +222,4 @@ def _place(reading: str, reply: str) -> int | None:
 
 
 PLACES: dict[str, Callable[[str], int | None]] = {name: partial(_place, name) for name in READINGS}
-"""Name → where in a reply the word begins by which the reading decides; None where it does not."""
+"""Name → a function from a reply to the index where its deciding word starts, or None."""

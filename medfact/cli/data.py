@@ -54,11 +54,12 @@ def facts(options: argparse.Namespace) -> int:
     from medfact.runs.plan import pool_of, select_facts
 
     spec = spec_of(options, "")
-    collection, pool = collection_of(spec), pool_of(spec)
+    collection = collection_of(spec)
+    pool = pool_of(spec, collection.ready)
     rejected = rejections(options)
     selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, rejected)
     say_all((*collection.notes, *selection.notes))
-    missing = {fact.relation for fact in collection.facts if fact.text is None and pool.canonical(fact.relation) is None}
+    missing = {fact.relation for fact in collection.facts if not pool.states(fact)}
     reasons = {relation: pool.why_withheld(relation) or "it has no prototypes for it" for relation in sorted(missing)}
     say_all(f"{relation!r} is not stated by the pool {pool.name!r}: {reason}" for relation, reason in reasons.items())
     explained = _explainer(selection, collection, rejected) if options.explain else lambda _: {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from medfact.errors import Mistake
 from medfact.models.local.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
 from medfact.models.services.settings import DEFAULTS, ApiSettings
-from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
+from medfact.spec import PROTOCOLS, RunSpec
 
 if TYPE_CHECKING:
     from medfact.store import Run
@@ -53,7 +53,7 @@ def _protocol_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shot-seed", type=int, metavar="S", help="seed of the demonstrations; the seed by default")
     parser.add_argument("--shot-draws", type=int, default=1, metavar="N", help="ask each statement after N draws of them")
     parser.add_argument("--demonstrations", metavar="FILE", help="a table of them: relation, variant, statement, label")
-    parser.add_argument("--retrieval", default="none", help=f"one of: {', '.join(RETRIEVALS)}")
+    parser.add_argument("--retrieval", default="none", help="none: no documents are looked up")
 
 
 def placement_options(parser: argparse.ArgumentParser) -> None:

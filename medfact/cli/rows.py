@@ -20,7 +20,7 @@ Rows = Iterable[dict[str, Any]]
 
 def emit(rows: Rows, output: str | None) -> int:
     """Writes rows to a file, or prints them as JSON lines."""
-    from medfact.datasets.tables import json_line, write_table
+    from medfact.datasets.table_writer import json_line, write_table
 
     if output:
         count = write_table(rows, Path(output))

@@ -250,7 +250,7 @@ def runs(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Shows the figures of a run."""
-    from medfact.datasets.tables import json_line
+    from medfact.datasets.table_writer import json_line
     from medfact.metrics import record_of
     from medfact.results.report import report_of
     from medfact.results.text import report_text
@@ -288,7 +288,7 @@ def tables(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Compares two to eight runs."""
-    from medfact.datasets.tables import json_line
+    from medfact.datasets.table_writer import json_line
     from medfact.results.compare import comparison, sides_of
     from medfact.results.report import report_of
     from medfact.results.text import comparison_text

@@ -1,7 +1,4 @@
-"""Readers of every file format, and what they give: a collection of facts with the knowledge around them.
-
-`load` takes a spec, which names a bundled data set, a file or a folder; either way the result is a `Collection`.
-"""
+"""Readers of all file formats. Each returns a `Collection`: facts, and everything known around them."""
 
 from pathlib import Path
 
@@ -9,13 +6,13 @@ from medfact.datasets import medlama, mkj
 from medfact.datasets.bundled import bundled_names, load_bundled
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.demonstrations import read_demonstrations
+from medfact.datasets.facts_file import load_file, load_rows
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.limits import OWN, Limits
-from medfact.datasets.mkj import is_mkj, load_mkj
+from medfact.datasets.mkj_files import is_mkj
 from medfact.datasets.selection import NO_REJECTIONS, Selection, grouping, select
-from medfact.datasets.tables import read_table
+from medfact.datasets.table_reader import read_table
 from medfact.datasets.umls import is_umls, load_umls
-from medfact.datasets.uploads import load_file, load_rows
 from medfact.errors import FactsError
 from medfact.spec import RunSpec
 
@@ -38,7 +35,7 @@ __all__ = [
 
 
 def load(spec: RunSpec, limits: Limits = OWN) -> Collection:
-    """The facts of a spec: of its file or folder, in whatever layout that is, or else of its bundled data set.
+    """The facts of a spec: those of its file or folder, in any supported layout, or else of its bundled data set.
 
     limits: how large a table may be.
 
@@ -50,16 +47,16 @@ def load(spec: RunSpec, limits: Limits = OWN) -> Collection:
         return load_bundled(spec.dataset)
     path = Path(spec.facts.removeprefix(PREFIX).strip())
     try:
-        there = bool(spec.facts.strip()) and path.exists()
+        exists = bool(spec.facts.strip()) and path.exists()
     except OSError:  # a name too long to be a path
-        there = False
-    mkj_folder = there and is_mkj(path)
-    if (spec.facts.startswith(PREFIX) or is_saved(path)) and not mkj_folder:
+        exists = False
+    in_mkj_layout = exists and is_mkj(path)
+    if (spec.facts.startswith(PREFIX) or is_saved(path)) and not in_mkj_layout:
         return load_rows(spec.facts, *read_hub(spec.facts), dict(spec.columns))
-    if not there:
+    if not exists:
         raise FactsError(f"There is no file or folder {spec.facts[:200]!r}.", "Check the path.")
     if is_umls(path):
         return load_umls(path, spec.rela, spec.sab, spec.language)
-    if mkj_folder:
-        return load_mkj(path)
+    if in_mkj_layout:
+        return mkj.load_mkj(path)
     return load_file(path, dict(spec.columns), limits)

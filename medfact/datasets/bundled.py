@@ -1,7 +1,7 @@
 """The data sets that come with medfact: files in `assets/datasets/`, written by this project.
 
-A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (links that are true too, or too near to true to be called
-false) and `NAME.synonyms.csv` (names of one thing); its data card is `NAME.md`.
+A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
+false) and `NAME.synonyms.csv` (pairs of names for one entity); its data card is `NAME.md`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cache
 
 from medfact.assets import ASSETS
 from medfact.datasets.collection import Collection
-from medfact.datasets.tables import read_table
-from medfact.datasets.uploads import load_file
+from medfact.datasets.facts_file import load_file
+from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
 from medfact.facts import KnowledgeBase
 
@@ -27,7 +27,7 @@ def bundled_names() -> list[str]:
 
 @cache
 def load_bundled(name: str) -> Collection:
-    """A bundled data set by its name; raises UnknownName when there is none."""
+    """A bundled data set by its name; raises UnknownName if there is none."""
     if name not in bundled_names():
         raise UnknownName("data set", name, bundled_names())
     collection = load_file(FOLDER / f"{name}.csv")

@@ -1,20 +1,21 @@
-"""A collection: the facts of one source, what is known around them, and the rows that were left out."""
+"""A collection: the facts of one source, everything known around them, and the problems found while reading."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from medfact.facts import Fact, KnowledgeBase, digest
+from medfact.facts import Fact, KnowledgeBase, described, digest
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A row that was left out or mended: its number as a spreadsheet counts (the header is row 1), and what to do."""
+    """What is wrong with a row and what to do. The row is numbered as in a spreadsheet: the header is row 1."""
 
     row: int
-    what: str
+    message: str
     file: str = ""
     """The file's name, where several are read together."""
 
@@ -23,30 +24,40 @@ class Problem:
         return f"{self.file}, row {self.row}" if self.file else f"row {self.row}"
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return f"{self.where}: {self.message}"
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Facts as a source gives them: `facts` hold the file's positive and, where it has them, negative facts."""
+    """The facts of a source.
+
+    facts: the source's positive facts and its own negative ones, if it has any.
+    ready: fact id → the sentence in which the source states that fact.
+    """
 
     name: str
     facts: tuple[Fact, ...]
     known: KnowledgeBase
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    ready: Mapping[str, str] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
-        """Changes whenever the facts or what is known around them change."""
-        return digest(self.known.fingerprint(), *sorted(repr(fact) for fact in self.facts if not fact.positive))
+        """A hash that changes whenever the facts, their ready sentences or the known facts and names change."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        negatives = sorted(described(fact, self.ready) for fact in self.facts if not fact.positive)
+        return digest(self.known.fingerprint(self.ready), *negatives)
 
 
 def summary(problems: Iterable[Problem]) -> list[str]:
-    """One line for each kind of problem: how many rows, and the first of them by number."""
+    """One line for each kind of problem: how many rows have it, and the first of them."""
     problems = list(problems)
-    counts = Counter(problem.what for problem in problems)
-    first = {problem.what: problem.where for problem in reversed(problems)}
+    counts = Counter(problem.message for problem in problems)
+    first = {problem.message: problem.where for problem in reversed(problems)}
     return [
-        f"{first[what]}: {what}" if count == 1 else f"{count} rows (the first is {first[what]}): {what}"
-        for what, count in counts.items()
+        f"{first[message]}: {message}" if count == 1 else f"{count} rows (the first is {first[message]}): {message}"
+        for message, count in counts.items()
     ]

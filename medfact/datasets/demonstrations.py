@@ -1,10 +1,10 @@
-"""Demonstrations that a person brings, in place of drawn ones."""
+"""A user's own demonstrations, which replace drawn ones."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from medfact.datasets.tables import read_table
+from medfact.datasets.table_reader import read_table
 from medfact.errors import FactsError
 from medfact.statements import VARIANTS
 
@@ -14,18 +14,18 @@ _LABELS = {"true": True, "false": False}
 
 
 def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
-    """(relation, variant, statement, label) of each row, in the order in which they stand before a question.
+    """(relation, variant, statement, label) of each row, in the order in which they are shown.
 
     Args:
         path: a table with the columns relation, variant (the papers' key), statement, and label (true or false).
 
-    Raises FactsError, naming file and row, where a column or a cell is missing or wrong.
+    Raises FactsError, naming file and row, if a column or a cell is missing or wrong.
     """
     columns, rows = read_table(path)
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise FactsError(f"{path.name}, row 1: the column {missing[0]} is missing.", f"It needs {', '.join(COLUMNS)}.")
-    given = []
+    demonstrations = []
     for number, row in rows:
         relation, variant, statement, label = (" ".join(row[name].split()) for name in COLUMNS)
         if variant not in VARIANTS:
@@ -37,7 +37,7 @@ def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
                 f"{path.name}, row {number}: the relation, the statement or the label (true or false) is missing.",
                 "Fill it in.",
             )
-        given.append((relation, variant, statement, _LABELS[label.lower()]))
-    if not given:
-        raise FactsError(f"{path.name} holds no demonstration.", "Give one a row.")
-    return given
+        demonstrations.append((relation, variant, statement, _LABELS[label.lower()]))
+    if not demonstrations:
+        raise FactsError(f"{path.name} holds no demonstration.", "Write one per row.")
+    return demonstrations

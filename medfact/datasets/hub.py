@@ -1,30 +1,29 @@
-"""Data sets of the Hugging Face hub, by name or as a folder, through its own library.
+"""Data sets of the Hugging Face hub, by name or from a folder, loaded with its own library.
 
-`hf:FOLDER` or `hf:NAME`, of which `:CONFIG`, `/SPLIT` and `@REVISION` may follow: `hf:owner/name:config/test@v1`.
+`hf:FOLDER` or `hf:NAME`, optionally with `:CONFIG`, `/SPLIT` and `@REVISION`: `hf:owner/name:config/test@v1`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from medfact.datasets.limits import Row
-from medfact.datasets.tables import as_text
+from medfact.datasets.table_reader import as_text
 from medfact.errors import FactsError
 
 PREFIX = "hf:"
 SAVED = ("state.json", "dataset_dict.json")
-"""Files by which a folder is known that `save_to_disk` wrote."""
+"""Files that identify a folder written by `save_to_disk`."""
 
 
 def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
-    """The column names and the rows of a data set; of several splits, all in their order.
+    """The column names and the rows of a data set; several splits follow one another.
 
-    Raises FactsError, saying what to do, when the library is not installed or the data set is not found or not reached.
+    Raises FactsError if the library is not installed, or the data set cannot be found or reached.
     """
     name = source.removeprefix(PREFIX).strip()
-    wanted = _wanted(name)
     if not name:
         raise FactsError("No data set is named.", "Write hf:OWNER/NAME, or hf: and a folder.")
     try:
@@ -33,10 +32,7 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
         raise FactsError("Data sets of the hub need the library `datasets`.", "Install it: pip install datasets.") from None
     datasets.disable_progress_bars()
     try:
-        if is_saved(Path(name)):
-            data = datasets.load_from_disk(name)
-        else:
-            data = datasets.load_dataset(wanted.name, wanted.config, split=wanted.split, revision=wanted.revision)
+        data = datasets.load_from_disk(name) if is_saved(Path(name)) else datasets.load_dataset(**_reference(name))
     except (OSError, ValueError, RuntimeError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise FactsError(
@@ -47,25 +43,18 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     return list(splits[0].column_names), _rows(splits)
 
 
-class _Wanted(NamedTuple):
-    name: str
-    config: str | None
-    split: str | None
-    revision: str | None
-
-
-def _wanted(name: str) -> _Wanted:
-    """Which data set, and what of it. A folder's path is taken as it is."""
+def _reference(name: str) -> dict[str, str | None]:
+    """The arguments of `load_dataset`. The path of a folder stays whole."""
     if Path(name).exists():
-        return _Wanted(name, None, None, None)
+        return {"path": name}
     rest, _, revision = name.partition("@")
     rest, _, part = rest.partition(":")
     config, _, split = part.partition("/")
-    return _Wanted(rest, config or None, split or None, revision or None)
+    return {"path": rest, "name": config or None, "split": split or None, "revision": revision or None}
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether a folder holds a data set that the library saved (`save_to_disk`)."""
+    """Whether a folder holds a data set written by `save_to_disk`."""
     return folder.is_dir() and any((folder / file).is_file() for file in SAVED)
 
 
@@ -80,7 +69,7 @@ def _rows(splits: list[Any]) -> Iterator[Row]:
 
 
 def _decoder(feature: Any) -> Callable[[Any], Any] | None:
-    """What makes names of the numbers of a class (or of a list of them), which is how the library keeps them; else None."""
+    """A function from class numbers, or lists of them, to their names; None for columns of another type."""
     import datasets
 
     if isinstance(feature, datasets.ClassLabel):

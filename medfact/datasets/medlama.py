@@ -1,7 +1,7 @@
-"""MedLAMA as published: one CSV file per relation, a head in each row with all its tails (Meng et al. 2022).
+"""MedLAMA as published (Meng et al. 2022): one CSV file per relation, one row per head with all its tails.
 
-The lists of tails and of their identifiers are written as Python lists, which mix both kinds of quotes; a name may hold commas,
-quotes and brackets. The same tail may stand several times.
+The tails and their identifiers are Python lists with both kinds of quotes; a name may hold commas, quotes and brackets. A tail
+may be repeated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from medfact.datasets.tables import read_table
+from medfact.datasets.table_reader import read_table
 from medfact.errors import PoolError
 
 COLUMNS = frozenset({"head_cui", "head_name", "rel", "tail_cuis_list", "tail_names_list"})
@@ -23,23 +23,22 @@ INVERSES = {
     "gene_associated_with_disease": "disease_mapped_to_gene",
     "gene_product_encoded_by_gene": "gene_encodes_gene_product",
 }
-"""Relations that say another one backwards. The papers leave them out (17 of 19 remain); here they count as known."""
-
+"""Relations that are the inverse of another one. The papers leave them out (17 of 19 remain); here they count as known."""
 
 TEMPLATES = "prompts.csv"
 """MedLAMA's own sentences: pid (the relation), default_prompt and human_prompt, with [X] and [Y]."""
 
 
 def find_templates(path: Path) -> Path | None:
-    """MedLAMA's `prompts.csv` in the folder of the facts or the one above, where MedLAMA keeps it."""
+    """MedLAMA's `prompts.csv`, in the folder of the facts or, as published, the one above."""
     folder = path if path.is_dir() else path.parent
     return next((file for file in (folder / TEMPLATES, folder.parent / TEMPLATES) if file.is_file()), None)
 
 
 def read_templates(path: Path) -> dict[str, str]:
-    """relation → its sentence, the human one where there is one, ended by a full stop.
+    """Relation → its sentence with a full stop: the human prompt if there is one, else the default.
 
-    Raises PoolError, naming file, row and relation, where a column is missing or a sentence lacks [X] or [Y].
+    Raises PoolError, naming file, row and relation, if a column is missing or a sentence lacks [X] or [Y].
     """
     columns, rows = read_table(path)
     if not {"pid", "human_prompt"} <= set(columns) and not {"pid", "default_prompt"} <= set(columns):
@@ -50,16 +49,16 @@ def read_templates(path: Path) -> dict[str, str]:
     for number, row in rows:
         relation = row["pid"].strip().removesuffix("_1000")
         text = " ".join((row.get("human_prompt") or row.get("default_prompt") or "").split())
-        wrong = next((f"{slot} stands {text.count(slot)} times" for slot in ("[X]", "[Y]") if text.count(slot) != 1), "")
+        wrong = next((f"{slot} occurs {text.count(slot)} times" for slot in ("[X]", "[Y]") if text.count(slot) != 1), "")
         if not relation or relation in sentences:
-            wrong = "the relation stands twice" if relation else "the pid is empty"
+            wrong = "the relation occurs twice" if relation else "the pid is empty"
         if wrong:
             raise PoolError(
-                f"{path.name}, row {number}, relation {relation!r}: {wrong}.", "Each relation, and each slot, stands once."
+                f"{path.name}, row {number}, relation {relation!r}: {wrong}.", "Each relation and each slot must occur once."
             )
         sentences[relation] = text if text.endswith(("?", "!")) else text.removesuffix(".").rstrip() + "."
     if not sentences:
-        raise PoolError(f"{path.name} holds no sentence.", "Give one a row: pid, human_prompt.")
+        raise PoolError(f"{path.name} holds no sentence.", "Write one per row: pid, human_prompt.")
     return sentences
 
 
@@ -69,7 +68,7 @@ def is_medlama(columns: list[str]) -> bool:
 
 
 def expand(row: dict[str, str]) -> Iterator[dict[str, str]]:
-    """One row's facts, as cells under our names. Raises ValueError, saying what is wrong, when its lists cannot be read."""
+    """One row's facts, as cells under our column names. Raises ValueError if its lists cannot be read."""
     names, identifiers = _list(row["tail_names_list"]), _list(row["tail_cuis_list"])
     if len(names) != len(identifiers):
         raise ValueError(f"it has {len(names)} tails and {len(identifiers)} identifiers; there must be as many of each")

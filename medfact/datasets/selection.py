@@ -6,7 +6,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
 from medfact.errors import Mistake
@@ -14,13 +14,13 @@ from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import draw_negatives
 
 FEWEST_HEADS = 10
-"""A relation with fewer heads is too small to keep heads aside: its shots come from the bundled facts where they can."""
+"""A relation with fewer heads keeps none aside: its shots come from the bundled facts, if they have that relation."""
 
 Canonical = Callable[[str], str | None]
 """A relation's name in the prototype pool, or None where the pool has no prototypes for it."""
 
 Rejections = Mapping[str, frozenset[str]]
-"""Id of a positive fact → names of tails that a reviewer has rejected as its false partners."""
+"""Id of a positive fact → names of tails that a reviewer rejected as its false partners."""
 
 NO_REJECTIONS: Rejections = {}
 
@@ -30,9 +30,9 @@ Group = tuple[Fact, ...]
 
 @dataclass(frozen=True)
 class Selection:
-    """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, likewise.
+    """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, in the same order.
 
-    without_negative: positive facts for which fewer safe tails were left than the protocol asks for.
+    without_negative: positive facts that have fewer safe tails than the protocol asks for.
     """
 
     test: tuple[Fact, ...]
@@ -54,54 +54,54 @@ def select(
     rejected: Rejections = NO_REJECTIONS,
     lender: Collection | None = None,
 ) -> Selection:
-    """Chooses facts by a seeded draw: even over relations, one fact per head before a second, and nested, so that the
-    first 100 are among the first 200.
+    """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     Args:
-        negatives: negative facts per positive one; a file's own, paired ones count.
+        negatives: negative facts per positive one; those that the file pairs with it count.
         heads_aside: heads per relation that are kept aside for the shots.
-        limit, per_relation: how many positive facts that have all their negatives, in all and of each relation; None
-            takes every fact, those without a negative too.
-        canonical: a relation's name in the pool; facts whose relation has none are left out, and a note says so.
-        one_tail: whether one tail per head and relation is taken, by a seeded draw; itself only where there is no other.
-        rejected: tails that are not to be drawn.
-        lender: where a relation with fewer than FEWEST_HEADS heads finds its shots, if it has that relation.
+        limit, per_relation: positive facts with all their negatives, in total and per relation; None: every positive fact.
+        canonical: a relation's name in the pool; facts of a relation without one are left out, with a note.
+        one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
+        rejected: tails that are never drawn. lender: source of shots for relations with fewer than FEWEST_HEADS heads.
     """
-    for name, number in (("limit", limit), ("number per relation", per_relation)):
-        if number is not None and number < 1:
-            raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
-    stated = [fact for fact in collection.facts if fact.text is not None or canonical(fact.relation) is not None]
-    if one_tail:
-        stated = _with_one_tail(stated, seed)
-
-    def relation(fact: Fact) -> str:
-        return canonical(fact.relation) or fact.relation
-
-    head = _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, heads_aside, relation)
+    _check_counts(limit, per_relation)
+    stated = _stated(collection, canonical, seed, one_tail)
+    relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
+    loans = _loans(stated, lender, negatives, heads_aside, seed, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
+    free = [fact for fact in stated if fact.positive and head(fact) not in aside[relation(fact)]]
+    kept = [fact for fact in stated if fact.positive and head(fact) in aside[relation(fact)]]
     group = grouping(collection, negatives, seed, rejected)
-    fewest = negatives + 1 if limit or per_relation else 1
-    free = [f for f in stated if f.positive and head(f) not in aside[relation(f)]]
-    chosen = list(islice(_even_groups(free, seed, group, fewest, relation, per_relation), limit))
-    kept = [group(f) for f in stated if f.positive and head(f) in aside[relation(f)]]
-    borrowed = _borrowed(loans, lender, negatives, heads_aside, seed)
-    without = tuple(members[0] for members in chosen if len(members) <= negatives and members[0].text is None)
-    fewer = sum(members[0].text is not None and len(members) <= negatives for members in chosen)
+    testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready)
+    chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
+    incomplete = [members[0] for members in chosen if len(members) <= negatives]
     test = [fact for members in chosen for fact in members]
     return Selection(
         test=(*test, *_lone_negatives(stated, test)),
-        shots=tuple(fact for members in (*kept, *borrowed) for fact in members),
-        without_negative=without,
+        shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
+        without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(
-            *_notes(collection, canonical, without, loans, aside, heads_aside),
-            *([f"{fewer} ready statements come with fewer than {negatives} false ones; none are drawn."] if fewer else []),
+            *_notes_on_relations(collection, canonical),
+            *_notes_on_negatives(incomplete, collection, negatives),
+            *_notes_on_shots(loans, aside, heads_aside),
         ),
     )
 
 
+def _check_counts(limit: int | None, per_relation: int | None) -> None:
+    for name, number in (("limit", limit), ("number per relation", per_relation)):
+        if number is not None and number < 1:
+            raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
+
+
+def _stated(collection: Collection, canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
+    """The facts that have a ready sentence or prototypes; with `one_tail`, one per head and relation."""
+    facts = [fact for fact in collection.facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
+    return _with_one_tail(facts, seed) if one_tail else facts
+
+
 def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
-    """One positive fact per head and relation, with the file's own negatives of it."""
+    """One positive fact per head and relation, with the negatives that the file pairs with it."""
     best: dict[tuple[str, str | None, str], tuple[bool, str, str]] = {}
     for fact in facts:
         if fact.positive and fact.tail is not None:
@@ -109,67 +109,75 @@ def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
             rank = (itself, digest(str(seed), "one tail", fact.fact_id), fact.fact_id)
             key = (fact.head, fact.head_id, fact.relation)
             best[key] = min(best.get(key, rank), rank)
-    taken = {rank[2] for rank in best.values()}
-    return [fact for fact in facts if (fact.fact_id if fact.positive else fact.negative_of) in taken]
+    chosen = {rank[2] for rank in best.values()}
+    return [fact for fact in facts if (fact.fact_id if fact.positive else fact.negative_of) in chosen]
 
 
 def grouping(
     collection: Collection, negatives: int, seed: int, rejected: Rejections = NO_REJECTIONS
 ) -> Callable[[Fact], Group]:
-    """A function from a positive fact to its group: with the file's own negatives where there are enough, else drawn ones."""
-    own = _given_negatives(collection.facts)
+    """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones."""
+    paired = _paired_negatives(collection.facts)
 
     def group(fact: Fact) -> Group:
-        given = own.get(fact.fact_id, [])[:negatives]
-        if len(given) == negatives or fact.text is not None:
-            return (fact, *given)
+        own = paired.get(fact.fact_id, [])[:negatives]
+        if len(own) == negatives or fact.fact_id in collection.ready:
+            return (fact, *own)
         barred = rejected.get(fact.fact_id, frozenset())
-        return (fact, *(draw_negatives(fact, collection.known, negatives, seed, barred).negatives or given))
+        return (fact, *(draw_negatives(fact, collection.known, negatives, seed, barred) or own))
 
     return group
+
+
+def _testable(group: Callable[[Fact], Group], fewest: int, ready: Mapping[str, str]) -> Callable[[Fact], Group | None]:
+    """A function from a positive fact to its group, or None if that has fewer than `fewest` facts and no ready sentence."""
+
+    def testable(fact: Fact) -> Group | None:
+        members = group(fact)
+        return members if len(members) >= fewest or fact.fact_id in ready else None
+
+    return testable
 
 
 def _even_groups(
     facts: Iterable[Fact],
     seed: int,
-    group: Callable[[Fact], Group],
-    fewest: int,
+    testable: Callable[[Fact], Group | None],
     relation: Callable[[Fact], str],
     per_relation: int | None,
 ) -> Iterator[Group]:
-    """Groups of at least `fewest` facts, one relation after the other in turn; heads that were visited least come first."""
+    """Testable groups, from each relation in turn; heads with the fewest facts so far come first."""
     queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
     for fact in facts:
         queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
     for queue in queues.values():
         queue.sort(key=lambda entry: entry[:2])
     visits: Counter[str] = Counter()
-    taken: Counter[str] = Counter()
+    drawn: Counter[str] = Counter()
     turns = sorted(queues, key=lambda name: digest(str(seed), name))
     while turns:
         for name in list(turns):
-            members = _next_group(queues[name], visits, group, fewest)
+            members = _next_group(queues[name], visits, testable)
             if members is not None:
                 visits[name_key(members[0].head)] += 1
-                taken[name] += 1
+                drawn[name] += 1
                 yield members
-            if members is None or taken[name] == per_relation:
+            if members is None or drawn[name] == per_relation:
                 turns.remove(name)
 
 
 def _next_group(
-    queue: list[tuple[int, str, Fact]], visits: Counter[str], group: Callable[[Fact], Group], fewest: int
+    queue: list[tuple[int, str, Fact]], visits: Counter[str], testable: Callable[[Fact], Group | None]
 ) -> Group | None:
-    """The first group that is large enough; None when the queue is used up."""
+    """The first testable group; None when the queue is empty."""
     while queue:
-        members = group(_least_visited(queue, visits))
-        if len(members) >= fewest or members[0].text is not None:
+        if members := testable(_least_visited(queue, visits)):
             return members
     return None
 
 
 def _least_visited(queue: list[tuple[int, str, Fact]], visits: Counter[str]) -> Fact:
-    """Takes a fact whose head has the fewest visits off the heap; a stale count is renewed and put back."""
+    """Pops a fact whose head has the fewest visits. An entry with an outdated count goes back with the current one."""
     while True:
         count, key, fact = heapq.heappop(queue)
         now = visits[name_key(fact.head)]
@@ -179,12 +187,17 @@ def _least_visited(queue: list[tuple[int, str, Fact]], visits: Counter[str]) -> 
 
 
 def _head_keys(facts: Iterable[Fact], known: KnowledgeBase) -> Callable[[Fact], str]:
-    """A function from a fact to the key of its head: the first of all names under which the same head stands in the facts."""
+    """A function from a fact to the key of its head: the alphabetically first of all names that the facts give that head."""
     first: dict[str, str] = {}
     for fact in facts:
         entity, key = known.entity(fact.head), name_key(fact.head)
         first[entity] = min(first.get(entity, key), key)
     return lambda fact: first[known.entity(fact.head)]
+
+
+def _relation_names(canonical: Canonical) -> Callable[[Fact], str]:
+    """A function from a fact to its relation's name in the pool, or else in the file."""
+    return lambda fact: canonical(fact.relation) or fact.relation
 
 
 def _heads_of(
@@ -210,74 +223,75 @@ def _heads_aside(
     relation: Callable[[Fact], str],
     head: Callable[[Fact], str],
 ) -> defaultdict[str, frozenset[str]]:
-    """relation → keys of the heads kept aside: `count`, half of them where heads are few, none where shots are lent."""
+    """Relation → keys of its heads kept aside: `count`, at most half of few heads, none if its shots are lent."""
     aside: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for name, heads in _heads_of(facts, relation, head).items():
         few = len(heads) < max(FEWEST_HEADS, count + 1)
-        take = 0 if name in lent else min(count, len(heads) // 2) if few else count
-        aside[name] = frozenset(_ranked(heads, name, seed)[:take])
+        number = 0 if name in lent else min(count, len(heads) // 2) if few else count
+        aside[name] = frozenset(_ranked(heads, name, seed)[:number])
     return aside
 
 
 def _loans(
-    facts: Sequence[Fact], lender: Collection | None, count: int, relation: Callable[[Fact], str]
-) -> dict[str, list[Fact]]:
-    """relation with too few heads → the lender's positive facts of that relation, under heads that are not ours."""
+    facts: Sequence[Fact],
+    lender: Collection | None,
+    negatives: int,
+    count: int,
+    seed: int,
+    relation: Callable[[Fact], str],
+) -> dict[str, list[Group]]:
+    """Relation with too few heads → groups of the lender's facts of that relation, under `count` heads that are not ours."""
     if lender is None or count == 0:
         return {}
-    ours = {lender.known.entity(fact.head) for fact in facts}
+    known = lender.known
+    ours = {known.entity(fact.head) for fact in facts}
     loans = {}
     for name, heads in _heads_of(facts, relation).items():
-        if len(heads) < max(FEWEST_HEADS, count + 1):
-            found = [f for f in lender.facts if f.positive and relation(f) == name and lender.known.entity(f.head) not in ours]
-            if found:
-                loans[name] = found
+        if len(heads) >= max(FEWEST_HEADS, count + 1):
+            continue
+        lent = [f for f in lender.facts if f.positive and relation(f) == name and known.entity(f.head) not in ours]
+        chosen = set(_ranked({name_key(fact.head) for fact in lent}, name, seed)[:count])
+        groups = [(f, *draw_negatives(f, known, negatives, seed)) for f in lent if name_key(f.head) in chosen]
+        if groups:
+            loans[name] = groups
     return loans
 
 
-def _borrowed(
-    loans: dict[str, list[Fact]], lender: Collection | None, negatives: int, count: int, seed: int
-) -> Iterator[Group]:
-    for name, found in loans.items():
-        heads = set(_ranked({name_key(fact.head) for fact in found}, name, seed)[:count])
-        for fact in found:
-            if lender is not None and name_key(fact.head) in heads:
-                yield (fact, *draw_negatives(fact, lender.known, negatives, seed).negatives)
-
-
-def _given_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
-    """Id of a positive fact → the negatives that the file itself pairs with it."""
-    given: defaultdict[str, list[Fact]] = defaultdict(list)
+def _paired_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
+    """Id of a positive fact → the negatives that the file pairs with it."""
+    paired: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.negative_of is not None:
-            given[fact.negative_of].append(fact)
-    return given
+            paired[fact.negative_of].append(fact)
+    return paired
 
 
 def _lone_negatives(facts: Iterable[Fact], test: Sequence[Fact]) -> Iterator[Fact]:
-    """A file's negatives that are paired with no positive fact come along with a tested fact of their head and relation."""
+    """The file's unpaired negatives whose head and relation have a fact under test."""
     tested = {(fact.head, fact.relation) for fact in test}
     for fact in facts:
         if not fact.positive and fact.negative_of is None and (fact.head, fact.relation) in tested:
             yield fact
 
 
-def _notes(
-    collection: Collection,
-    canonical: Canonical,
-    without: Sequence[Fact],
-    loans: dict[str, list[Fact]],
-    aside: dict[str, frozenset[str]],
-    count: int,
-) -> Iterator[str]:
-    unstated = (fact for fact in collection.facts if fact.text is None)
-    missing = Counter(fact.relation for fact in unstated if canonical(fact.relation) is None)
+def _notes_on_relations(collection: Collection, canonical: Canonical) -> Iterator[str]:
+    without_sentence = (fact for fact in collection.facts if fact.fact_id not in collection.ready)
+    missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
     for relation, number in missing.items():
         yield f"The pool has no prototypes for {relation!r}: {number} facts are left out."
-    if without:
-        yield f"{len(without)} facts have no safe false partner: too few other tails of the same type are left."
+
+
+def _notes_on_negatives(incomplete: Sequence[Fact], collection: Collection, negatives: int) -> Iterator[str]:
+    ready = sum(fact.fact_id in collection.ready for fact in incomplete)
+    if drawn := len(incomplete) - ready:
+        yield f"{drawn} facts have no safe false partner: too few other tails of the same type are left."
+    if ready:
+        yield f"{ready} ready statements come with fewer than {negatives} false ones; none are drawn."
+
+
+def _notes_on_shots(loans: dict[str, list[Group]], aside: dict[str, frozenset[str]], count: int) -> Iterator[str]:
     for relation in loans:
         yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
     for relation, heads in aside.items():
         if relation not in loans and len(heads) < count:
-            yield f"{relation!r} has too few heads to keep {count} aside: {len(heads)} are kept, for fewer shots."
+            yield f"{relation!r} has too few heads to keep {count} aside: it keeps {len(heads)}, for fewer shots."

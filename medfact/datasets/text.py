@@ -1,6 +1,6 @@
-"""The text of files: in which encoding a file is, told from its bytes, and its characters as a stream.
+"""Text files: their encoding, found from their bytes, and their characters as a stream.
 
-A file is read a block at a time, twice: once to find its encoding and whether all of it is text, once for its characters.
+A file is read twice, in blocks: first to find its encoding and to check that all of it is text, then for its characters.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import TextIO
 
 from medfact.errors import FactsError
 
-BLOCK = 1 << 20
-"""Bytes."""
+BLOCK_BYTES = 1 << 20
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f")
 _MULTIBYTE = re.compile(rb"[\xc3-\xf4][\x80-\xbf]+")
@@ -24,7 +23,7 @@ _LONE = re.compile(rb"(?<![\x80-\xff])[\xa0-\xff](?![\x80-\xff])")
 
 @dataclass(frozen=True)
 class Encoding:
-    """`name` is what people call it; `codec` and `errors` are what `open` takes."""
+    """name: the common name. codec, errors: the arguments of `open`."""
 
     name: str
     codec: str
@@ -32,15 +31,15 @@ class Encoding:
 
 
 def open_text(path: Path, newline: str = "") -> TextIO:
-    """A file's characters, in the encoding that `encoding_of` finds; `newline` is what `open` takes."""
+    """Opens a file in the encoding that `encoding_of` finds. newline: as for `open`."""
     encoding = encoding_of(path)
     return path.open(encoding=encoding.codec, errors=encoding.errors, newline=newline)
 
 
 def encoding_of(path: Path) -> Encoding:
-    """UTF-8 with or without BOM, UTF-16, or Latin-1 (as Windows writes it).
+    """UTF-8 with or without BOM, UTF-16, UTF-32, or Latin-1 (as Windows writes it).
 
-    Raises FactsError, naming file and row, where the bytes are no text.
+    Raises FactsError, naming file and row, if the bytes are not text.
     """
     with path.open("rb") as file:
         start = file.read(4096)
@@ -52,19 +51,19 @@ def encoding_of(path: Path) -> Encoding:
         return _checked(path, Encoding("UTF-8", "utf-8-sig"))
     if b"\x00" in start:
         return _checked(path, _utf16_without_mark(start, path))
-    fault = _first_fault(path, "utf-8")
-    return Encoding("UTF-8", "utf-8") if fault is None else _latin1(path, fault)
+    bad_row = _first_bad_row(path, "utf-8")
+    return Encoding("UTF-8", "utf-8") if bad_row is None else _latin1(path, bad_row)
 
 
 def _checked(path: Path, encoding: Encoding) -> Encoding:
-    fault = _first_fault(path, encoding.codec)
-    if fault is not None:
-        raise _wrong_encoding(path, fault)
+    bad_row = _first_bad_row(path, encoding.codec)
+    if bad_row is not None:
+        raise _wrong_encoding(path, bad_row)
     return encoding
 
 
-def _first_fault(path: Path, codec: str) -> int | None:
-    """The row of the first bytes that are no text in this encoding, or None."""
+def _first_bad_row(path: Path, codec: str) -> int | None:
+    """The first row with bytes that are invalid in this encoding, or None."""
     decoder = codecs.getincrementaldecoder(codec)()
     row = 1
     try:
@@ -77,10 +76,10 @@ def _first_fault(path: Path, codec: str) -> int | None:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file; a block ends with a line, unless lines are very long."""
+    """The bytes of a file in blocks, each of which ends with a line unless that line is very long."""
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            yield block if block.endswith(b"\n") else block + file.readline(BLOCK)
+        while block := file.read(BLOCK_BYTES):
+            yield block if block.endswith(b"\n") else block + file.readline(BLOCK_BYTES)
 
 
 def _utf16_without_mark(start: bytes, path: Path) -> Encoding:
@@ -90,8 +89,8 @@ def _utf16_without_mark(start: bytes, path: Path) -> Encoding:
     raise _binary(path)
 
 
-def _latin1(path: Path, fault: int) -> Encoding:
-    """Latin-1, if bytes above 127 mostly stand alone between ASCII letters, as they do there and not in UTF-8."""
+def _latin1(path: Path, bad_row: int) -> Encoding:
+    """Latin-1, if most bytes above 127 are single ones between ASCII letters, unlike in UTF-8."""
     alone = together = 0
     undefined = False
     for block in _blocks(path):
@@ -101,7 +100,7 @@ def _latin1(path: Path, fault: int) -> Encoding:
         together += sum(1 for _ in _MULTIBYTE.finditer(block))
         undefined = undefined or b"\x81" in block
     if together and alone <= together:
-        raise _wrong_encoding(path, fault)
+        raise _wrong_encoding(path, bad_row)
     return Encoding("Latin-1", "latin-1") if undefined else Encoding("Latin-1", "cp1252", "replace")
 
 

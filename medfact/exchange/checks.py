@@ -18,7 +18,7 @@ from medfact.facts import Fact
 from medfact.models import is_service
 from medfact.models.services.settings import host_of
 from medfact.prototypes.pool import READY
-from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
+from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store.records import COMPLETE, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.tables import FACT_TEXTS
@@ -132,7 +132,7 @@ def _is_flat(value: Any, levels: int) -> bool:
 
 
 def _check_spec(spec: RunSpec) -> None:
-    for name, known in (("protocol", PROTOCOLS), ("retrieval", RETRIEVALS), ("question", [None, *FORMATS])):
+    for name, known in (("protocol", PROTOCOLS), ("retrieval", [RunSpec.retrieval]), ("question", [None, *FORMATS])):
         if getattr(spec, name) not in known:
             raise ValueError(f"its {name} is none that this medfact knows")
     if is_service(spec.model):
@@ -154,10 +154,10 @@ def _statement(row: dict[str, Any]) -> None:
     if row["tail"] is None and row["pool"] != READY:
         raise ValueError("its tail is missing")
     texts = {name: row[name] for name in FACT_TEXTS if name != "fact_id"}
-    ready = [row["text"]] if row["pool"] == READY else []
-    facts = [Fact(**texts, positive=row["positive"], k=row["k"], text=text) for text in (None, *ready)]
-    fact = next((fact for fact in facts if fact.fact_id == row["fact_id"]), None)
-    if fact is None:
+    fact = Fact(**texts, positive=row["positive"], k=row["k"])
+    if row["pool"] == READY and fact.fact_id != row["fact_id"]:
+        fact = fact.stated_as(row["text"])
+    if fact.fact_id != row["fact_id"]:
         raise ValueError("the id of its fact is another fact's")
     made = Statement(fact, row["pool"], row["variant"], row["text"], row["origin"])
     if made.statement_id != row["statement_id"]:

@@ -1,7 +1,7 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
 from medfact.prototypes.library import ORIGIN, PLAIN, check_relations, load_pool, origin_of, pool_names, templates_pool
-from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, joined
+from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, merged
 
 __all__ = [
     "ORIGIN",
@@ -11,8 +11,8 @@ __all__ = [
     "RelationPrototypes",
     "check_relations",
     "fill",
-    "joined",
     "load_pool",
+    "merged",
     "origin_of",
     "pool_names",
     "templates_pool",

@@ -1,4 +1,4 @@
-"""All pools by name: those in `prototypes/`, a person's own file, and the pools that are made from others."""
+"""All pools by name: the project's in `prototypes/`, a user's own file, and pools made from others."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
-from medfact.prototypes.files import read_pool
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes
-
-FOLDER = PROTOTYPES
+from medfact.prototypes.pool_files import read_pool
 
 ORIGIN = "origin"
-"""The pool of one plain, unrephrased statement a fact: what the papers compare their own methods with."""
-
+"""The pool of one plain statement per fact, not rephrased: what the papers compare their own methods with."""
 
 PLAIN = "plain"
-"""Whose words a relation of `origin` is in where the benchmark has none of its own: the plain form of the pool's."""
+"""`words_of` a relation of `origin` that the benchmark has no template for: the pool's own plain form states it."""
 
 
 def pool_names() -> list[str]:
@@ -31,13 +28,13 @@ def pool_names() -> list[str]:
 
 @cache
 def _file_names() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+    return tuple(sorted(path.stem for path in PROTOTYPES.glob("*.yaml")))
 
 
 def load_pool(name_or_file: str) -> Pool:
-    """A pool by its name, or from a file of the user's: a pool's YAML, or MKJ's `templates.json`.
+    """A pool by its name, or from a user's file: a pool as YAML, or MKJ's `templates.json`.
 
-    Raises PoolError naming file, relation and form when the pool breaks a rule, UnknownName when there is none.
+    Raises PoolError, naming file, relation and form, if the pool breaks a rule; UnknownName if there is none.
     """
     if name_or_file == ORIGIN:
         return origin_of(_shipped("medfact"))
@@ -47,7 +44,7 @@ def load_pool(name_or_file: str) -> Pool:
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
         pool = read_pool(path)
         if pool.name in pool_names():
-            raise PoolError(f"{path.name}: the name {pool.name!r} is one of the project's pools.", "Give `name` another one.")
+            raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
         return replace(pool, file=path.name)
     if path.suffix.lower() == ".json" and path.is_file():
         return templates_pool(path)
@@ -58,11 +55,11 @@ def load_pool(name_or_file: str) -> Pool:
 
 @cache
 def _shipped(name: str) -> Pool:
-    return read_pool(FOLDER / f"{name}.yaml")
+    return read_pool(PROTOTYPES / f"{name}.yaml")
 
 
 def check_relations(pool: Pool, relations: Iterable[str]) -> None:
-    """Raises PoolError where a person's own pool has a relation that neither the facts nor any pool of the project's has."""
+    """Raises PoolError if a user's pool has a relation that neither the facts nor the project's pools have."""
     if not pool.file:
         return
     relations = sorted(set(relations))
@@ -77,8 +74,7 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
 
 
 def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: str = "") -> Pool:
-    """The pool of one statement a fact: a benchmark's own template where `templates` has the relation, else the pool's first,
-    plain form.
+    """The pool of one statement per fact: a benchmark's template for relations that have one, else the pool's plain form.
 
     Args:
         templates: relation, as the facts write it → a sentence with [X] and [Y]. source: the file that they come from.
@@ -87,7 +83,7 @@ def origin_of(pool: Pool, templates: Mapping[str, str] | None = None, source: st
     relations = {name: _plain(relation, pool.forms[0]) for name, relation in pool.relations.items()}
     for name, (written, text) in own.items():
         aliases = (written, *(relations[name].aliases if name in relations else ()))
-        relations[name] = replace(_single(name, text, aliases), words_of=source)
+        relations[name] = _single(name, text, ORIGIN, aliases, source)
     return replace(
         pool, name=ORIGIN, title="origin (one plain statement)", forms=("none",), operators=(), notes=(), relations=relations
     )
@@ -99,14 +95,14 @@ def _plain(relation: RelationPrototypes, form: str) -> RelationPrototypes:
     return replace(relation, sentences=plain, strengths=strengths, pool=ORIGIN, words_of=PLAIN)
 
 
-def _single(name: str, text: str, aliases: tuple[str, ...] = (), pool: str = ORIGIN) -> RelationPrototypes:
-    return RelationPrototypes(name, name, "head", "tail", aliases, {"none": text}, {}, pool)
+def _single(name: str, sentence: str, pool: str, aliases: tuple[str, ...] = (), words_of: str = "") -> RelationPrototypes:
+    return RelationPrototypes(name, name, "head", "tail", aliases, {"none": sentence}, {}, pool, words_of=words_of)
 
 
 def templates_pool(path: Path) -> Pool:
-    """MKJ's pool from a `templates.json`; sentences that cannot be used are its problems.
+    """MKJ's pool from a `templates.json`; sentences that cannot be used become its problems.
 
-    Raises FactsError where the file is broken, PoolError where it holds no usable sentence.
+    Raises FactsError if the file is broken, PoolError if it holds no usable sentence.
     """
     sentences, problems = read_templates(path)
     if not sentences:
@@ -119,6 +115,6 @@ def templates_pool(path: Path) -> Pool:
         notes=(),
         forms=("none",),
         operators=(),
-        relations={predicate: _single(predicate, text, pool=READY) for predicate, text in sentences.items()},
-        problems=tuple(f"{problem.file}, entry {problem.row}: {problem.what}." for problem in problems),
+        relations={predicate: _single(predicate, text, READY) for predicate, text in sentences.items()},
+        problems=tuple(f"{problem.file}, entry {problem.row}: {problem.message}." for problem in problems),
     )

@@ -14,15 +14,17 @@ from medfact.facts import Fact, name_key
 from medfact.statements import Statement
 
 READY = "mkj"
-"""The pool under which ready statements stand: MKJ's, which come with their data."""
+"""The pool of ready statements, which come with MKJ's data."""
 
 _SLOTS = re.compile(r"\[[XY]\]")
 
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """One relation: variant key → sentence. `strengths` holds the sentences of another strength; `pool` names their pool, and
-    `words_of` the file or pool that the pool `origin` has them from.
+    """The sentences of one relation, by variant key.
+
+    strengths: the sentences of facts of another strength. pool: the pool's name. words_of: for the pool `origin`, the file or
+    pool that the sentences come from.
     """
 
     name: str
@@ -37,15 +39,20 @@ class RelationPrototypes:
     words_of: str = ""
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
-        """The sentences of the fact's own strength, else those that assert no frequency."""
+        """The sentences of the fact's strength, or else those that assert no frequency."""
         return self.strengths.get(fact.strength or "", self.sentences)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A named set of prototypes. `forms` are its variants in order; `operators` its pairs (affirmed, denied); `file` is the
-    name of the person's own file that it was read from, if it was; `problems` tells which of its sentences cannot be used;
-    `withheld` gives the relations that the pool does not state, whatever name it knows them by, and why not.
+    """A named set of prototypes.
+
+    forms:     its variants, in order.
+    operators: pairs (affirmed, denied) of words that negate a sentence.
+    file:      the name of the user's file that it was read from; empty for the project's pools.
+    problems:  sentences that cannot be used, and why.
+    withheld:  relation, under any of its names → why the pool does not state it.
+    ready:     fact id → the sentence in which the data state that fact; it replaces the prototypes.
     """
 
     name: str
@@ -59,31 +66,32 @@ class Pool:
     file: str = ""
     problems: tuple[str, ...] = ()
     withheld: Mapping[str, str] = field(default_factory=dict)
+    ready: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _names(self) -> dict[str, str]:
         return {name_key(name): r.name for r in self.relations.values() for name in (r.name, *r.aliases)}
 
     def canonical(self, relation: str) -> str | None:
-        """The pool's name of a relation, found through its aliases in any case; None where it has no prototypes."""
+        """The pool's name of a relation, whose aliases are matched in any case; None if it has no prototypes for it."""
         return self._names.get(name_key(relation))
 
+    def states(self, fact: Fact) -> bool:
+        """Whether the pool has a sentence for this fact: a ready one, or its relation's prototypes."""
+        return fact.fact_id in self.ready or self.canonical(fact.relation) is not None
+
     def why_withheld(self, relation: str) -> str | None:
-        """Why the pool does not state a relation, in a sentence; None where it does not name it."""
+        """Why the pool does not state a relation, as a sentence; None if it does not mention it."""
         return {name_key(name): why for name, why in self.withheld.items()}.get(name_key(relation))
 
-    def states(self, fact: Fact) -> bool:
-        """Whether the pool has statements of a fact."""
-        return fact.text is not None or (fact.tail is not None and self.canonical(fact.relation) is not None)
-
     def statements(self, facts: Iterable[Fact]) -> Iterator[Statement]:
-        """Every form of every fact whose relation the pool has, fact by fact, in the order of `forms`.
+        """Every form of every fact that the pool states, fact by fact, in the order of `forms`.
 
-        A fact that comes with a ready statement gives that one, under the pool `mkj` and the variant `none`.
+        A fact with a ready sentence gives only that one, with the pool `mkj` and the variant `none`.
         """
         for fact in facts:
-            if fact.text is not None:
-                yield Statement(fact, READY, "none", fact.text)
+            if fact.fact_id in self.ready:
+                yield Statement(fact, READY, "none", self.ready[fact.fact_id])
                 continue
             name = self.canonical(fact.relation)
             if name is None or fact.tail is None:
@@ -100,8 +108,8 @@ def fill(prototype: str, head: str, tail: str) -> str:
     return _SLOTS.sub(lambda slot: names[slot.group()], prototype)
 
 
-def joined(name: str, pools: Sequence[Pool]) -> Pool:
-    """Several pools of the same forms as one; where two have a relation, the first one's sentences are taken."""
+def merged(name: str, pools: Sequence[Pool]) -> Pool:
+    """Merges pools of the same forms. A relation of several pools gets the sentences of the first of them."""
     if len(pools) == 1:
         return pools[0]
     return Pool(

@@ -125,7 +125,7 @@ def report(run: Run, records: Records, bill: Mapping[str, Any] | None) -> Report
         model_revision=run.model_revision,
         dataset=run.dataset,
         protocol=run.spec.protocol,
-        method=method_label(run.spec.protocol, run.pool, None),
+        method=method_label(run.spec.protocol, run.pool),
         rephraser=None,
         question=question_of(run.spec),
         pool=run.pool,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact, digest
-from medfact.statements import VARIANTS, Statement
+from medfact.statements import Statement
 from medfact.store.records import Planned
 
 Ints = NDArray[np.int64]
@@ -94,9 +94,3 @@ def _codes(values: Sequence[str]) -> tuple[Ints, NDArray[np.str_]]:
     names = sorted(set(values))
     place = {name: number for number, name in enumerate(names)}
     return np.array([place[value] for value in values], dtype=np.int64), np.array(names, dtype=np.str_)
-
-
-def negated(sheet: Sheet) -> NDArray[np.bool_]:
-    """Which statements are negated ones."""
-    of_variant = np.array([VARIANTS[str(key)].negated for key in sheet.variants], dtype=bool)
-    return of_variant[sheet.variant] if len(of_variant) else np.zeros(0, dtype=bool)

@@ -11,7 +11,7 @@ from typing import IO, Any
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from medfact.datasets.tables import write_table
+from medfact.datasets.table_writer import write_table
 from medfact.errors import MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows

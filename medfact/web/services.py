@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from medfact.datasets import Collection, load
-from medfact.datasets.aside import load_aside
+from medfact.datasets.isolated import load_isolated
 from medfact.datasets.selection import Rejections
 from medfact.errors import FactsError, Mistake, StoreError, UnknownName
 from medfact.models import BUNDLED_MODEL, bundled_revision
@@ -205,7 +205,7 @@ def _loaded(source: RunSpec) -> Collection:
         return load(source)
     if not Path(source.facts).exists():
         raise FactsError(f"{Path(source.facts).name} is not kept here any more.", "Upload it again.")
-    return load_aside(source)
+    return load_isolated(source)
 
 
 collection_of_spec = lru_cache(maxsize=8)(_loaded)

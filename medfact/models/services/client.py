@@ -39,8 +39,6 @@ from medfact.models.services.settings import NOBODY, ApiSettings, Watch, address
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
-KIND = "openai"
-
 MOST_PATIENCE = 10
 """A call may take so many times as long as is allowed, while the service answers those before it."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from medfact.datasets import bundled_names
-from medfact.datasets.tables import FORMATS
+from medfact.datasets.table_reader import FORMATS
 from medfact.models import BUNDLED_MODEL
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.wording import model_name

@@ -66,8 +66,8 @@ def _known(show: FactsShow, own: Source | None) -> dict[str, str]:
 
 def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None) -> View:
     pool_name = visitor.services.pool(visitor.owner, show.pool)
-    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None))
     collection = collection_of(source)
+    pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
     rejections = visitor.services.store.of(visitor.owner).rejections()
     found = list(_matching(collection.facts, collection.known, pool, show))
     page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)

@@ -1,6 +1,6 @@
-"""Tables of any format as rows of text: CSV, TSV, JSON lines, Parquet and Excel.
+"""Tables as rows of text, from CSV, TSV, JSON lines, Parquet and Excel files.
 
-A row is its number, as a spreadsheet counts (the header is row 1), and a mapping from column name to text.
+A row is its number, as in a spreadsheet (the header is row 1), and a mapping from column name to text.
 """
 
 from __future__ import annotations
@@ -13,26 +13,21 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from medfact.datasets.limits import LONGEST_CELL, OWN, Limits, Row
+from medfact.datasets.limits import MAX_CELL, OWN, Limits, Row
+from medfact.datasets.table_writer import FORMULA
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
 
 DELIMITERS = (",", ";", "\t", "|")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""A cell that begins so is a formula to a spreadsheet, or is guarded from being one by apostrophes."""
-
-_GUARDED = frozenset("'=+-@\t\r")
-"""What a cell begins with that may need an apostrophe before it."""
-
-csv.field_size_limit(LONGEST_CELL)
+_PARQUET_BATCH_ROWS = 1_000
 
 
 def read_table(path: Path, limits: Limits = OWN) -> tuple[list[str], Iterator[Row]]:
     """The column names and the rows of a table, whatever its format.
 
-    Raises FactsError, naming file and row, when the file is missing, of an unknown kind, broken, or larger than it may be.
+    Raises FactsError, naming file and row, if the file is missing, broken, too large or of an unknown format.
     """
     if not path.is_file():
         raise FactsError(f"There is no file {str(path)!r}.", "Check the path.")
@@ -51,7 +46,7 @@ def read_table(path: Path, limits: Limits = OWN) -> tuple[list[str], Iterator[Ro
 
 def _read_delimited(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
     with open_text(path) as file:
-        first = file.readline(LONGEST_CELL)
+        first = file.readline(MAX_CELL)
     unquoted = re.sub(r'"[^"]*"', "", first)
     return _with_header(path, _csv_records(path, max(DELIMITERS, key=unquoted.count)))
 
@@ -62,17 +57,21 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
             for record in reader:
+                if max(map(len, record), default=0) > MAX_CELL:
+                    raise _long_cell(f"{path.name}, row {start}")
                 yield start, [_without_guard(cell) for cell in record]
                 start = reader.line_num + 1
         except csv.Error as error:
-            if "field larger" in str(error):
-                raise FactsError(
-                    f"{path.name}, row {start}: a cell is longer than {LONGEST_CELL:,} characters.", "Shorten it."
-                ) from None
+            if "field larger" in str(error):  # than the library's own limit, which bounds the memory
+                raise _long_cell(f"{path.name}, row {start}") from None
             raise FactsError(
                 f"{path.name}, row {start}: a quotation mark opens or closes in the wrong place.",
                 'Write a quotation mark inside a quoted cell twice (""), and close every quoted cell.',
             ) from None
+
+
+def _long_cell(where: str) -> FactsError:
+    return FactsError(f"{where}: a cell is longer than {MAX_CELL:,} characters.", "Shorten it.")
 
 
 def _read_tabbed(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
@@ -84,7 +83,7 @@ def _read_tabbed(path: Path, _: Limits) -> tuple[list[str], Iterator[Row]]:
 
 
 def _unquoted_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Tables with tabs need no quotes: where they do not pair up, they are part of the names."""
+    """Tab-separated tables need no quotation marks; unpaired ones belong to the names."""
     with open_text(path, newline="\n") as file:
         for number, line in enumerate(file, 1):
             yield number, [_without_guard(_unquoted(cell)) for cell in line.rstrip("\r\n").split("\t")]
@@ -96,8 +95,8 @@ def _unquoted(cell: str) -> str:
 
 
 def _without_guard(cell: str) -> str:
-    """Undoes the apostrophe that exports put before what a spreadsheet would take for a formula."""
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
+    """Removes the apostrophe that exports put before a formula."""
+    return cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell
 
 
 def _with_header(path: Path, records: Iterator[tuple[int, list[str]]]) -> tuple[list[str], Iterator[Row]]:
@@ -161,7 +160,7 @@ def _read_parquet(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]
 
     try:
         schema = pyarrow.parquet.read_schema(path)
-        # A long text that stands in many rows is kept once, until it is known how long it is.
+        # Dictionaries keep a repeated long text once in memory, so that its length can be checked first.
         texts = [
             field.name for field in schema if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)
         ]
@@ -170,12 +169,12 @@ def _read_parquet(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]
     except (pyarrow.ArrowException, OSError):
         raise FactsError(f"{path.name} is not a Parquet file.", "Export it again.") from None
     if count > limits.rows:
-        raise FactsError(f"{path.name} has more than {limits.rows:,} rows.", "Split it, or take a part of it.")
+        raise FactsError(f"{path.name} has more than {limits.rows:,} rows.", "Split it, or use a part of it.")
 
     def rows() -> Iterator[Row]:
         number = 1
         try:
-            for batch in file.iter_batches(batch_size=PARQUET_ROWS):
+            for batch in file.iter_batches(batch_size=_PARQUET_BATCH_ROWS):
                 _check_texts(path, number, batch)
                 for record in batch.to_pylist():
                     number += 1
@@ -186,12 +185,8 @@ def _read_parquet(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]
     return list(schema.names), rows()
 
 
-PARQUET_ROWS = 1_000
-"""Rows that are read together."""
-
-
 def _check_texts(path: Path, number: int, batch: Any) -> None:
-    """Raises FactsError where a text of some rows is too long, before it is written out for each of them."""
+    """Raises FactsError if a text is too long, before it is copied into each of its rows."""
     import pyarrow
     import pyarrow.compute
 
@@ -199,10 +194,8 @@ def _check_texts(path: Path, number: int, batch: Any) -> None:
         values = column.dictionary if pyarrow.types.is_dictionary(column.type) else column
         if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
             longest = pyarrow.compute.max(pyarrow.compute.binary_length(values)).as_py() or 0
-            if longest > 4 * LONGEST_CELL:  # bytes of a character, at most
-                raise FactsError(
-                    f"{path.name}, after row {number}: a cell is longer than {LONGEST_CELL:,} characters.", "Shorten it."
-                )
+            if longest > 4 * MAX_CELL:  # a character has up to 4 bytes
+                raise _long_cell(f"{path.name}, after row {number}")
 
 
 _BROKEN_WORKBOOK = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError, ValueError, AttributeError, OSError)
@@ -237,20 +230,20 @@ def _read_excel(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]:
 
 
 class Listed(str):
-    """The text of a cell that holds a list; `texts` are those of its elements."""
+    """The text of a cell that holds a list. texts: the elements' texts."""
 
     texts: tuple[str, ...]
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Listed:
         values = list(values)
-        made = cls(values)
-        made.texts = tuple(as_text(value) for value in values if value is not None)
-        return made
+        listed = cls(values)
+        listed.texts = tuple(as_text(value) for value in values if value is not None)
+        return listed
 
 
 def as_text(value: object) -> str:
-    """A cell's value as text; nothing for a missing one."""
+    """A cell's value as text; empty for a missing one."""
     if value is None or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, bool):
@@ -267,97 +260,4 @@ _READERS: dict[str, Callable[[Path, Limits], tuple[list[str], Iterator[Row]]]] =
 }
 
 FORMATS: tuple[str, ...] = tuple(_READERS)
-"""Endings of the files that are read."""
-
-
-# ----------------------------------------------------------------------------------------------- writing
-
-
-def guarded(value: Any) -> Any:
-    """Text that no spreadsheet takes for a formula: an apostrophe goes before the signs that begin one."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
-def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    """Writes rows in the format of the path's ending (.csv .tsv .jsonl .parquet); returns how many.
-
-    All rows have the columns of the first. Missing values are empty cells, null in JSON and Parquet.
-    """
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(_WRITERS)}.")
-    try:
-        return writer(rows, path)
-    except OSError as error:
-        raise FactsError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
-
-
-def _write_csv(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    return _write_delimited(rows, path, ",")
-
-
-def _write_tsv(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    return _write_delimited(rows, path, "\t")
-
-
-def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
-    count = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(_Lines(file), delimiter=delimiter, lineterminator="\r\n")
-        for row in rows:
-            if count == 0:
-                writer.writerow(row)
-            writer.writerow([_cell(value) for value in row.values()])
-            count += 1
-    return count
-
-
-class _Lines:
-    """Lines that end in a line feed, from a writer that quotes cells with any kind of line break in them."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._write = file.write
-
-    def write(self, line: str) -> None:
-        self._write(line.removesuffix("\r\n") + "\n")
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return guarded(value) if value[:1] in _GUARDED else value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return value
-
-
-def _write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    count = 0
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for row in rows:
-            file.write(json_line(row) + "\n")
-            count += 1
-    return count
-
-
-def json_line(row: dict[str, Any]) -> str:
-    """One row as a line of JSON, in plain UTF-8."""
-    return json.dumps(row, ensure_ascii=False, allow_nan=False)
-
-
-def _write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    import pyarrow
-    import pyarrow.parquet
-
-    table = pyarrow.Table.from_pylist(list(rows))
-    pyarrow.parquet.write_table(table, path)
-    return int(table.num_rows)
-
-
-_WRITERS: dict[str, Callable[[Iterable[dict[str, Any]], Path], int]] = {
-    ".csv": _write_csv,
-    ".tsv": _write_tsv,
-    ".jsonl": _write_json_lines,
-    ".parquet": _write_parquet,
-}
+"""Endings of the files that can be read."""

@@ -1,4 +1,4 @@
-"""A file of facts that a person brings: its columns, its rows, and what is wrong with them."""
+"""A user's file of facts: its columns, its rows, and their problems."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.limits import OWN, Limits, Row
-from medfact.datasets.tables import FORMATS, Listed, read_table
+from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
+from medfact.datasets.table_reader import FORMATS, Listed, read_table
 from medfact.datasets.text import encoding_of
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
@@ -34,94 +34,91 @@ OPTIONAL = (
 )
 OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
-"""DiseK is not public; whoever holds it writes it so, one row per triplet. (TPEval's triplet has the disease last.)"""
-
-LONGEST_NAME = 1_000
-"""Characters; a longer cell is a paragraph, not a name."""
+"""DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
 
 REPEATED = "it repeats an earlier row, and is counted once"
 
 CONSTANT = "="
-"""A column map's value that begins so gives one value to all rows: {"relation": "=symptoms"}."""
+"""In a column map, marks a value for all rows instead of a column: {"relation": "=symptoms"}."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BROKEN = re.compile(r"[\ud800-\udfff]")
-"""Half of a character, which no file can hold."""
+"""Half of a character, which cannot be stored."""
 
 _TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
 _FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
 
 
 def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits: Limits = OWN) -> Collection:
-    """The facts of a file, or of all files in a folder, in any of the formats and layouts that are read.
+    """The facts of a file, or of all files in a folder, in any supported format and layout.
 
     Args:
         path: columns `head, relation, tail` in any case, or `subject, predicate, object`; DiseK's `disease, aspect, entity`;
             or MedLAMA as published.
-        columns: names of the file's columns under ours, where they differ; `=TEXT` gives all rows that text.
-        limits: how large it may be.
+        columns: our column name → the file's, where they differ; `=TEXT` gives all rows that text.
+        limits: how large the file may be.
 
-    Rows that cannot be used are left out and told as problems; a file without a single usable row is refused.
+    Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
     """
     path = Path(path)
-    gathered = _Gathered(limits)
+    reading = _Reading(limits)
     for file in _files(path):
-        gathered.file = file.name if path.is_dir() else ""
+        reading.file = file.name if path.is_dir() else ""
         names, rows = read_table(file, limits)
-        gathered.notes += _notes(file)
-        gathered.take_all(file.name, names, rows, columns or {})
-    return gathered.collection(path.name)
+        reading.notes += _notes(file)
+        reading.add_table(file.name, names, rows, columns or {})
+    return reading.collection(path.name)
 
 
 def load_rows(name: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> Collection:
-    """The facts of rows that come from elsewhere than a file; the rest is as in `load_file`."""
-    gathered = _Gathered(OWN)
-    gathered.take_all(name, names, rows, columns)
-    return gathered.collection(name)
+    """Like `load_file`, for rows that do not come from a file."""
+    reading = _Reading(OWN)
+    reading.add_table(name, names, rows, columns)
+    return reading.collection(name)
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the files of a folder that can be read, in the order of their names."""
+    """The file itself, or a folder's readable files in alphabetical order."""
     if not path.is_dir():
         return [path]
     files = (file for file in path.iterdir() if file.name != medlama.TEMPLATES)
-    found = sorted(file for file in files if file.suffix.lower() in FORMATS)
-    if not found:
+    readable = sorted(file for file in files if file.suffix.lower() in FORMATS)
+    if not readable:
         raise FactsError(f"The folder {path.name!r} holds no file of facts.", f"Files end in {', '.join(FORMATS)}.")
-    return found
+    return readable
 
 
 def _records(
-    file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str], gathered: _Gathered
+    file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str], reading: _Reading
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table as cells under our names; a row of MedLAMA gives one for each of its tails."""
-    gathered.by_name = medlama.is_medlama(names)
-    if gathered.by_name and medlama.LICENCE not in gathered.notes:
-        gathered.notes.append(medlama.LICENCE)
-    if not gathered.by_name:
-        column_of = map_columns(names, columns, file)
-        for number, row in rows:
-            cells = {
-                ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()
-            }
-            for one in _with_one_tail(number, cells, gathered):
-                yield number, one
+    """The rows of a table as cells under our column names, one for each tail."""
+    reading.by_name = medlama.is_medlama(names)
+    if reading.by_name:
+        yield from _medlama_records(rows, reading)
         return
+    column_of = map_columns(names, columns, file)
+    for number, row in rows:
+        cells = {ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()}
+        yield from ((number, one) for one in _with_one_tail(number, cells, reading))
+
+
+def _medlama_records(rows: Iterator[Row], reading: _Reading) -> Iterator[tuple[int, dict[str, str]]]:
+    if medlama.LICENCE not in reading.notes:
+        reading.notes.append(medlama.LICENCE)
     for number, row in rows:
         try:
             expanded = list(medlama.expand(row))
         except ValueError as error:
-            gathered.tell(number, str(error))
+            reading.add_problem(number, str(error))
             continue
-        for cells in expanded:
-            yield number, cells
+        yield from ((number, cells) for cells in expanded)
 
 
-def _with_one_tail(number: int, cells: dict[str, str], gathered: _Gathered) -> Iterator[dict[str, str]]:
-    """A row's cells, once for each tail where its tail is a list; other lists of several are told."""
+def _with_one_tail(number: int, cells: dict[str, str], reading: _Reading) -> Iterator[dict[str, str]]:
+    """A row's cells, once per tail if the tail is a list. Any other list with several elements is a problem."""
     several = next((name for name, text in cells.items() if isinstance(text, Listed) and name != "tail"), None)
     if several is not None and len(cells[several].texts) > 1:  # type: ignore[attr-defined]
-        gathered.tell(number, f"the {several} holds a list; write one row for each of its elements")
+        reading.add_problem(number, f"the {several} holds a list; write one row for each of its elements")
         return
     plain = {name: (text.texts or ("",))[0] if isinstance(text, Listed) else text for name, text in cells.items()}
     tail = cells.get("tail", "")
@@ -130,8 +127,13 @@ def _with_one_tail(number: int, cells: dict[str, str], gathered: _Gathered) -> I
 
 
 @dataclass
-class _Gathered:
-    """What was read so far. `further` are facts that count as known, and are not tested a second time."""
+class _Reading:
+    """What was read so far.
+
+    further: facts that count as known but are not tested, because a tested one says the same.
+    row_of: fact id → file and row where the fact first occurs.
+    by_name: whether the file repeats a fact under other identifiers, which counts as one fact.
+    """
 
     limits: Limits
     problems: list[Problem] = field(default_factory=list)
@@ -140,64 +142,65 @@ class _Gathered:
     row_of: dict[str, tuple[str, int]] = field(default_factory=dict)
     file: str = ""
     by_name: bool = False
-    """Whether the file says a fact again under another identifier; then it is one fact."""
     _facts: dict[str, Fact] = field(default_factory=dict)
     _partner_of: dict[str, tuple[int, str]] = field(default_factory=dict)
     _relations: set[str] = field(default_factory=set)
 
-    def tell(self, number: int, what: str) -> None:
-        self.problems.append(Problem(number, what, self.file))
+    def add_problem(self, number: int, message: str) -> None:
+        self.problems.append(Problem(number, message, self.file))
 
-    def take_all(self, file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> None:
-        """Takes all rows of a table."""
+    def add_table(self, file: str, names: list[str], rows: Iterator[Row], columns: Mapping[str, str]) -> None:
+        """Adds all rows of a table."""
         for number, cells in _records(file, names, rows, columns, self):
             self._relations.add(cells["relation"])
             self.limits.check_relations(file, len(self._relations))
-            self.take(number, cells)
+            self._add_row(number, cells)
 
     def collection(self, name: str) -> Collection:
-        """What was gathered, as a collection; refused where no fact holds."""
-        facts = self.facts()
+        """The collection of all rows. Raises FactsError if no true fact can be used."""
+        facts = self._paired_facts()
         if not positive_facts(facts):
             first = f" ({self.problems[0]})" if self.problems else ""
-            raise FactsError(f"{name} holds no usable true fact{first}.", "Mend the rows and choose the file again.")
+            raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
         known = KnowledgeBase((*positive_facts(facts), *self.further))
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
         return Collection(name, tested, known, problems, tuple(self.notes))
 
-    def take(self, number: int, given: dict[str, str]) -> None:
-        """Takes one row's cells, or tells what is wrong with them."""
-        cells = {name: " ".join(text.split()) for name, text in given.items()}
+    def _add_row(self, number: int, texts: dict[str, str]) -> None:
+        """Adds one row's fact, or a problem."""
+        cells = {name: " ".join(text.split()) for name, text in texts.items()}
         partner = cells.pop("negative_of", "")
-        wrong = _wrong(cells)
-        if wrong:
-            self.tell(number, wrong)
+        if wrong := _wrong(cells):
+            self.add_problem(number, wrong)
             return
         positive = _truth(cells.pop("positive", "") or "true")
         if positive is None:
-            self.tell(number, "positive must be true or false")
+            self.add_problem(number, "positive must be true or false")
             return
-        texts: dict[str, Any] = {name: text for name, text in cells.items() if text}
-        fact = Fact(positive=positive, **texts)
+        filled: dict[str, Any] = {name: text for name, text in cells.items() if text}
+        fact = Fact(positive=positive, **filled)
         key = fact.fact_id if positive else digest(fact.fact_id, partner)
         if self.by_name:
             key = digest(fact.head, fact.relation, fact.tail)
         self.row_of.setdefault(fact.fact_id, (self.file, number))
-        if key not in self._facts:
-            self._facts[key] = fact
-            if partner and not positive:
-                self._partner_of[key] = number, partner
+        if key in self._facts:
+            self._add_repetition(number, key, fact)
             return
-        # the same one of two is kept, whichever comes first in the file
-        self._facts[key], other = sorted((self._facts[key], fact), key=_in_order)
+        self._facts[key] = fact
+        if partner and not positive:
+            self._partner_of[key] = number, partner
+
+    def _add_repetition(self, number: int, key: str, fact: Fact) -> None:
+        """Keeps one of two facts with the same key, whatever their order in the file."""
+        self._facts[key], other = sorted((self._facts[key], fact), key=_sort_key)
         if self.by_name:
             self.further.append(other)
         else:
-            self.tell(number, REPEATED)
+            self.add_problem(number, REPEATED)
 
-    def facts(self) -> tuple[Fact, ...]:
-        """All facts; negative ones of the file have found their positive one through `negative_of`, or stand alone."""
+    def _paired_facts(self) -> tuple[Fact, ...]:
+        """All facts. A negative is paired with the positive fact that its `negative_of` names, or stands alone."""
         positive = {fact.fact_id: fact for fact in self._facts.values() if fact.positive}
         counts: Counter[str] = Counter()
         paired: dict[str, Fact] = {}
@@ -210,26 +213,26 @@ class _Gathered:
                     own = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
                     fact = replace(own, tail_type=fact.tail_type, source=fact.source, source_id=fact.source_id)
                 else:
-                    self.tell(number, "negative_of names a fact with another head or relation")
+                    self.add_problem(number, "negative_of names a fact with another head or relation")
             if fact.fact_id in paired:
-                self.tell(number, REPEATED)
+                self.add_problem(number, REPEATED)
             paired.setdefault(fact.fact_id, fact)
         return tuple(paired.values())
 
 
-def _in_order(fact: Fact) -> list[str]:
+def _sort_key(fact: Fact) -> list[str]:
     return [str(value or "") for value in dataclasses.astuple(fact)]
 
 
 def _without_inverses(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """MedLAMA says two relations backwards too; where both are there, one is tested."""
+    """The facts without MedLAMA's inverse relations, if the relations that they invert are there too."""
     relations = {fact.relation for fact in facts}
-    twice = {inverse for inverse, relation in medlama.INVERSES.items() if inverse in relations and relation in relations}
-    return tuple(fact for fact in facts if fact.relation not in twice)
+    inverses = {inverse for inverse, relation in medlama.INVERSES.items() if relation in relations}
+    return tuple(fact for fact in facts if fact.relation not in inverses)
 
 
 def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]]) -> Iterator[Problem]:
-    """Heads of which a relation says nothing but themselves: they stay, and are told."""
+    """A problem for each fact whose head is its own only tail in that relation. The fact stays."""
     tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in facts:
         if fact.positive and fact.tail is not None:
@@ -241,30 +244,30 @@ def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]
 
 
 def map_columns(names: list[str], columns: Mapping[str, str], file: str) -> dict[str, str]:
-    """Our column name → the file's, from a column map and the names that speak for themselves."""
-    found: dict[str, str] = {}
+    """Our column name → the file's: those of the column map, and those that the file's own names identify."""
+    mapped: dict[str, str] = {}
     others = {**OTHER_NAMES, **(DISEK if set(DISEK) <= {name.strip().lower() for name in names} else {})}
     for name in names:
         ours = others.get(name.strip().lower(), name.strip().lower())
         if ours in (*REQUIRED, *OPTIONAL):
             if names.count(name) > 1 and ours not in columns:
-                raise FactsError(f"{file}, row 1: the column {name!r} stands twice.", "Rename the one that is not meant.")
-            found.setdefault(ours, name)
+                raise FactsError(f"{file}, row 1: the column {name!r} occurs twice.", "Rename one of them.")
+            mapped.setdefault(ours, name)
     for ours, theirs in columns.items():
         if ours not in (*REQUIRED, *OPTIONAL):
             raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
         if theirs not in names and not theirs.startswith(CONSTANT):
             raise FactsError(f"{file} has no column {theirs!r}.", f"It has: {', '.join(names)}.")
-        found[ours] = theirs
-    missing = [name for name in REQUIRED if name not in found]
+        mapped[ours] = theirs
+    missing = [name for name in REQUIRED if name not in mapped]
     if missing:
-        said = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
+        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
         raise ColumnsMissing(
-            f"{file}, row 1: the {said} missing; the file has {', '.join(names)[:200]}.",
+            f"{file}, row 1: the {subject} missing; the file has {', '.join(names)[:200]}.",
             "Name the columns head, relation and tail, or say which of yours they are.",
             names,
         )
-    return found
+    return mapped
 
 
 def _listed(names: list[str]) -> str:
@@ -281,8 +284,8 @@ def _wrong(cells: Mapping[str, str]) -> str:
     for name in REQUIRED:
         if not cells[name]:
             return f"the {name} is empty; fill it in, or delete the row"
-        if len(cells[name]) > LONGEST_NAME:
-            return f"the {name} is longer than {LONGEST_NAME} characters; give a name"
+        if len(cells[name]) > MAX_NAME:
+            return f"the {name} is longer than {MAX_NAME} characters; give a name"
         if _CONTROL.search(cells[name]):
             return f"the {name} holds control characters; type it again"
     return ""

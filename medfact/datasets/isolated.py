@@ -1,0 +1,81 @@
+"""Visitors' files, each read in a separate process, which is killed if it takes too much time or memory."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import threading
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from medfact.datasets import load
+from medfact.datasets.collection import Collection
+from medfact.datasets.limits import VISITOR
+from medfact.errors import FactsError, MedfactError
+from medfact.spec import RunSpec
+
+MAX_SECONDS = 60.0
+MAX_BYTES = 1 << 30
+"""Time and memory for reading one file."""
+
+MAX_PROCESSES = 2
+"""Files that are read at the same time; others wait."""
+
+POLL_SECONDS = 0.05
+"""How often the time and memory of a process are checked."""
+
+_turn = threading.BoundedSemaphore(MAX_PROCESSES)
+
+
+def load_isolated(spec: RunSpec) -> Collection:
+    """Like `load`, for a visitor's file. Also raises FactsError if reading takes too much time or memory."""
+    context = multiprocessing.get_context("spawn")
+    name = Path(str(spec.facts)).name
+    with _turn:
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_send_collection, args=(sender, spec), daemon=True)
+        process.start()
+        sender.close()
+        try:
+            result = _receive(receiver, process, name)
+        finally:
+            process.kill()
+            process.join()
+            receiver.close()
+    if isinstance(result, MedfactError):
+        raise result
+    return result
+
+
+def _receive(receiver: Connection, process: Any, name: str) -> Collection | MedfactError:
+    started = time.monotonic()
+    while not receiver.poll(POLL_SECONDS):
+        if time.monotonic() - started > MAX_SECONDS:
+            return FactsError(f"{name} takes longer than {MAX_SECONDS:.0f} s to read.", "Use a part of it, or save it as CSV.")
+        if _memory_of(process.pid) > MAX_BYTES:
+            return FactsError(f"{name} takes more than {MAX_BYTES >> 30} GB of memory.", "Use a part of it, or save it as CSV.")
+    try:
+        result: Collection | MedfactError = receiver.recv()
+    except EOFError:
+        return FactsError(f"{name} cannot be read.", "Save it again, as CSV if you can.")
+    return result
+
+
+def _memory_of(pid: int) -> int:
+    """Bytes that the process holds; 0 once it has ended."""
+    with contextlib.suppress(psutil.Error):
+        return int(psutil.Process(pid).memory_info().rss)
+    return 0
+
+
+def _send_collection(sender: Connection, spec: RunSpec) -> None:
+    """The work of the separate process."""
+    psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else 10)
+    try:
+        sender.send(load(spec, VISITOR))
+    except MedfactError as error:
+        sender.send(error)

@@ -1,0 +1,134 @@
+"""Tables written as CSV, TSV, JSON lines or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from medfact.errors import FactsError
+
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""The start of a cell that a spreadsheet takes for a formula, or that apostrophes protect from that."""
+
+_MAY_NEED_GUARD = frozenset("'=+-@\t\r")
+"""First characters of FORMULA; checked first because that is faster."""
+
+
+LONGEST_EXCEL_TEXT = 32_767
+"""Characters that a cell of a workbook may hold."""
+
+
+def guarded(value: Any) -> Any:
+    """The value; text that starts like a formula gets an apostrophe before it, so that no spreadsheet runs it."""
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
+
+
+def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes rows in the format that the path's ending names (.csv .tsv .jsonl .parquet .xlsx); returns how many.
+
+    All rows have the columns of the first. Missing values are empty cells, null in JSON and Parquet.
+    """
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(_WRITERS)}.")
+    try:
+        return writer(rows, path)
+    except OSError as error:
+        raise FactsError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+
+
+def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(_Lines(file), delimiter=delimiter, lineterminator="\r\n")
+        for row in rows:
+            if count == 0:
+                writer.writerow(row)
+            writer.writerow([_cell(value) for value in row.values()])
+            count += 1
+    return count
+
+
+class _Lines:
+    """A file for `csv.writer` whose lines end in a line feed alone. Told to end them so, the writer would not quote a cell with
+    a carriage return.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._write = file.write
+
+    def write(self, line: str) -> None:
+        self._write(line.removesuffix("\r\n") + "\n")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return guarded(value) if value[:1] in _MAY_NEED_GUARD else value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def _write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            file.write(json_line(row) + "\n")
+            count += 1
+    return count
+
+
+def json_line(row: dict[str, Any]) -> str:
+    """One row as a line of JSON, in plain UTF-8."""
+    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+def _write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.Table.from_pylist(list(rows))
+    pyarrow.parquet.write_table(table, path)
+    return int(table.num_rows)
+
+
+def _write_excel(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("medfact")
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str | list | dict):
+            return value
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        written = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", text)[:LONGEST_EXCEL_TEXT])
+        written.data_type = "s"  # text is never a formula
+        return written
+
+    count = 0
+    for row in rows:
+        if count == 0:
+            sheet.append(list(row))
+        sheet.append([cell(value) for value in row.values()])
+        count += 1
+    book.save(path)
+    return count
+
+
+_WRITERS: dict[str, Callable[[Iterable[dict[str, Any]], Path], int]] = {
+    ".csv": partial(_write_delimited, delimiter=","),
+    ".tsv": partial(_write_delimited, delimiter="\t"),
+    ".jsonl": _write_json_lines,
+    ".parquet": _write_parquet,
+    ".xlsx": _write_excel,
+}

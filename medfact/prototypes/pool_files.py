@@ -1,0 +1,200 @@
+"""Pool files: a pool as YAML, checked sentence by sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medfact.errors import PoolError
+from medfact.facts import name_key
+from medfact.prototypes.pool import Pool, RelationPrototypes
+from medfact.prototypes.safe_yaml import Unreadable, read_yaml
+from medfact.statements import VARIANTS
+
+MAX_FILE_BYTES = 100 << 10
+"""The project's largest pool file has 19 kB."""
+
+MAX_TEXT, MAX_NOTE = 1_000, 5_000
+"""Characters of a sentence or name, and of a note."""
+
+_OTHER_SLOT = re.compile(r"\[(?![XY]\])[A-Z]\]")
+
+
+def read_pool(path: Path) -> Pool:
+    """Reads a pool file. Raises PoolError, naming file, relation and form, where it breaks a rule.
+
+    Every relation needs a sentence for each form, with both slots once. A denied sentence must differ from its affirmed one; if
+    the pool lists operators of negation, by one of them only.
+    """
+    record = _read_record(path)
+    forms = _forms(path, record.get("forms"))
+    if not isinstance(record.get("verbatim", False), bool):
+        raise PoolError(f"{path.name}: `verbatim` is neither true nor false.", "Leave it out.")
+    name = _text(path, "name", record.get("name"), path.stem)
+    entries = {str(relation): entry for relation, entry in record["relations"].items()}
+    withheld = {relation: entry for relation, entry in entries.items() if isinstance(entry, dict) and "withheld" in entry}
+    pool = Pool(
+        name=name,
+        title=_text(path, "title", record.get("title"), path.stem),
+        source=_text(path, "source", record.get("source"), path.name),
+        verbatim=record.get("verbatim", False),
+        notes=_texts(path, "notes", record.get("notes")),
+        forms=forms,
+        operators=_operators(path, record.get("operators") or []),
+        relations={r: _relation(path, r, entry, forms, name) for r, entry in entries.items() if r not in withheld},
+        withheld=dict(pair for relation, entry in withheld.items() for pair in _withheld(path, relation, entry)),
+    )
+    _check_names(path, pool)
+    _check_denials(path, pool)
+    return pool
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise PoolError(f"{path.name} is larger than {MAX_FILE_BYTES >> 10} kB.", "Leave out relations that are not tested.")
+    try:
+        record = read_yaml(path.read_text(encoding="utf-8"))
+    except Unreadable as error:
+        where = f", line {error.line}" if error.line else ""
+        raise PoolError(f"{path.name}{where}: {error.problem}", error.hint) from None
+    except UnicodeDecodeError:
+        raise PoolError(f"{path.name}: it is not UTF-8 text.", "Save it as UTF-8.") from None
+    if not isinstance(record, dict) or not isinstance(record.get("relations"), dict) or not record["relations"]:
+        raise PoolError(f"{path.name}: it has no relations.", "A pool has `forms` and `relations`; see prototypes/.")
+    return record
+
+
+def _forms(path: Path, value: Any) -> tuple[str, ...]:
+    forms = tuple(map(str, value)) if isinstance(value, list) else ()
+    for form in forms or ("(none given)",):
+        if form not in VARIANTS:
+            raise PoolError(f"{path.name}: the form {form!r} is not known.", f"Forms are: {', '.join(VARIANTS)}.")
+        if forms.count(form) > 1:
+            raise PoolError(f"{path.name}: the form {form!r} occurs twice.", "Keep one of the two.")
+    affirmed = {form for form in forms if not VARIANTS[form].negated}
+    without_denial = sorted(affirmed - {VARIANTS[form].form for form in forms if VARIANTS[form].negated})
+    if len(affirmed) > 1 and without_denial:
+        raise PoolError(
+            f"{path.name}: the form {without_denial[0]!r} has no form that denies it.", "Add it to `forms`, with sentences."
+        )
+    return forms
+
+
+def _text(path: Path, field: str, value: Any, default: str) -> str:
+    if value is None or value == "":
+        return default
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise PoolError(f"{path.name}: `{field}` is not text of up to {MAX_TEXT:,} characters.", "Write it in quotation marks.")
+    return value
+
+
+def _texts(path: Path, field: str, value: Any) -> tuple[str, ...]:
+    """A list of texts; a single text counts as a list of one."""
+    texts = [] if value is None else value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) and len(text) <= MAX_NOTE for text in texts):
+        raise PoolError(
+            f"{path.name}: `{field}` holds something other than text of up to {MAX_NOTE:,} characters.",
+            "Write a list of texts, in quotation marks.",
+        )
+    return tuple(texts)
+
+
+def _withheld(path: Path, relation: str, entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each name of a relation that the pool does not state, and why not."""
+    why = _text(path, f"withheld of {relation!r}", entry["withheld"], "the pool gives no reason.")
+    yield from ((name, why) for name in (relation, *_texts(path, "aliases", entry.get("aliases"))))
+
+
+def _operators(path: Path, value: Any) -> tuple[tuple[str, str], ...]:
+    for pair in value if isinstance(value, list) else [value]:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise PoolError(
+                f"{path.name}: `operators` has an entry that is not a pair of texts.", 'Write each as [" is ", " is not "].'
+            )
+    return tuple((affirmed, denied) for affirmed, denied in value)
+
+
+def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: str) -> RelationPrototypes:
+    if not isinstance(entry, dict):
+        raise PoolError(f"{path.name}, relation {name!r}: it has no sentences.", "Give a sentence for every form.")
+    if len(name) > MAX_TEXT:
+        raise PoolError(f"{path.name}, relation {name[:40]!r}: the name is longer than {MAX_TEXT:,} characters.", "Shorten it.")
+    strengths = entry.get("strengths") or {}
+    if not isinstance(strengths, dict):
+        raise PoolError(f"{path.name}, relation {name!r}: `strengths` has no names.", "Write a strength, then its sentences.")
+    return RelationPrototypes(
+        name=name,
+        description=_text(path, "description", entry.get("description"), name),
+        head=_text(path, "head", entry.get("head"), "head"),
+        tail=_text(path, "tail", entry.get("tail"), "tail"),
+        aliases=_texts(path, "aliases", entry.get("aliases")),
+        sentences=_sentences(path, name, entry.get("sentences"), forms),
+        strengths={str(s): _sentences(path, f"{name} ({s})", of_strength, forms) for s, of_strength in strengths.items()},
+        pool=pool,
+        defects=_texts(path, "defects", entry.get("defects")),
+    )
+
+
+def _sentences(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
+    by_form = value if isinstance(value, dict) else {}
+    sentences = {form: _sentence(_place(path, relation, form), by_form.get(form)) for form in forms}
+    extra = sorted(set(map(str, by_form)) - set(forms))
+    if extra:
+        raise PoolError(f"{_place(path, relation, extra[0])}: it is not among the pool's forms.")
+    return sentences
+
+
+def _place(path: Path, relation: str, form: str) -> str:
+    return f"{path.name}, relation {relation!r}, form {form!r}"
+
+
+def _sentence(place: str, value: Any) -> str:
+    """One sentence with single spaces."""
+    if value is not None and not isinstance(value, str):
+        raise PoolError(f"{place}: the sentence is not text.", "Write it in quotation marks.")
+    sentence = " ".join((value or "").split())
+    if not sentence:
+        raise PoolError(f"{place}: the sentence is missing.", "Write one.")
+    for slot in ("[X]", "[Y]"):
+        if sentence.count(slot) != 1:
+            raise PoolError(f"{place}: {slot} occurs {sentence.count(slot)} times.", "Each slot must occur once.")
+    if other := _OTHER_SLOT.search(sentence):
+        raise PoolError(f"{place}: nothing fills {other.group()}.", "The slots are [X] and [Y].")
+    if len(sentence) > MAX_TEXT:
+        raise PoolError(f"{place}: the sentence is longer than {MAX_TEXT:,} characters.", "Shorten it.")
+    return sentence
+
+
+def _check_names(path: Path, pool: Pool) -> None:
+    """No name or alias may belong to two relations."""
+    owners: dict[str, str] = {}
+    for relation in pool.relations.values():
+        for name in (relation.name, *relation.aliases):
+            other = owners.setdefault(name_key(name), relation.name)
+            if other != relation.name:
+                raise PoolError(
+                    f"{_place(path, relation.name, pool.forms[0])}: the name {name!r} also belongs to {other!r}.",
+                    "Give each name to one relation.",
+                )
+
+
+def _check_denials(path: Path, pool: Pool) -> None:
+    """A sentence must differ from its denial; if the pool lists operators of negation, by exactly one of them."""
+    for relation in pool.relations.values():
+        for sentences in (relation.sentences, *relation.strengths.values()):
+            for form in (form for form in pool.forms if VARIANTS[form].negated):
+                place, affirmed_form = _place(path, relation.name, form), VARIANTS[form].form
+                affirmed, denied = sentences.get(affirmed_form), sentences[form]
+                if denied == affirmed:
+                    raise PoolError(f"{place}: it says the same as the form {affirmed_form!r}.", "Deny it.")
+                if not pool.operators:
+                    continue
+                if affirmed is None:
+                    raise PoolError(f"{place}: it denies {affirmed_form!r}, which is not there.", "Add that form.")
+                if denied not in {affirmed.replace(yes, no, 1) for yes, no in pool.operators if yes in affirmed}:
+                    raise PoolError(
+                        f"{place}: it differs from the form {affirmed_form!r} by more than the negation.",
+                        "Change one operator only, and list it under `operators`.",
+                    )
