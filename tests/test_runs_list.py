@@ -7,12 +7,12 @@ import pytest
 from small_facts import Answerer
 
 from medfact.results.live import Live
-from medfact.results.report import figures_of
+from medfact.results.report import report_of
 from medfact.runs.jobs import Snapshot
 from medfact.runs.run import answer, start
-from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.spec import RunSpec
 from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Happened, Run, Store
-from medfact.web import live_views, run_rows
+from medfact.web.pages import progress, runs
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def ended(store: Store, facts_file: Any) -> Run:
 
 
 def live(store: Store, run: Run) -> Live:
-    return Live((run.changed, run.state, 0), run, None, figures_of(store, run))
+    return Live((run.changed, run.state, 0), run, None, report_of(store, run))
 
 
 def at(minute: int, second: int = 0) -> str:
@@ -44,13 +44,11 @@ def at(minute: int, second: int = 0) -> str:
 )
 def test_time_is_that_of_asking(ended: Run, events: list[tuple[str, str]], said: str) -> None:
     run = replace(ended, finished_at=None, beat_at=at(59))
-    assert run_rows._took([Happened(*event, None) for event in events], run, going=False) == said
+    assert runs.took([Happened(*event, None) for event in events], run, going=False) == said
 
 
 def test_time_goes_on_while_a_run_does(ended: Run) -> None:
-    assert run_rows._took([Happened(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(
-        " min so far"
-    )
+    assert runs.took([Happened(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(" min so far")
 
 
 BILL = {
@@ -71,33 +69,20 @@ BILL = {
     ("usd", "said"), [(None, "price not known"), (0.0, "$0.00"), (0.004, "less than $0.01"), (1234.5, "$1,234.50")]
 )
 def test_cost_in_words(usd: float | None, said: str) -> None:
-    made = run_rows._cost({**BILL, "usd": usd})
-    assert made["text"] == said
-    assert "api.openai.com" in made["title"]
+    text, bill = runs.cost({**BILL, "usd": usd})
+    assert text == said
+    assert "api.openai.com" in bill
 
 
 def test_a_model_here_costs_nothing() -> None:
-    assert run_rows._cost(None)["text"] == "nothing to pay"
-
-
-def test_a_row(store: Store, ended: Run) -> None:
-    row = run_rows.row(ended, live(store, ended), store.happened(ended.run), "a visitor")
-    assert row["title"] == "answerer"
-    assert row["who"]["here"] == "asked on the command line"
-    assert row["asked"]["facts"] == "4 facts (true and false)"
-    assert row["right"]["value"] == "50.0 %"  # always true: half of the 32 statements are
-    assert row["right"]["of"].startswith("of 32 statements")
-    assert "ways" not in row["all"]
-    assert (row["state"]["word"], row["state"]["rest"]) == ("complete", ["32 statements"])
-    own = run_rows.row(replace(ended, name="mine"), live(store, ended), [], LOCAL_OWNER)
-    assert (own["title"], own["who"]["model"], own["who"]["here"]) == ("mine", "answerer", "")
+    assert runs.cost(None)[0] == "nothing to pay"
 
 
 def test_what_a_budget_stopped_was_not_stopped_by_hand(store: Store, ended: Run) -> None:
     stopped = live(store, replace(ended, state=STOPPED, reason="The budget of $1.00 is spent."))
-    assert run_rows._state(stopped)["word"] == "stopped"
-    assert run_rows._state(stopped)["rest"] == ["32 of 32 statements", "The budget of $1.00 is spent."]
-    assert run_rows._state(live(store, replace(ended, state=STOPPED)))["word"] == "stopped by hand"
+    assert runs.state_of(stopped).word == "stopped"
+    assert runs.state_of(stopped).rest == ("32 of 32 statements", "The budget of $1.00 is spent.")
+    assert runs.state_of(live(store, replace(ended, state=STOPPED))).word == "stopped by hand"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +99,7 @@ def test_what_a_budget_stopped_was_not_stopped_by_hand(store: Store, ended: Run)
 )
 def test_what_a_search_finds(ended: Run, words: str, state: str, found: bool) -> None:
     run = replace(ended, name="A first try", note="of the heart")
-    assert run_rows.matches(run, words.casefold().split(), state) is found
+    assert runs.matches(run, words.casefold().split(), state) is found
 
 
 @pytest.mark.parametrize(
@@ -127,17 +112,17 @@ def test_what_a_search_finds(ended: Run, words: str, state: str, found: bool) ->
     ],
 )
 def test_what_waits_to_be_taken_up_again(ended: Run, states: list[str], begins: str) -> None:
-    made = run_rows.notice([replace(ended, state=state) for state in states])
+    made = runs.notice([replace(ended, state=state) for state in states])
     assert made["text"].startswith(begins)
     assert bool(made["text"]) == bool(begins)
-    assert len(made["runs"]) <= run_rows.NOTICED
+    assert len(made["runs"]) <= runs.NOTICED
     assert made["more"].startswith("And 2 more") == (len(states) == 7)
 
 
-@pytest.mark.parametrize(
-    ("model", "said"), [("openai:m", "waiting for the first answer"), ("hf:m", "the model is being loaded")]
-)
+@pytest.mark.parametrize(("model", "said"), [("openai:m", "waiting for the first answer"), ("hf:m", "loading the model")])
 def test_what_a_run_waits_for_at_its_beginning(model: str, said: str, ended: Run, store: Store) -> None:
     job = Snapshot(1, RUNNING, None, total=16, done=0, rate=None, seconds_left=None)
-    begun = replace(live(store, ended), run=replace(ended, model=model, state=RUNNING), job=job)
-    assert said in live_views._how_it_goes(begun, 0)
+    asked = live(store, ended)
+    nothing = replace(asked.report, answered=0)
+    begun = replace(asked, run=replace(ended, model=model, state=RUNNING), job=job, report=nothing)
+    assert said in progress.progress_of("m", begun).text

@@ -1,0 +1,304 @@
+"""What a page gets when it asks: the fragments that differ from what it has, and nothing of anybody else."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from medfact.errors import MedfactError, StoreError
+from medfact.results.compare import Comparisons
+from medfact.results.live import PACE, Reports
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer, start
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, STOPPED, Store
+from medfact.web.fragments import render
+from medfact.web.pages import Message, Visitor
+from medfact.web.pages.pair_list import PAIRS_A_PAGE
+from medfact.web.services import Services
+from medfact.web.updates import PAGES, Question, refused, routes
+from medfact.web.updates import answer as updates
+
+PARTS = {"notice", "progress", "scores", "tab", "drawer", "hero", "facts", "method", "go"}
+OWNER = "somebody"
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    start(RunSpec(model="baseline:random", limit=4, shots=0), store.of("demonstration"))
+    yield Services(store, jobs, reports, Comparisons(store, reports))
+    jobs.close()
+
+
+@pytest.fixture
+def run(services: Services) -> str:
+    """A run of 40 pairs of which nothing has been asked: 40 true and 40 false facts in eight ways are 640 statements."""
+    return start(RunSpec(model="baseline:always-true", limit=40, shots=0), services.store.of(OWNER))
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are made anew at every look, however lately they were."""
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self: 0.0)
+    monkeypatch.setattr("medfact.results.live.SHARE", 0)
+
+
+def look(services: Services, of: str = "evaluate", owner: str = OWNER, drawn: Any = None, **show: Any) -> dict[str, Any]:
+    """What a page gets; the demonstration is everybody's first run."""
+    question = Question(page=of, show=show, drawn=drawn or {})
+    first = services.store.runs("demonstration")[0].run
+    return dict(json.loads(updates(Visitor(services, owner, (owner,), first), PAGES[of], question)))
+
+
+def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
+    first = look(services, run=run)
+    assert set(first["drawn"]) == PARTS - {"facts", "method"}  # the inputs are folded away
+    assert "0 of 640 statements" in first["fragments"]["progress"]
+    assert 'id="stop"' in first["fragments"]["progress"]  # it waits for its turn
+    assert 'id="resume"' not in first["fragments"]["progress"]
+    assert first["again"] == PACE
+    again = look(services, run=run, drawn=first["drawn"])
+    assert again["fragments"] == again["drawn"] == {}
+
+
+def test_a_page_that_lost_a_fragment_gets_it_again(services: Services, run: str) -> None:
+    drawn = look(services, run=run)["drawn"]
+    assert set(look(services, run=run, drawn={**drawn, "progress": "an older one"})["fragments"]) == {"progress"}
+
+
+@pytest.mark.usefixtures("at_once")
+def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str) -> None:
+    drawn = look(services, run=run)["drawn"]
+    events = answer(run, services.store)
+    for _ in range(4):  # begun, loaded, and some answers
+        next(events)
+    meanwhile = look(services, run=run, drawn=drawn)
+    assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
+    assert not {"hero", "notice", "drawer"} & set(meanwhile["fragments"])
+    assert "still standing" in meanwhile["fragments"]["progress"]
+    assert meanwhile["title"].endswith("% · medfact")
+    for _ in events:
+        pass
+    end = look(services, run=run, drawn=drawn | meanwhile["drawn"])
+    assert services.store.run(run).state == COMPLETE
+    assert "640 of 640 statements · complete" in end["fragments"]["progress"]
+    assert "50.0%" in end["fragments"]["scores"]  # half of the statements are true
+    assert end["again"] is None
+    assert "Run again" in end["fragments"]["go"]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_all_eight_right_comes_first_in_the_scores(services: Services, run: str) -> None:
+    list(answer(run, services.store))
+    scores = look(services, run=run)["fragments"]["scores"]
+    assert scores.index("all eight right") < scores.index("right answers")
+    assert scores.index('data-figure="joint_accuracy"') < scores.index('data-figure="average_accuracy"')
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_pace_and_the_buttons_are_those_of_the_runs(services: Services, run: str) -> None:
+    assert look(services, run=run)["again"] == services.reports.pace() == 0
+    services.store.set_state(run, STOPPED)
+    stopped = look(services, run=run)
+    assert 'id="resume"' in stopped["fragments"]["progress"]
+    assert 'id="stop"' not in stopped["fragments"]["progress"]
+    assert stopped["again"] is None
+    others = look(services, run=run, owner="somebody else")
+    assert 'id="resume"' not in others["fragments"]["progress"]
+    assert "open them in the browser that started them" in others["fragments"]["progress"]
+
+
+def test_pairs_are_turned_and_kept_within_those_there_are(services: Services, run: str) -> None:
+    last = (40 - 1) // PAIRS_A_PAGE
+    for number, where in ((0, "pairs 1 to 20 of 40"), (1, "pairs 21 to 40 of 40"), (99, "pairs 21 to 40 of 40")):
+        shown = look(services, run=run, tab="facts", page=number)
+        assert where in shown["fragments"]["tab"]
+        assert shown["show"].get("page", number) == min(number, last)
+
+
+def test_pairs_are_filtered_and_the_worst_come_first(services: Services, run: str) -> None:
+    """Always true: of each pair, the affirmed statements of the true fact and the denied ones of the false one are right."""
+    list(answer(run, services.store))
+    pairs = services.reports.pairs(run)
+    assert {pairs.right(pair) for pair in range(40)} == {8}
+    counts = {only: len(pairs.chosen(only)) for only in ("all", "missed", "mastered", "fragile", "denied")}
+    assert counts == {"all": 40, "missed": 40, "mastered": 0, "fragile": 0, "denied": 0}
+    cue = start(RunSpec(model="baseline:negation-cue", limit=40, shots=0), services.store)
+    list(answer(cue, services.store))
+    pairs = services.reports.pairs(cue)
+    assert {pairs.right(pair) for pair in range(40)} == {8}, "all of the true fact, none of the false one"
+    assert "8/16" in look(services, run=cue, tab="facts")["fragments"]["tab"]
+
+
+def test_a_pair_opens_with_its_prompts_and_replies(services: Services, run: str) -> None:
+    list(answer(run, services.store))
+    drawer = look(services, run=run, tab="facts", fact=0)["fragments"]["drawer"]
+    assert drawer.count("The exact prompt") == 16
+    assert "says true: right" in drawer
+    assert "says true: wrong" in drawer
+    assert look(services, run=run, tab="facts", fact=40)["fragments"].get("drawer") == ""
+
+
+def test_one_of_several_runs_is_chosen(services: Services, run: str) -> None:
+    other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
+    both = f"{run},{other}"
+    assert "pairs 1 to 10 of 10" in look(services, run=both, tab="facts", chosen=1)["fragments"]["tab"]
+    assert look(services, run=both, tab="facts", chosen=7)["show"]["chosen"] == 1
+    assert "always says false" in look(services, run=both)["fragments"]["progress"]
+
+
+def test_which_runs_a_page_shows(services: Services, run: str) -> None:
+    other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
+
+    def shown(asked: str, kept: str = "") -> tuple[str, str]:
+        question = Question(page="evaluate", show={"run": asked}, kept=kept)
+        made = json.loads(updates(Visitor(services, OWNER, (OWNER,), other), PAGES["evaluate"], question))
+        return made["show"].get("run", asked), made["fragments"]["notice"]
+
+    gone = "0" * 32
+    assert shown(run, kept=other) == (run, "")
+    assert shown(gone + "," + run)[0] == run
+    assert "no run of that link" in shown(gone + "," + run)[1]
+
+
+def test_a_visitor_is_told_of_interrupted_runs(services: Services, run: str) -> None:
+    interrupted = start(RunSpec(model="baseline:always-true", limit=10, shots=0), services.store.of(OWNER))
+    services.store.set_state(interrupted, "interrupted")
+    assert "One run of yours was interrupted." in look(services, run=run)["fragments"]["notice"]
+    assert look(services, run=run, owner="somebody else")["fragments"]["notice"] == ""
+
+
+def test_a_sentence_tells_what_each_page_lacks(services: Services, run: str) -> None:
+    """An unknown relation says so; a search that finds nothing says how to go on."""
+    assert "No fact matches" in look(services, "facts", search="no such disease")["fragments"]["cards"]
+    assert "No runs yet" in look(services, "runs", owner="nobody yet")["fragments"]["runs"]
+    chosen = look(services, "compare")["fragments"]
+    assert "choose two to eight of your last runs" in chosen["choose"]
+    assert chosen["compared"] == ""
+
+
+def test_facts_are_found_by_everyday_names(services: Services, run: str) -> None:
+    for words, name in (
+        ("heart attack", "myocardial infarction"),
+        ("aspirin", "acetylsalicylic acid"),
+        ("HEART  attack", "myocardial"),
+    ):
+        assert name in look(services, "facts", search=words)["fragments"]["cards"]
+
+
+def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, run: str) -> None:
+    fact_id = _first_fact(services, run)
+    visitor = Visitor(services, OWNER, (OWNER,), run)
+
+    def press(name: str, about: str) -> dict[str, Any]:
+        question = Question(page="facts", action={"name": name, "about": about})
+        return dict(json.loads(updates(visitor, PAGES["facts"], question)))
+
+    assert "will not be drawn again" in press("reject", f"{fact_id}:itch")["fragments"]["said"]
+    assert services.store.of(OWNER).rejections() == {fact_id: frozenset({"itch"})}
+    assert "itch" in look(services, "facts")["fragments"]["rejected"]
+    assert "may be drawn again" in press("accept", f"{fact_id}:itch")["fragments"]["said"]
+    assert services.store.of(OWNER).rejections() == {}
+    assert "no false partner" in press("reject", "rubbish")["fragments"]["said"]
+
+
+def _first_fact(services: Services, run: str) -> str:
+    return next(item.statement.fact.fact_id for item in services.store.asked(run) if item.statement.fact.positive)
+
+
+# ------------------------------------------------------------------------- over HTTP
+
+
+@pytest.fixture
+def visitor(services: Services, run: str) -> TestClient:
+    """A program that asks over the page's address; the demonstration is the run."""
+    app = FastAPI()
+    app.include_router(routes(services, run))
+    app.add_exception_handler(MedfactError, refused)
+    return TestClient(app)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"page": 5},
+        {"page": "evaluate", "show": []},
+        {"page": "evaluate", "show": {"run": {"a": 1}}},
+        {"page": "evaluate", "drawn": {str(n): "" for n in range(65)}},
+        {"page": "evaluate", "action": {"name": "x" * 50}},
+        {"page": "evaluate", "action": 5},
+        [],
+    ],
+    ids=str,
+)
+def test_rubbish_is_refused(visitor: TestClient, question: object) -> None:
+    assert visitor.post("/updates", json=question).status_code == 422
+
+
+def test_there_is_no_other_page(visitor: TestClient) -> None:
+    assert visitor.post("/updates", json={"page": "admin"}).status_code == 404
+
+
+def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: object) -> None:
+        raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
+
+    monkeypatch.setattr("medfact.results.live.Reports.live", locked)
+    refusal = visitor.post("/updates", json={"page": "evaluate"})
+    assert (refusal.status_code, refusal.text) == (503, "The database cannot be used. Wait.")  # and not where it lies
+
+
+# ------------------------------------------------------------------------- text stays text
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "${alert(1)}",
+    "{{7*7}}",
+    "{% raw %}",
+    "javascript:alert(1)",
+    '"><script>alert(1)</script>',
+    "'; x",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_from_users_is_text_in_a_fragment(text: str) -> None:
+    made = str(render("message", message=Message(text)))
+    assert "<img" not in made
+    assert "<script" not in made
+    assert "49" not in made
+
+
+def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tmp_path: Path) -> None:
+    rows = [
+        f'"{text.replace(chr(34), chr(34) * 2)}",symptoms,"{text.replace(chr(34), chr(34) * 2)} {n}"'
+        for n, text in enumerate(HOSTILE * 3)
+    ]
+    file = tmp_path / "hostile.csv"
+    file.write_text("head,relation,tail\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    hostile = start(RunSpec(model="baseline:always-true", facts=str(file), shots=0), services.store.of(OWNER))
+    list(answer(hostile, services.store))
+    services.store.describe(hostile, name=HOSTILE[0], note=HOSTILE[5])
+    shown = [
+        look(services, run=hostile, tab="facts", fact=0),
+        look(services, run=hostile, tab="overview"),
+        look(services, "runs", told=hostile, edited=hostile),
+        look(services, "compare", runs=f"{hostile},{run}", fact=0),
+    ]
+    for page in shown:
+        told = "".join(page["fragments"].values())
+        assert "<img" not in told
+        assert "<script" not in told
+        assert 'href="javascript' not in told
+        assert "&lt;img src=x" in told
+    plot = shown[1]["fragments"]["tab"].split('data-plot="')[1].split('"')[0]
+    assert "<" not in plot
+    assert orjson.dumps(plot)

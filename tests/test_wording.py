@@ -1,0 +1,68 @@
+"""How results are put into words: names, numbers, states and fates, each in one way."""
+
+from dataclasses import replace
+
+import pytest
+
+from medfact.metrics.uncertainty import NOTHING, Estimate
+from medfact.results import wording
+from medfact.runs.run import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("medfact-tiny", "medfact-tiny (demonstration)"),
+        ("baseline:negation-cue", "true unless denied"),
+        ("baseline:random", "a coin"),
+        ("hf:HuggingFaceTB/SmolLM2-135M", "SmolLM2-135M"),
+        ("hf:/home/someone/models/SmolLM2/", "SmolLM2"),
+        ("openai:gpt-4o-mini", "gpt-4o-mini"),
+        ("answerer", "answerer"),
+    ],
+)
+def test_a_model_is_called_by_its_name(spec: str, name: str) -> None:
+    assert wording.model_name(spec) == name
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (wording.percent(0.535), "53.5%"),
+        (wording.percent(None), "no value"),
+        (wording.points(0.033), "+3.3"),
+        (wording.points(-0.033), "−3.3"),
+        (wording.interval(Estimate(0.5, 0.501, 0.569, 9)), "50.1–56.9%"),
+        (wording.interval(Estimate(0.5, None, None, 9)), "no interval"),
+        (wording.share(Estimate(0.612, 0.55, 0.674, 9)), "61.2% (55.0–67.4%)"),
+        (wording.share(NOTHING), "no value"),
+        (wording.p_value(0.17), "p = 0.17"),
+        (wording.p_value(0.0314), "p = 0.031"),
+        (wording.p_value(0.0003), "p < 0.001"),
+        (wording.duration(0.2), "less than 1 s"),
+        (wording.duration(125), "2 min 5 s"),
+        (wording.duration(7440), "2 h 4 min"),
+        (wording.date("2026-11-23T02:08:09+00:00"), "23 Nov 2026, 02:08"),
+        (wording.date("some day"), "some day"),
+        (wording.counted(1, "fact"), "1 fact"),
+        (wording.counted(1200, "fact"), "1,200 facts"),
+        (wording.shortened("x" * 70), "x" * 59 + "…"),
+    ],
+)
+def test_numbers_dates_and_counts(made: str, text: str) -> None:
+    assert made == text
+
+
+def test_runs_beside_each_other_have_different_names(store: Store) -> None:
+    runs = [store.run(start(RunSpec(model="baseline:random", limit=2, shots=0), store)) for _ in range(2)]
+    named = replace(runs[0], name="mine")
+    assert wording.names_of_runs([named, runs[1]]) == ["mine", "a coin"]
+    assert wording.names_of_runs(runs) == [f"a coin ({run.run[:8]})" for run in runs]
+
+
+def test_no_two_fates_look_alike() -> None:
+    for part in ("name", "glyph", "plain"):
+        values = [getattr(fate, part) for fate in wording.FATES.values()]
+        assert len(set(values)) == len(values)
