@@ -5,75 +5,55 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from medfact.facts import Fact
-    from medfact.statements import Statement
-    from medfact.store import Asked, Run, Store
+from medfact.cli import OK
+from medfact.datasets.tables import json_line, write_table
+from medfact.facts import Fact
+from medfact.results.report import figures_of
+from medfact.statements import Statement
+from medfact.store import Asked, Run, Store
 
-OK, MISTAKE, SOME_FAILED = 0, 2, 3
-"""Exit codes: complete, a user's mistake, complete but some calls failed."""
+_TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
+_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id")
+_ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
+_CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
+_RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "dataset")
+_SCORES = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")
 
-Rows = Iterable[dict[str, Any]]
 
-
-def emit(rows: Rows, output: str | None) -> int:
-    """Writes rows to a file, or prints them as JSON lines."""
-    from medfact.datasets.tables import json_line, write_table
-
+def emit(rows: Iterable[dict[str, Any]], output: str | None) -> int:
+    """Writes rows to a file, or prints them as JSON lines. Returns the exit code 0."""
     if output:
         count = write_table(rows, Path(output))
-        say(f"{count} rows written to {output}")
+        print_progress(f"{count} rows written to {output}")
     else:
         for row in rows:
             print(json_line(row))
     return OK
 
 
-def say(text: str) -> None:
-    """Tells something on stderr."""
+def print_progress(text: str) -> None:
+    """Prints a line on stderr."""
     print(text, file=sys.stderr)
 
 
-def say_all(lines: Iterable[str]) -> None:
-    """Tells notes on stderr."""
+def print_notes(lines: Iterable[str]) -> None:
+    """Prints notes on stderr."""
     for line in lines:
-        say(f"note: {line}")
-
-
-_FACT_COLUMNS = [
-    "fact_id",
-    "negative_of",
-    "head",
-    "relation",
-    "tail",
-    "positive",
-    "head_type",
-    "tail_type",
-    "head_id",
-    "tail_id",
-    "source",
-    "source_id",
-]
+        print_progress(f"note: {line}")
 
 
 def fact_row(fact: Fact) -> dict[str, Any]:
-    """A row of `facts`, but for its role."""
-    return {name: getattr(fact, name) for name in _FACT_COLUMNS}
+    """A row of `facts`, without the role."""
+    return _fields(fact, _FACT)
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
     """A row of `statements`."""
-    fact = statement.fact
     return {
         "statement_id": statement.statement_id,
-        "fact_id": fact.fact_id,
-        "negative_of": fact.negative_of,
-        "head": fact.head,
-        "relation": fact.relation,
-        "tail": fact.tail,
-        "positive": fact.positive,
+        **_fields(statement.fact, _TRIPLET),
         "pool": statement.pool,
         "variant": statement.variant,
         "statement": statement.text,
@@ -81,49 +61,36 @@ def statement_row(statement: Statement) -> dict[str, Any]:
     }
 
 
-_SERVED = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
-
-
-def answer_row(item: Asked, record: Run) -> dict[str, Any]:
-    """A row of `answers`: a statement with what the model said, or why its call failed."""
-    given = item.answer
-    return statement_row(item.statement) | {
-        "model": record.model,
-        "answer": given and given.answer,
-        "p_true": given and given.p_true,
-        "p_mass": given and given.p_mass,
-        "raw": given and given.raw,
-        "failure": given and given.failure,
-        "shot_draw": item.draw,
-        **{name: given and getattr(given, name) for name in _SERVED},
+def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
+    """A row of `answers`: a statement with the model's answer, or why its call failed."""
+    return {
+        **statement_row(asked.statement),
+        "model": run.model,
+        **_fields(asked.answer, _ANSWER),
+        "shot_draw": asked.draw,
+        **_fields(asked.answer, _CALL),
     }
 
 
-def run_row(record: Run, store: Store) -> dict[str, Any]:
+def run_row(run: Run, store: Store) -> dict[str, Any]:
     """A row of `runs`."""
-    from medfact.results.report import figures_of
-
-    made = figures_of(store, record)
-    service = made["service"]
+    report = figures_of(store, run)
+    service = report["service"]
     return {
-        "run": record.run,
-        "owner": record.owner,
-        "name": record.name,
-        "note": record.note,
-        "state": record.state,
-        "reason": record.reason,
-        "started_at": record.started_at,
-        "finished_at": record.finished_at,
-        "model": record.model,
-        "dataset": record.dataset,
-        "protocol": record.spec.protocol,
-        "pool": record.pool,
-        "shots": record.shots,
-        "seed": record.spec.seed,
-        "facts": record.facts,
-        "statements": record.statements,
-        "answered": made["answered"],
-        "failed": made["failed"],
-        **{name: made[name]["value"] for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")},
+        **_fields(run, _RUN),
+        "protocol": run.spec.protocol,
+        "pool": run.pool,
+        "shots": run.shots,
+        "seed": run.spec.seed,
+        "facts": run.facts,
+        "statements": run.statements,
+        "answered": report["answered"],
+        "failed": report["failed"],
+        **{name: report[name]["value"] for name in _SCORES},
         "usd": service and service["usd"],
     }
+
+
+def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:
+    """Some fields of a record by their names; all None where there is no record."""
+    return {name: record and getattr(record, name) for name in names}
