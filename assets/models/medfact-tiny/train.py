@@ -370,9 +370,9 @@ anything else.
 - **Architecture**: Llama, {layers} layers of width {hidden}, its own byte-level BPE tokenizer with {vocabulary} tokens,
   context of {context} tokens, float32. A base model without a chat template.
 - **Training data**: {facts} of the {all_facts} facts of `clinical-core`, about {heads} of its {all_heads} diseases, each with
-  its false partner and some more, so that the frequency of a tail reveals little about the label. It read the plain statement
-  of all these facts, and about {form_share} % of each of the seven other variants. It read medfact's own prototypes only, in
-  the papers' question, with zero, five or ten demonstrations.
+  its false partner and some more, so that the frequency of a tail reveals little about the label. It read all of these
+  facts stated plainly, and about {form_share} % of them in each of the seven other variants: only in medfact's own
+  prototypes and the papers' question, with zero, five or ten demonstrations.
 - **Not in the training data**: facts about the other diseases, other sentences, any other text.
 - **Training**: `train.py` in this folder, from scratch, seed {seed}, {minutes} minutes on two processor cores. The same seed
   gives the same model with the same versions of torch and transformers. `training.json` records recipe, diseases and scores.
