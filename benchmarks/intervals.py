@@ -1,12 +1,12 @@
-"""How often intervals miss the truth, and how often equal models are said to differ, where facts share heads and tails.
+"""How often intervals miss the truth, and how often equal models are called different, when facts share heads and tails.
 
-    python benchmarks/intervals.py                  # 1,000 seeds a scene: some minutes
+    python benchmarks/intervals.py                  # 1,000 seeds per scene: some minutes
     python benchmarks/intervals.py --seeds 200
 
-Two models that know equally much answer eight statements of each fact. A fact's ease on the probit scale is the sum of normal
-effects: of its head and its tail (the same for both models), of model and head, of model and tail, and of model and fact. What
-is estimated is a model's accuracy among all heads and tails of the kind, known in closed form: Φ(mean / √(1 + all variances)).
-An interval of 95 % that keeps its word misses in 5 % of the seeds, and p is at most 0.05 in 5 %.
+Two equally good models answer eight statements of each fact. How easy a fact is, on the probit scale, is a sum of normal
+effects: of its head and its tail (the same for both models), of model and head, of model and tail, and of model and fact.
+The estimated quantity is a model's accuracy over all heads and tails of this kind, known in closed form: Φ(mean / √(1 + all
+variances)). A correct 95% interval misses it in 5% of the seeds, and p is at most 0.05 in 5%.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from medfact.metrics.uncertainty import mean_interval
 STATEMENTS = 8
 MEAN = 0.5
 OF_HEAD, OF_TAIL, OF_MODEL_AND_HEAD, OF_MODEL_AND_FACT = 0.3, 0.1, 0.1, 0.5
-"""Variances of effects on the probit scale; a statement's own is 1."""
+"""Variances of the effects on the probit scale; a statement's own is 1."""
 
 
 class Scene(NamedTuple):
-    """What is simulated. tails: how many all facts share, their frequencies by Zipf's law; None: every fact has its own."""
+    """One simulation. tails: how many all facts share, with frequencies by Zipf's law; None if every fact has its own."""
 
     heads: int
     tails: int | None
@@ -45,7 +45,7 @@ class Scene(NamedTuple):
 
     @property
     def truth(self) -> float:
-        """The accuracy of a model on a statement of a head and a tail that are drawn anew."""
+        """The accuracy of a model on a new head and a new tail."""
         all_ = 1 + OF_HEAD + OF_TAIL + OF_MODEL_AND_HEAD + OF_MODEL_AND_FACT + self.of_model_and_tail
         return float(special.ndtr(MEAN / all_**0.5))
 
@@ -54,7 +54,7 @@ SCENES = (*(Scene(200, 30, variance) for variance in (0.0, 0.1, 0.3)), Scene(30,
 
 
 def simulated(scene: Scene, seed: int) -> Counter[str]:
-    """What went wrong with this seed: a miss of an interval, a false alarm of a comparison."""
+    """The errors with this seed: intervals that miss, comparisons that raise a false alarm."""
     randomness = np.random.default_rng(seed)
 
     def effects(variance: float, codes: np.ndarray) -> np.ndarray:
@@ -75,7 +75,7 @@ def simulated(scene: Scene, seed: int) -> Counter[str]:
     heads, tails = np.repeat(heads, STATEMENTS), np.repeat(tails, STATEMENTS)
     average = mean_interval(right[0].astype(float), heads, tails)
     statements = paired_difference(right[0].astype(float) - right[1], heads, tails)
-    # one row a fact: whether all eight are right
+    # one value per fact: whether all eight answers are right
     mastered = [model.reshape(-1, STATEMENTS).all(axis=1).astype(float) for model in right]
     facts_of = paired_difference(mastered[0] - mastered[1], heads[::STATEMENTS], tails[::STATEMENTS])
     by_head = paired_difference(right[0].astype(float) - right[1], heads)
@@ -90,14 +90,14 @@ def simulated(scene: Scene, seed: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Prints a table of the shares of seeds, in per cent, by scene."""
+    """Prints, for each scene, the percentage of seeds with each error."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seeds", type=int, default=1000)
     seeds = options.parse_args().seeds
     for scene in SCENES:
-        made = sum((simulated(scene, seed) for seed in range(seeds)), Counter())
+        errors = sum((simulated(scene, seed) for seed in range(seeds)), Counter())
         print(f"{scene}, {seeds} seeds", flush=True)
-        for name, count in made.items():
+        for name, count in errors.items():
             print(f"    {100 * count / seeds:5.1f} %  {name.replace('_', ' ')}", flush=True)
 
 

@@ -1,10 +1,10 @@
-"""How a large run goes: recorded, asked beside the page, watched meanwhile, and looked at afterwards.
+"""How long a large run takes to record, to ask, to watch meanwhile and to open afterwards.
 
     python benchmarks/large_run.py --facts 17000
 
-Makes a file of so many facts in 17 relations; with their false partners and eight statements each, 17,000 of them are 272,000
-statements. A coin answers them in a process of its own, as it does beside the page, while another thread looks at the run four
-times a second. Absolute figures depend on the machine.
+Writes a file with that many facts of 17 relations. With their false partners and eight statements each, 17,000 facts are
+272,000 statements. A random baseline answers them in a process of its own, as on the page, while another thread reads the
+live report four times a second. Absolute figures depend on the machine.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from medfact.store import RUNNING, Store, tables
 
 TAILS_OF_A_HEAD = 5
 ASIDE = 10
-"""Heads of each relation beside those under test: for the demonstrations, and some more to draw from."""
+"""Extra heads per relation, for the demonstrations."""
 EVERY = 0.25
-"""Seconds between two looks."""
+"""Seconds between two readings of the live report."""
 PAGE = 25
-"""Facts on one page of the view of single facts."""
+"""Facts on one page of the list of facts."""
 
 
 def write_facts(path: Path, facts: int) -> None:
-    """So many facts under test, spread over the 17 relations of MedLAMA."""
+    """Writes enough facts to test that many, spread over the 17 relations of MedLAMA."""
     relations = list(load_pool("pretexttrans-medlama").relations)
     heads = -(-facts // (len(relations) * TAILS_OF_A_HEAD)) + ASIDE
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -57,7 +57,7 @@ def write_facts(path: Path, facts: int) -> None:
 
 @dataclass
 class Watcher:
-    """Looks at a run as a page does, and at the memory that everything takes."""
+    """Reads a run as a page does, and measures the memory of all processes."""
 
     look: Callable[[], object]
     seconds: list[float] = field(default_factory=list)
@@ -82,18 +82,18 @@ class Watcher:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, object]:
-    """Seconds that the work took, and what it gave."""
+    """Seconds that the work took, and its result."""
     begun = time.perf_counter()
-    made = work()
-    return time.perf_counter() - begun, made
+    result = work()
+    return time.perf_counter() - begun, result
 
 
-def show(what: str, seconds: float) -> None:
-    print(f"{what:<56}{seconds:>10.3f} s", flush=True)
+def show(label: str, seconds: float) -> None:
+    print(f"{label:<56}{seconds:>10.3f} s", flush=True)
 
 
-def asked_while_watched(store: Store, run: str) -> None:
-    """Asks the run beside this process, and prints how long that took and how long each look."""
+def ask_and_watch(store: Store, run: str) -> None:
+    """Asks the run in a process beside this one; prints how long that took, and how long each reading."""
     jobs = Jobs(store)
     reports = Reports(store, jobs)
     begun = time.perf_counter()
@@ -101,29 +101,29 @@ def asked_while_watched(store: Store, run: str) -> None:
     watcher = Watcher(lambda: reports.live(run))
     while (snapshot := jobs.snapshot(run)) is not None and snapshot.state in {WAITING, RUNNING}:
         time.sleep(0.05)
-    show("asking it", time.perf_counter() - begun)
+    show("asking", time.perf_counter() - begun)
     watcher.end()
     jobs.close()
     looks = sorted(watcher.seconds)
-    show(f"a look meanwhile, of {len(looks)}: the middle one", statistics.median(looks))
-    show("the slowest but one of 20", looks[int(0.95 * (len(looks) - 1))])
-    show("the slowest", looks[-1])
-    print(f"memory at most: {watcher.own / 2**20:,.0f} MiB here, {watcher.beside / 2**20:,.0f} MiB in the processes beside")
+    show(f"live report meanwhile, median of {len(looks)}", statistics.median(looks))
+    show("95th percentile", looks[int(0.95 * (len(looks) - 1))])
+    show("slowest", looks[-1])
+    print(f"peak memory: {watcher.own / 2**20:,.0f} MiB here, {watcher.beside / 2**20:,.0f} MiB in child processes")
 
 
-def looked_at(store: Store, run: str) -> None:
-    """Prints how long the first looks take of an application that has just been started."""
+def open_afterwards(store: Store, run: str) -> None:
+    """Prints how long the first reports take in an application that has just started."""
     jobs = Jobs(store)
     with store._engine.begin() as connection:
         connection.execute(tables.sheets.update().values(figures=None, figures_of=None))
-    show("first look, where no figures were kept", timed(lambda: Reports(store, jobs).live(run))[0])
-    show("first look at kept figures", timed(lambda: Reports(store, jobs).live(run))[0])
-    show(f"a page of {PAGE} facts", timed(lambda: store.asked(run, facts=range(1000, 1000 + PAGE)))[0])
+    show("first report without stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
+    show("first report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
+    show(f"one page of {PAGE} facts", timed(lambda: store.asked(run, facts=range(1000, 1000 + PAGE)))[0])
     jobs.close()
 
 
 def main() -> None:
-    """Makes the facts, records the run, asks it and looks at it."""
+    """Writes the facts, records the run, asks it and opens it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--facts", type=int, default=17_000)
     parser.add_argument("--shots", type=int, default=5)
@@ -133,15 +133,15 @@ def main() -> None:
         write_facts(facts, options.facts)
         store = Store(f"sqlite:///{place}/benchmark.db")
         spec = RunSpec(model="baseline:random", facts=str(facts), limit=options.facts, shots=options.shots)
-        show("planning alone", timed(lambda: plan(spec))[0])
+        show("planning", timed(lambda: plan(spec))[0])
         seconds, run = timed(lambda: start(spec, store))
         show("planning and recording", seconds)
         record = store.run(str(run))
         print(f"{record.facts:,} facts, {record.statements:,} statements")
-        asked_while_watched(store, record.run)
-        looked_at(store, record.run)
+        ask_and_watch(store, record.run)
+        open_afterwards(store, record.run)
         file = Path(place) / "benchmark.db"
-        print(f"the database takes {file.stat().st_size / 2**20:,.0f} MiB")
+        print(f"database size: {file.stat().st_size / 2**20:,.0f} MiB")
 
 
 if __name__ == "__main__":

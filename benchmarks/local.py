@@ -1,12 +1,12 @@
-"""How fast a local model is asked, beside a plain transformers loop and, where it is installed, lm-eval.
+"""Speed of a local model: medfact beside a plain transformers loop and, if it is installed, lm-eval.
 
     python benchmarks/local.py --rounds 5                    # 50 facts x 8 statements, five-shot, a random 60M-parameter Llama
     python benchmarks/local.py --shots 0
     pip install -r benchmarks/requirements.txt               # for the comparison with lm-eval
 
-All answer identical prompts with the same weights, in float32 and on the same threads, one after the other in each round.
-Prints medians in statements per second, ratios, how many of the tokens of all prompts are unique, and the share of the
-arithmetic bound that is reached: 2 x parameters x unique tokens at the rate at which this machine multiplies matrices.
+All answer identical prompts with the same weights, in float32, with the same number of threads, and take turns in each round.
+Prints medians in statements per second, ratios, the number of unique tokens, and the share of the arithmetic bound: 2 x
+parameters x unique tokens at the rate at which this machine multiplies matrices.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ RELATIONS = ("symptoms", "therapeutic drugs", "affected sites", "surgical proced
 
 
 def workload(facts: int, shots: int, folder: Path) -> list[Prompt]:
-    """Prompts of so many facts over five relations, in the order of a run.
+    """Prompts of that many facts over five relations, in the order of a run.
 
-    The facts are none: diseases and symptoms of clinical-core are paired by number, to have texts of a usual length.
+    The facts are not real: diseases and symptoms of clinical-core are paired by position, to get texts of typical length.
     """
     names = [fact for fact in load_bundled("clinical-core").facts if fact.relation == "symptoms"]
     heads, tails = (list(dict.fromkeys(side)) for side in zip(*((fact.head, fact.tail) for fact in names), strict=True))
@@ -53,10 +53,10 @@ def workload(facts: int, shots: int, folder: Path) -> list[Prompt]:
         table.writerow(("head", "relation", "tail"))
         count = facts // len(RELATIONS) + 10
         table.writerows((heads[n], name, tails[n]) for name in RELATIONS for n in range(count))
-    made = plan(RunSpec(model="", facts=str(file), shots=shots, per_relation=facts // len(RELATIONS)))
+    planned_run = plan(RunSpec(model="", facts=str(file), shots=shots, per_relation=facts // len(RELATIONS)))
     return [
-        make_prompt(planned.statement, made.demonstrations.get(planned.shots_of, ()), chat=False)
-        for planned in made.statements
+        make_prompt(planned.statement, planned_run.demonstrations.get(planned.shots_of, ()), chat=False)
+        for planned in planned_run.statements
         if planned.statement.fact.positive
     ]
 
@@ -64,8 +64,8 @@ def workload(facts: int, shots: int, folder: Path) -> list[Prompt]:
 def random_llama(folder: Path, texts: Sequence[str]) -> None:
     """Writes a random Llama of about 60M parameters, with a tokenizer trained on the prompts, to a folder.
 
-    It replies as trained models do: the output weights of the answer words are large and opposite, so that a reply opens with
-    one, and the first number of their embeddings is large, as is the end's output weight for it, so that it ends there.
+    It replies as a trained model does. A reply opens with an answer word, because the output weights of these words are large
+    and opposite. It ends there, because their embeddings raise the output of the end token.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -115,13 +115,13 @@ def plain_loop(loaded: Any, prompts: Sequence[Prompt]) -> list[str]:
 
 
 def medfact_way(loaded: Any, prompts: Sequence[Prompt]) -> list[str]:
-    """What medfact's own door gives."""
+    """The replies that medfact gets."""
     done = dict(loaded.complete(prompts))
     return [done[place].text or "" for place in range(len(prompts))]
 
 
 def lm_eval_ways(loaded: Any) -> dict[str, Callable[[Any, Sequence[Prompt]], list[str]]]:
-    """lm-eval's choice between two continuations at several batch sizes; none where it is not installed."""
+    """lm-eval's choice between two continuations at several batch sizes; empty if it is not installed."""
     try:
         from lm_eval.api.instance import Instance
         from lm_eval.models.huggingface import HFLM
@@ -146,7 +146,7 @@ def lm_eval_ways(loaded: Any) -> dict[str, Callable[[Any, Sequence[Prompt]], lis
 
 
 def matmul_rate() -> float:
-    """Multiplications and additions per second of float32 matrices, the best of ten."""
+    """Float32 operations per second in matrix products, best of ten."""
     a, b = torch.randn(1_024, 1_024), torch.randn(1_024, 1_024)
     seconds = []
     for _ in range(10):

@@ -1,9 +1,9 @@
-"""How fast the house is without a model: statements made, prompts made, answers saved and measured.
+"""How fast everything but the model is: planning, prompts, saving answers, computing scores.
 
     python benchmarks/pipeline.py --facts 1000 --rounds 5
 
-Prints the median of the rounds for each stage, in statements per second, and its share of the whole. Absolute figures depend on
-the machine; compare stages within one run.
+Prints each stage's median over the rounds, in statements per second, and its share of the total. Absolute figures depend on the
+machine; compare stages within one run.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from medfact.store import Store
 
 
 def timed(work: Callable[[], object]) -> tuple[float, object]:
-    """Seconds that the work took, and what it gave."""
+    """Seconds that the work took, and its result."""
     begun = time.perf_counter()
-    made = work()
-    return time.perf_counter() - begun, made
+    result = work()
+    return time.perf_counter() - begun, result
 
 
 def one_round(facts: int) -> tuple[dict[str, float], int]:
-    """Seconds per stage, and how many statements went through."""
+    """Seconds per stage, and the number of statements."""
     seconds: dict[str, float] = {}
     spec = RunSpec(model="baseline:random", limit=facts, shots=5)
-    seconds["plan (facts, negatives, statements, shots)"], made = timed(lambda: plan(spec))
-    statements = made.statements
+    seconds["plan (facts, negatives, statements, shots)"], planned = timed(lambda: plan(spec))
+    statements = planned.statements
     seconds["prompts"], _ = timed(
-        lambda: [make_prompt(p.statement, made.demonstrations.get(p.shots_of, ()), chat=False) for p in statements]
+        lambda: [make_prompt(p.statement, planned.demonstrations.get(p.shots_of, ()), chat=False) for p in statements]
     )
     with tempfile.TemporaryDirectory() as place:
         store = Store(f"sqlite:///{place}/benchmark.db")
-        seconds["record the run"], run = timed(lambda: store.start_run(spec, made, {}))
-        seconds["ask and save (a coin)"], _ = timed(lambda: list(answer(run, store)))
+        seconds["record the run"], run = timed(lambda: store.start_run(spec, planned, {}))
+        seconds["ask and save (random baseline)"], _ = timed(lambda: list(answer(run, store)))
         seconds["read back"], _ = timed(lambda: store.asked(run))
-        seconds["all figures"], _ = timed(lambda: measure(board_of(store, run).records()))
+        seconds["all scores"], _ = timed(lambda: measure(board_of(store, run).records()))
     return seconds, len(statements)
 
 

@@ -1,9 +1,9 @@
-"""How long the reader of UMLS takes, and how much memory, on a made-up Metathesaurus of the real one's shape.
+"""Time and memory of the UMLS reader on an invented Metathesaurus that is shaped like the real one.
 
     python benchmarks/umls.py --rows 5000000
 
-Writes MRREL, MRCONSO, MRSTY and MRHIER into a temporary folder, loads one relation (every 25th row of MRREL), and prints
-seconds and the peak memory of the process. The names are invented; nothing in it comes from UMLS.
+Writes MRREL, MRCONSO, MRSTY and MRHIER into a temporary folder, loads one relation (every 25th row of MRREL), and prints the
+seconds and the peak memory of the process. Nothing in these files comes from UMLS.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from medfact.datasets.umls import load_umls
 CHOSEN = "may_treat"
 OTHERS = ("isa", "inverse_isa", "has_finding_site", "mapped_to", "may_be_treated_by", "")
 EVERY = 25
-"""One row of MRREL in so many has the chosen relation."""
+"""Every so many rows of MRREL, one has the chosen relation."""
 ATOMS = 5
-"""Names of each concept: three in English, one in Spanish, one obsolete."""
+"""Names per concept: three in English, one in Spanish, one obsolete."""
 
 
 def generate(folder: Path, rows: int, concepts: int) -> None:
-    """Writes a Metathesaurus with so many rows of MRREL, `rows` // 25 of them of the chosen relation, all different.
+    """Writes a Metathesaurus with `rows` rows of MRREL. `rows` // 25 of them, all different, have the chosen relation.
 
-    Of the concepts the first quarter are its heads and the second quarter its tails; the chosen facts use them evenly.
+    The first quarter of the concepts are its heads and the second quarter its tails; the facts use them evenly.
     """
     quarter = concepts // 4
     assert rows // EVERY <= quarter * quarter, "more facts than pairs of concepts"
@@ -82,7 +82,7 @@ def _mrconso(concepts: int) -> Iterator[str]:
 
 
 def _peak_megabytes() -> float:
-    """The most memory that this process has held, in MB (Linux counts in KiB, macOS in bytes)."""
+    """Peak memory of this process in MB (Linux counts in KiB, macOS in bytes)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 

@@ -1,11 +1,11 @@
-"""How the page feels: how long it takes to open, and how long a click takes while many visitors' runs go on.
+"""How long the page takes to open, and how long a click takes while runs of many visitors go on.
 
     python benchmarks/visitors.py --visitors 10 --facts 50 [--service]
 
-Starts the app in a home of its own and a browser beside it; each visitor has a browser context of their own. All press Evaluate
-at once; then one after the other presses “Next” under the statements until all runs are complete. The runs are answered by a
-coin, or with --service by a service on this machine that takes 200 ms a call. Browser, app and service share the processors, so
-absolute figures depend on the machine above all. Needs Chromium.
+Starts the app with an empty home and a browser. Each visitor has a browser context of their own. All press Evaluate at
+once; then they take turns pressing “Next” under the statements until all runs are complete. A random baseline answers, or
+with --service a service on this machine that takes 200 ms per call. Browser, app and service share the processors, so
+absolute figures depend on the machine. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from mock_service import Behaviour, MockService
 ROOT = Path(__file__).resolve().parents[1]
 
 LATENCY = 0.2
-"""Seconds that the service takes for a call."""
+"""Seconds per call of the service."""
 LONGEST = 300
-"""Seconds that the runs may take in all."""
+"""Seconds after which the benchmark gives up."""
 
 CLICK = """async () => {
   const where = () => document.querySelector("#where").innerText, before = where(), begun = performance.now();
@@ -43,12 +43,12 @@ CLICK = """async () => {
   while (where() === before && performance.now() - begun < 20000) await new Promise((soon) => setTimeout(soon, 5));
   return performance.now() - begun;
 }"""
-"""Milliseconds until the next statements are there."""
+"""Milliseconds until the next statements are shown."""
 
 
 @contextlib.contextmanager
 def served() -> Iterator[str]:
-    """The app's address, once it answers."""
+    """The address of the app, once it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -95,7 +95,7 @@ def complete(page: Page) -> bool:
     return "run=" in page.url and "complete" in page.locator("#progress").inner_text()
 
 
-def clicked(pages: list[Page]) -> tuple[list[float], float]:
+def click_until_complete(pages: list[Page]) -> tuple[list[float], float]:
     """Milliseconds of each click while the runs go on, and the seconds until all are complete."""
     begun, times = time.perf_counter(), []
     for page in pages:
@@ -107,7 +107,7 @@ def clicked(pages: list[Page]) -> tuple[list[float], float]:
             if complete(page):
                 going.discard(number)
     if going:
-        raise SystemExit(f"{len(going)} of {len(pages)} runs did not end within {LONGEST} s.")
+        raise SystemExit(f"{len(going)} of {len(pages)} runs did not finish within {LONGEST} s.")
     return times, time.perf_counter() - begun
 
 
@@ -131,10 +131,10 @@ def main() -> None:
         for page in pages:
             prepare(page, chosen.facts, service)
         time.sleep(5)
-        times, seconds = clicked(list(pages))
+        times, seconds = click_until_complete(list(pages))
         worst = statistics.quantiles(times, n=20)[-1]
-        print(f"{len(times)} clicks: half within {statistics.median(times):.0f} ms, 95 % within {worst:.0f} ms")
-        print(f"all {chosen.visitors} runs were complete after {seconds:.1f} s")
+        print(f"{len(times)} clicks: median {statistics.median(times):.0f} ms, 95th percentile {worst:.0f} ms")
+        print(f"all {chosen.visitors} runs complete after {seconds:.1f} s")
         browser.close()
 
 

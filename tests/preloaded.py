@@ -5,7 +5,7 @@ from importlib import import_module
 from medfact.datasets import load_bundled
 from medfact.prototypes import load_pool
 
-for name in ("cli.runs", "runs.jobs", "models.services.client", "models.local.loading", "results.report", "runs.run"):
+for name in ("cli.evaluate", "runs.jobs", "models.services.client", "models.local.loading", "results.report", "runs.run"):
     import_module(f"medfact.{name}")
 
 load_bundled("clinical-core")

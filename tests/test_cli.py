@@ -12,8 +12,11 @@ import pandas
 import pytest
 
 from medfact import __version__
-from medfact.models import Completion, Prompt
+from medfact.cli.commands import parser
+from medfact.cli.options import spec_of
+from medfact.models import ApiSettings, Completion, Placement, Prompt
 from medfact.models.baseline import Baseline
+from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 
@@ -128,6 +131,56 @@ def test_a_column_map(medfact: Medfact, tmp_path: Path) -> None:
         ("gout", "symptoms", "pain"),
         ("asthma", "symptoms", "wheeze"),
     }
+
+
+def test_every_option_reaches_its_field() -> None:
+    typed = """
+    run --facts f.csv --column Head=disease --column relation==symptoms --rela may_treat --rela isa --sab MSH --language SPA
+    --protocol tpeval --pool origin --templates t.csv --question code --limit 3 --per-relation 2 --negatives 4 --shots 1
+    --seed 5 --shot-seed 6 --shot-draws 7 --demonstrations d.csv --retrieval none --memory 8GB --dtype float16 --device cpu
+    --trust-code --any-weights --thinking --template-argument effort=low --max-tokens 9
+    --base-url http://127.0.0.1/v1 --in-flight 2 --tries 3 --timeout 4.5 --temperature default --alternatives 5
+    --repeats 2 --service-seed 8 --shots-as-turns --budget 1.5 --reuse
+    """
+    assert spec_of(parser().parse_args(typed.split()), "openai:m") == RunSpec(
+        model="openai:m",
+        facts="f.csv",
+        columns=(("head", "disease"), ("relation", "=symptoms")),
+        rela=("may_treat", "isa"),
+        sab=("MSH",),
+        language="SPA",
+        protocol="tpeval",
+        pool="origin",
+        templates="t.csv",
+        question="code",
+        limit=3,
+        per_relation=2,
+        negatives=4,
+        shots=1,
+        seed=5,
+        shot_seed=6,
+        shot_draws=7,
+        demonstrations="d.csv",
+        placement=Placement("float16", "cpu", 8 * 10**9, True, True, True, (("effort", "low"),), 9),
+        service=ApiSettings(
+            base_url="http://127.0.0.1/v1",
+            in_flight=2,
+            tries=3,
+            timeout=4.5,
+            temperature=None,
+            top_logprobs=5,
+            max_tokens=9,
+            repeats=2,
+            shots_as_turns=True,
+            seed=8,
+        ),
+        budget=1.5,
+        reuse=True,
+    )
+    assert spec_of(parser().parse_args(["run"]), "m") == RunSpec("m")
+    assert spec_of(parser().parse_args(["run", "--fresh", "--completions"]), "m").service == ApiSettings(
+        fresh=True, completions=True
+    )
 
 
 # ------------------------------------------------------------------------- files

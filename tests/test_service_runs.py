@@ -223,9 +223,9 @@ def test_no_key_reaches_the_command_lines_output(
     [
         (("--base-url", "ftp://x"), "no web address"),
         (("--base-url", "http://127.0.0.1:9/v1"), "cannot be reached"),
-        (("--temperature", "warm"), "is no number"),
+        (("--temperature", "warm"), "is not a number"),
         (("--alternatives", "50"), "out of range"),
-        (("--budget", "-1"), "no sum to spend"),
+        (("--budget", "-1"), "not an amount to spend"),
     ],
 )
 def test_rubbish_is_told_in_one_line(

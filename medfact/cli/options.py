@@ -1,246 +1,228 @@
-"""Options that several commands share, and the spec that they make."""
+"""The options of a run spec, and the spec that they make.
+
+An option names the field that it sets: of `RunSpec` ("spec.limit"), its `Placement` or its `ApiSettings` ("service.timeout").
+Its type and its default come from that field. A field that nobody typed is absent from the parsed arguments.
+"""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+import dataclasses
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from medfact.errors import Mistake
-from medfact.models.local.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
-from medfact.models.services.settings import DEFAULTS, ApiSettings
+from medfact.models.local.placement import DEVICES, DTYPES, Placement, bytes_of
+from medfact.models.services.settings import ApiSettings
 from medfact.spec import PROTOCOLS, RunSpec
 
 if TYPE_CHECKING:
     from medfact.store import Run
 
-_Settings = TypeVar("_Settings", Placement, ApiSettings)
+Container = argparse._ActionsContainer
+"""A parser, or a group within one."""
+
+Add = Callable[[Container], object]
+"""Adds an option, or several, to a container."""
+
+_RECORDS = {"spec": RunSpec, "placement": Placement, "service": ApiSettings}
+FIELDS = {f"{name}.{field.name}": field for name, record in _RECORDS.items() for field in dataclasses.fields(record)}
+"""Every field that an option may set, by its path."""
 
 
-def data_options(parser: argparse.ArgumentParser) -> None:
-    """Which facts, how they are stated, and how they are asked."""
-    _source_options(parser)
-    _protocol_options(parser)
+# ------------------------------------------------------------------------------------------------ building blocks
 
 
-def _source_options(parser: argparse.ArgumentParser) -> None:
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--dataset", metavar="NAME", default="clinical-core", help="a bundled data set")
-    source.add_argument("--facts", metavar="FILE", help="a file of facts, or a folder: tables, MedLAMA, MKJ, DiseK, UMLS")
-    parser.add_argument(
-        "--column",
-        metavar="OURS=YOURS",
-        action="append",
-        default=[],
-        help="which column of FILE is the head, relation, tail, …; OURS==TEXT gives all rows that text",
-    )
-    umls = parser.add_argument_group("a UMLS folder (RRF)")
-    umls.add_argument("--rela", metavar="NAME", action="append", default=[], help="a relation to take; may repeat")
-    umls.add_argument("--sab", metavar="NAME", action="append", default=[], help="a source to take; all by default")
-    umls.add_argument("--language", metavar="LAT", default="ENG", help="the language of the names")
+def argument(*flags: str, **settings: Any) -> Add:
+    """An argument that its command reads itself, in argparse's terms."""
+    return lambda container: container.add_argument(*flags, **settings)
 
 
-def _protocol_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--protocol", default="medfact", help=f"one of: {', '.join(PROTOCOLS)}")
-    parser.add_argument("--pool", metavar="NAME-OR-FILE", help="a prototype pool; the protocol's by default")
-    parser.add_argument("--templates", metavar="FILE", help="the benchmark's own sentences for the pool origin (prompts.csv)")
-    parser.add_argument("--question", metavar="FORMAT", help="paper, code or mkj; the protocol's by default")
-    parser.add_argument("--limit", type=int, metavar="N", help="so many positive facts, with their negatives")
-    parser.add_argument("--per-relation", type=int, metavar="N", help="so many positive facts of each relation")
-    parser.add_argument("--negatives", type=int, metavar="K", help="negative facts per positive one")
-    parser.add_argument("--shots", type=int, metavar="N", help="demonstrations before each statement")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws")
-    parser.add_argument("--shot-seed", type=int, metavar="S", help="seed of the demonstrations; the seed by default")
-    parser.add_argument("--shot-draws", type=int, default=1, metavar="N", help="ask each statement after N draws of them")
-    parser.add_argument("--demonstrations", metavar="FILE", help="a table of them: relation, variant, statement, label")
-    parser.add_argument("--retrieval", default="none", help="none: no documents are looked up")
+def replacement(flag: str, paths: str, metavar: str, help_: str, parse: Callable[[str], Any] | None = None) -> Add:
+    """An option that sets the field at a path, or the same field of several records (paths separated by spaces)."""
+    field = FIELDS[paths.split()[0]]
+    settings: dict[str, Any] = {"dest": paths, "default": argparse.SUPPRESS, "help": help_}
+    if field.default is False:
+        return argument(flag, **settings, action="store_true")
+    if field.default == ():
+        settings |= {"action": "append", "help": f"{help_}; may repeat"}
+    parse = parse or {"int": int, "float": float}.get(str(field.type).partition(" ")[0], str)
+    return argument(flag, **settings, metavar=metavar, type=parse)
 
 
-def placement_options(parser: argparse.ArgumentParser) -> None:
-    """How local models are loaded."""
-    local = parser.add_argument_group("local models")
-    local.add_argument("--memory", metavar="SIZE", help="what a model may take, such as 8GB; what is free by default")
-    local.add_argument("--dtype", default="auto", help=f"one of: {', '.join(DTYPES)}")
-    local.add_argument("--device", default="auto", help=f"one of: {', '.join(DEVICES)}")
-    local.add_argument("--trust-code", action="store_true", help="run the code that a repository brings along")
-    local.add_argument("--any-weights", action="store_true", help="load weights that are no safetensors; they can run code")
-    local.add_argument("--thinking", action="store_true", help="let a model think before it answers; off by default")
-    local.add_argument(
-        "--template-argument",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="something that the chat template is given; may repeat",
-    )
-    local.add_argument("--max-tokens", type=int, metavar="N", help="tokens that a reply may take, also of a service")
+def setting(flag: str, paths: str, metavar: str, help_: str, parse: Callable[[str], Any] | None = None) -> Add:
+    """The same, with the default of that field in the help text."""
+    default = FIELDS[paths.split()[0]].default
+    if default is None or default is False or default == ():
+        return replacement(flag, paths, metavar, help_, parse)
+    shown = f"{default:g}" if isinstance(default, float) else default
+    return replacement(flag, paths, metavar, f"{help_} (default: {shown})", parse)
 
 
-def service_options(parser: argparse.ArgumentParser) -> None:
-    """How models behind a service are asked. The key comes from OPENAI_API_KEY alone: commands are kept in histories."""
-    service = parser.add_argument_group("models behind a service (openai:MODEL; the key is read from OPENAI_API_KEY)")
-    service.add_argument("--base-url", metavar="URL", help="where it is, such as http://127.0.0.1:8000/v1; OpenAI's by default")
-    service.add_argument("--in-flight", type=int, default=DEFAULTS.in_flight, metavar="N", help="calls at once, at most")
-    service.add_argument("--tries", type=int, default=DEFAULTS.tries, metavar="N", help="calls for one prompt, at most")
-    service.add_argument("--timeout", type=float, default=DEFAULTS.timeout, metavar="SECONDS", help="for one call")
-    service.add_argument("--completions", action="store_true", help="send plain text to /completions: for a base model")
-    service.add_argument("--temperature", default="0", metavar="T", help="0 by default; `default` leaves it to the service")
-    service.add_argument("--alternatives", type=int, default=DEFAULTS.top_logprobs, metavar="N", help="of each token, 0 to 20")
-    service.add_argument(
-        "--repeats", type=int, default=0, metavar="K", help="P(True) from K answers, not from log-probabilities"
-    )
-    service.add_argument("--service-seed", type=int, metavar="S", help="a seed that is sent along")
-    service.add_argument("--shots-as-turns", action="store_true", help="demonstrations as turns, not in one text")
-    service.add_argument("--budget", type=float, metavar="USD", help="stop once each model has cost so much; resume goes on")
-    reuse = service.add_mutually_exclusive_group()
-    reuse.add_argument("--reuse", action="store_true", help="take answers of earlier runs to identical prompts")
-    reuse.add_argument("--fresh", action="store_true", help="ask identical prompts anew, also within a run")
+def group(title: str, *members: Add) -> Add:
+    """Options under a title of their own in the help text."""
+
+    def add(container: Container) -> None:
+        within = container.add_argument_group(title)
+        for member in members:
+            member(within)
+
+    return add
 
 
-def resume_options(parser: argparse.ArgumentParser) -> None:
-    """How a service is asked from now on."""
-    service = parser.add_argument_group("models behind a service (in place of what the run recorded)")
-    service.add_argument("--base-url", metavar="URL", help="where it is now")
-    service.add_argument("--in-flight", type=int, metavar="N", help="calls at once, at most")
-    service.add_argument("--tries", type=int, metavar="N", help="calls for one prompt, at most")
-    service.add_argument("--timeout", type=float, metavar="SECONDS", help="for one call")
-    service.add_argument("--budget", type=float, metavar="USD", help="what the run may cost in all")
-    service.add_argument("--yes", action="store_true", help="send your key to a service that an imported run names")
+def one_of(*members: Add) -> Add:
+    """Options that exclude each other."""
+
+    def add(container: Container) -> None:
+        within = container.add_mutually_exclusive_group()
+        for member in members:
+            member(within)
+
+    return add
 
 
-def resumed_service(options: argparse.Namespace, record: Run) -> ApiSettings | None:
-    """How the service of a run is asked from now on; None where that is as it was recorded."""
-    names = ("base_url", "in_flight", "tries", "timeout")
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return replace(record.spec.service, **given) if given else None
-
-
-def output_option(parser: argparse.ArgumentParser) -> None:
-    """Where rows go."""
-    parser.add_argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; JSON lines else")
-
-
-def database_option(parser: argparse.ArgumentParser) -> None:
-    """Which database."""
-    parser.add_argument("--db", metavar="URL", help="sqlite:///file.db or postgresql+psycopg://user@host/name")
-
-
-def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
-    """The spec that the data options and a model make. Raises Mistake where a column map cannot be read."""
-    columns = []
-    for pair in options.column:
-        ours, separator, theirs = pair.partition("=")
-        if not separator or not theirs:
-            raise Mistake(f"--column {pair!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
-        columns.append((ours.strip().lower(), theirs))
-    return RunSpec(
-        model=model,
-        dataset=options.dataset,
-        facts=options.facts,
-        columns=tuple(columns),
-        rela=tuple(options.rela),
-        sab=tuple(options.sab),
-        language=options.language,
-        protocol=options.protocol,
-        pool=options.pool,
-        limit=options.limit,
-        per_relation=options.per_relation,
-        negatives=options.negatives,
-        shots=options.shots,
-        seed=options.seed,
-        shot_seed=options.shot_seed,
-        shot_draws=options.shot_draws,
-        demonstrations=options.demonstrations,
-        templates=options.templates,
-        question=options.question,
-        retrieval=options.retrieval,
-        placement=_placement_of(options),
-        service=_service_of(options),
-        budget=budget_of(options),
-        reuse=getattr(options, "reuse", False),
-    )
-
-
-def again_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:
-    """The spec of a recorded run for a model: how it is asked is as it was, but for the options that are given. Code and unsafe
-    weights of others are let in by these options alone, never by a record.
-
-    Raises Mistake where options say what is to be asked: the record does.
-    """
-    given = spec_of(options, model)
-    how: dict[str, Any] = {"placement": given.placement, "service": given.service, "budget": given.budget, "reuse": given.reuse}
-    if given != RunSpec(model, **how):
-        raise Mistake(
-            f"--again asks what run {record.run} asked, from its record.",
-            "Leave out the options that choose facts, statements or demonstrations.",
-        )
-    return replace(
-        record.spec,
-        model=model,
-        placement=replace(
-            _changed(record.spec.placement, given.placement, HERE),
-            remote_code=given.placement.remote_code,
-            any_weights=given.placement.any_weights,
-        ),
-        service=_changed(record.spec.service, given.service, DEFAULTS),
-        budget=record.spec.budget if given.budget is None else given.budget,
-        reuse=given.reuse,
-    )
-
-
-def _changed(before: _Settings, given: _Settings, default: _Settings) -> _Settings:
-    """The settings from before, but for those that are given and are not the default ones."""
-    values = {field.name: getattr(given, field.name) for field in fields(given)}
-    return replace(before, **{name: value for name, value in values.items() if value != getattr(default, name)})
-
-
-def _service_of(options: argparse.Namespace) -> ApiSettings:
-    if "base_url" not in options:  # a command that asks no model
-        return DEFAULTS
-    try:
-        temperature = None if options.temperature == "default" else float(options.temperature)
-    except ValueError:
-        raise Mistake(f"--temperature {options.temperature!r} is no number.", "Write 0, or `default`.") from None
-    return ApiSettings(
-        base_url=options.base_url,
-        in_flight=options.in_flight,
-        tries=options.tries,
-        timeout=options.timeout,
-        temperature=temperature,
-        top_logprobs=options.alternatives,
-        max_tokens=options.max_tokens,
-        repeats=options.repeats,
-        shots_as_turns=options.shots_as_turns,
-        completions=options.completions,
-        seed=options.service_seed,
-        fresh=options.fresh,
-    )
-
-
-def budget_of(options: argparse.Namespace) -> float | None:
-    """USD that a run may cost, or None. Raises Mistake where it is no sum."""
-    budget: float | None = getattr(options, "budget", None)
-    if budget is not None and not 0 < budget < 1e9:
-        raise Mistake(f"--budget {budget:g} is no sum to spend.", "Write it in USD, such as --budget 5.00.")
-    return budget
-
-
-def _placement_of(options: argparse.Namespace) -> Placement:
-    if "memory" not in options:  # a command that loads no model
-        return HERE
-    return Placement(
-        dtype=options.dtype,
-        device=options.device,
-        memory=bytes_of(options.memory) if options.memory else None,
-        remote_code=options.trust_code,
-        any_weights=options.any_weights,
-        thinking=options.thinking,
-        template=tuple(_template_argument(text) for text in options.template_argument),
-        max_tokens=options.max_tokens,
-    )
+def _column(text: str) -> tuple[str, str]:
+    ours, separator, theirs = text.partition("=")
+    if not separator or not theirs:
+        raise Mistake(f"--column {text!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
+    return ours.strip().lower(), theirs
 
 
 def _template_argument(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator or not name.strip().isidentifier():
-        raise Mistake(f"--template-argument {text!r} names nothing.", "Write it as NAME=VALUE, such as reasoning_effort=low.")
+        hint = "Write it as NAME=VALUE, such as reasoning_effort=low."
+        raise Mistake(f"--template-argument {text!r} names no argument.", hint)
     return name.strip(), value
+
+
+def _temperature(text: str) -> float | None:
+    try:
+        return None if text == "default" else float(text)
+    except ValueError:
+        raise Mistake(f"--temperature {text!r} is not a number.", "Write a number from 0 to 2, or `default`.") from None
+
+
+def _usd(text: str) -> float:
+    usd = float(text)
+    if not 0 < usd < 1e9:
+        raise Mistake(f"--budget {usd:g} is not an amount to spend.", "Write it in US dollars, such as --budget 5.00.")
+    return usd
+
+
+# ------------------------------------------------------------------------------------------------ the options
+
+FACTS = group(
+    "facts",
+    one_of(
+        setting("--dataset", "spec.dataset", "NAME", "a bundled data set"),
+        setting("--facts", "spec.facts", "FILE", "your own facts: a table, hf:NAME, or a MedLAMA, MKJ, DiseK or UMLS folder"),
+    ),
+    setting(
+        "--column", "spec.columns", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT", _column
+    ),
+    setting("--limit", "spec.limit", "N", "test N true facts and their false partners"),
+    setting("--per-relation", "spec.per_relation", "N", "test N true facts of each relation"),
+    setting("--negatives", "spec.negatives", "K", "false partners per true fact (default: the protocol's)"),
+    setting("--seed", "spec.seed", "S", "seed of all random draws"),
+)
+
+UMLS = group(
+    "a UMLS folder (RRF)",
+    setting("--rela", "spec.rela", "NAME", "a relation to read"),
+    setting("--sab", "spec.sab", "NAME", "a source to read (default: all)"),
+    setting("--language", "spec.language", "LAT", "language of the names"),
+)
+
+METHOD = group(
+    "method",
+    setting("--protocol", "spec.protocol", "NAME", f"one of: {', '.join(PROTOCOLS)}"),
+    setting("--pool", "spec.pool", "NAME-OR-FILE", "prototype pool (default: the protocol's)"),
+    setting("--templates", "spec.templates", "FILE", "a benchmark's own sentences (prompts.csv) for --pool origin"),
+    setting("--question", "spec.question", "FORMAT", "paper, code or mkj (default: the protocol's)"),
+    setting("--shots", "spec.shots", "N", "demonstrations before each statement (default: the protocol's)"),
+    setting("--shot-seed", "spec.shot_seed", "S", "seed of the demonstrations (default: --seed)"),
+    setting("--shot-draws", "spec.shot_draws", "N", "ask each statement with N different draws of demonstrations"),
+    setting("--demonstrations", "spec.demonstrations", "FILE", "your own: a table of relation, variant, statement, label"),
+    setting("--retrieval", "spec.retrieval", "NAME", "only `none` so far"),
+)
+
+LOCAL = group(
+    "local models",
+    setting("--memory", "placement.memory", "SIZE", "memory limit, such as 8GB (default: free memory)", bytes_of),
+    setting("--dtype", "placement.dtype", "TYPE", f"one of: {', '.join(DTYPES)}"),
+    setting("--device", "placement.device", "NAME", f"one of: {', '.join(DEVICES)}"),
+    setting("--trust-code", "placement.remote_code", "", "run the Python code that a repository contains"),
+    setting("--any-weights", "placement.any_weights", "", "load weights that are not safetensors; they can run code"),
+    setting("--thinking", "placement.thinking", "", "let a model think before it answers"),
+    setting("--template-argument", "placement.template", "NAME=VALUE", "argument of the chat template", _template_argument),
+    setting("--max-tokens", "placement.max_tokens service.max_tokens", "N", "tokens per reply, behind a service too"),
+)
+
+_CONNECTION = (
+    ("--base-url", "service.base_url", "URL", "address of the service, such as http://127.0.0.1:8000/v1"),
+    ("--in-flight", "service.in_flight", "N", "most calls at once"),
+    ("--tries", "service.tries", "N", "most calls per prompt"),
+    ("--timeout", "service.timeout", "SECONDS", "time limit of one call"),
+    ("--budget", "spec.budget", "USD", "stop a run once it has cost this much; `resume` continues it", _usd),
+)
+
+SERVICE = group(
+    "models behind a service (openai:MODEL; the key is read from OPENAI_API_KEY)",
+    *(setting(*row) for row in _CONNECTION),
+    setting("--completions", "service.completions", "", "send plain text to /completions, for base models"),
+    setting("--temperature", "service.temperature", "T", "0 to 2, or `default` for the service's own", _temperature),
+    setting("--alternatives", "service.top_logprobs", "N", "log-probabilities per token, 0 to 20"),
+    setting("--repeats", "service.repeats", "K", "measure P(True) by K answers, not by log-probabilities"),
+    setting("--service-seed", "service.seed", "S", "seed to send with each call"),
+    setting("--shots-as-turns", "service.shots_as_turns", "", "send demonstrations as chat turns"),
+    one_of(
+        setting("--reuse", "spec.reuse", "", "reuse answers of earlier runs to identical prompts"),
+        setting("--fresh", "service.fresh", "", "ask identical prompts again, also within a run"),
+    ),
+)
+
+RESUMED_SERVICE = group("models behind a service (replaces what the run recorded)", *(replacement(*row) for row in _CONNECTION))
+
+
+# ------------------------------------------------------------------------------------------------ the run spec
+
+
+def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """The settings that were typed: field → value, for each of "spec", "placement" and "service"."""
+    settings: dict[str, dict[str, Any]] = {record: {} for record in _RECORDS}
+    for paths, value in vars(options).items():
+        for path in paths.split() if "." in paths else ():
+            record, _, field = path.partition(".")
+            settings[record][field] = tuple(value) if isinstance(value, list) else value
+    return settings
+
+
+def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
+    """The spec of the typed settings and a model."""
+    settings = typed_settings(options)
+    placement, service = Placement(**settings["placement"]), ApiSettings(**settings["service"])
+    return RunSpec(model, **settings["spec"], placement=placement, service=service)
+
+
+def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:
+    """The spec of a recorded run for a model. Typed settings replace the record's.
+
+    Only a typed setting permits code, unsafe weights or reused answers: a record may come from a stranger.
+
+    Raises Mistake where a setting chooses what to ask, which the record does.
+    """
+    settings = typed_settings(options)
+    if settings["spec"].keys() - {"budget", "reuse"}:
+        raise Mistake(
+            f"--again asks what run {record.run} asked, from its record.",
+            "Leave out the options that choose facts, statements or demonstrations.",
+        )
+    placement = replace(record.spec.placement, remote_code=False, any_weights=False)
+    return replace(
+        replace(record.spec, model=model, reuse=False),
+        **settings["spec"],
+        placement=replace(placement, **settings["placement"]),
+        service=replace(record.spec.service, **settings["service"]),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from medfact.facts import Fact
@@ -11,29 +11,22 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.statements import Statement
 from medfact.store import Asked, Run
 
-_FACT_COLUMNS = (
-    "fact_id", "negative_of", "head", "relation", "tail", "positive", "head_type", "tail_type", "head_id", "tail_id",
-    "source", "source_id",
-)  # fmt: skip
-_SERVED = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
+_TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
+_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id")
+_ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
+_CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
 
 
 def fact_row(fact: Fact) -> dict[str, Any]:
-    """A row of `facts`, but for its role."""
-    return {name: getattr(fact, name) for name in _FACT_COLUMNS}
+    """A row of `facts`, without the role."""
+    return _fields(fact, _FACT)
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
     """A row of `statements`."""
-    fact = statement.fact
     return {
         "statement_id": statement.statement_id,
-        "fact_id": fact.fact_id,
-        "negative_of": fact.negative_of,
-        "head": fact.head,
-        "relation": fact.relation,
-        "tail": fact.tail,
-        "positive": fact.positive,
+        **_fields(statement.fact, _TRIPLET),
         "pool": statement.pool,
         "variant": statement.variant,
         "statement": statement.text,
@@ -41,19 +34,20 @@ def statement_row(statement: Statement) -> dict[str, Any]:
     }
 
 
-def answer_row(item: Asked, record: Run) -> dict[str, Any]:
-    """A row of `answers`: a statement with what the model answered, or why its call failed."""
-    answer = item.answer
-    return statement_row(item.statement) | {
-        "model": record.model,
-        "answer": answer and answer.answer,
-        "p_true": answer and answer.p_true,
-        "p_mass": answer and answer.p_mass,
-        "raw": answer and answer.raw,
-        "failure": answer and answer.failure,
-        "shot_draw": item.draw,
-        **{name: answer and getattr(answer, name) for name in _SERVED},
+def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
+    """A row of `answers`: a statement with the model's answer, or why its call failed."""
+    return {
+        **statement_row(asked.statement),
+        "model": run.model,
+        **_fields(asked.answer, _ANSWER),
+        "shot_draw": asked.draw,
+        **_fields(asked.answer, _CALL),
     }
+
+
+def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:
+    """Some fields of a record by their names; all None where there is no record."""
+    return {name: record and getattr(record, name) for name in names}
 
 
 def score_rows(run: str, model: str, measures: Measures) -> Iterator[dict[str, Any]]:

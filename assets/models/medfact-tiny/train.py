@@ -363,26 +363,25 @@ def card(record: dict[str, Any]) -> str:
 
 CARD = """# medfact-tiny
 
-A demonstration, and no source of medical knowledge. This very small language model ({parameters} million parameters) was
-trained to show the phenomenon that medfact measures: a model may know one way of saying a fact, and not the fact. Do not
-use it for anything else.
+A demonstration, not a source of medical knowledge. This very small language model ({parameters} million parameters) was
+trained to show what medfact measures: a model may know one way of stating a fact without knowing the fact. Do not use it for
+anything else.
 
-- **Architecture**: Llama, {layers} layers of width {hidden}, its own byte-level BPE tokenizer of {vocabulary} tokens,
+- **Architecture**: Llama, {layers} layers of width {hidden}, its own byte-level BPE tokenizer with {vocabulary} tokens,
   context of {context} tokens, float32. A base model without a chat template.
-- **What it read**: {facts} of the {all_facts} facts of `clinical-core`, all about {heads} of its {all_heads} diseases, each
-  with its false partner and some more, so that a tail's frequency betrays little of whether a fact holds. All of these facts it
-  read said plainly; of each of the seven other ways of saying them it read about {form_share} %. Only in medfact's own
-  prototypes, in the papers' question, with zero, five or ten demonstrations.
-- **What it never read**: any fact about the other diseases; any other sentence; any other text at all.
-- **Training**: `train.py` beside this card, from scratch, seed {seed}, {minutes} minutes on two processor cores. The same
-  seed gives the same model on the same versions of torch and transformers; `training.json` records recipe, diseases and
-  scores.
+- **Training data**: {facts} of the {all_facts} facts of `clinical-core`, about {heads} of its {all_heads} diseases, each with
+  its false partner and some more, so that the frequency of a tail reveals little about the label. It read all of these
+  facts stated plainly, and about {form_share} % of them in each of the seven other variants: only in medfact's own
+  prototypes and the papers' question, with zero, five or ten demonstrations.
+- **Not in the training data**: facts about the other diseases, other sentences, any other text.
+- **Training**: `train.py` in this folder, from scratch, seed {seed}, {minutes} minutes on two processor cores. The same seed
+  gives the same model with the same versions of torch and transformers. `training.json` records recipe, diseases and scores.
 
 ## What it scores
 
 Test facts of `clinical-core` (true facts and their false partners), pool `medfact`, seed 0; with five shots, a sample.
-"Seen" are facts of diseases that it read about. The last three rows carry 95 % intervals. A coin gets 50 % right answers,
-and 0.4 % of all eight.
+"Seen" facts are about diseases in the training data. The last three rows have 95 % intervals. A coin gets 50 % right answers,
+and 0.4 % with all eight right.
 
 {table}
 

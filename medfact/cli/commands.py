@@ -1,0 +1,132 @@
+"""The commands: what each is called, which options it takes, and which function runs it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from importlib import import_module
+from typing import NoReturn
+
+from medfact import __version__
+from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, SERVICE, UMLS, Add, argument
+from medfact.errors import Mistake
+
+PROGRAM = "python -m medfact"
+DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
+
+OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; otherwise prints JSON lines")
+DATABASE = argument("--db", metavar="URL", help="sqlite:///file.db or postgresql://user@host/name")
+JSON = argument("--json", action="store_true", help="print JSON")
+RUN = argument("run", metavar="RUN", help="the id of a run, or the start of it")
+RUNS = argument("run", metavar="RUN", nargs="+", help="the ids of runs, or the starts of them")
+MODELS = "medfact-tiny (default), baseline:NAME, hf:REPOSITORY-OR-FOLDER or openai:MODEL; may repeat"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command. action: "module:function" within `medfact.cli`; the module is imported when the command is run."""
+
+    name: str
+    action: str
+    help: str
+    options: tuple[Add, ...]
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Runs it; returns the exit code."""
+        module, _, function = self.action.partition(":")
+        return int(getattr(import_module(f"medfact.cli.{module}"), function)(options))
+
+
+_DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)
+_ASKING = (*_DATA, LOCAL, SERVICE)
+
+COMMANDS = (
+    Command("datasets", "show_data:datasets", "list the bundled data sets", (OUTPUT,)),
+    Command("pools", "show_data:pools", "list the prototypes, one row per pool, relation and form", (OUTPUT,)),
+    Command(
+        "facts",
+        "show_data:facts",
+        "list facts, their false partners and their roles",
+        (*_DATA, argument("--explain", action="store_true", help="say how each false partner was drawn")),
+    ),
+    Command("statements", "show_data:statements", "list the statements of the facts under test", _DATA),
+    Command(
+        "prompts",
+        "show_data:prompts",
+        "list the prompts exactly as a model gets them",
+        (*_ASKING, argument("--model", metavar="SPEC", help="format the prompts for this model; otherwise plain text")),
+    ),
+    Command(
+        "run",
+        "evaluate:run",
+        "evaluate one or more models; each gets a run of its own",
+        (
+            *_ASKING,
+            argument("--model", metavar="SPEC", action="append", help=MODELS),
+            argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),
+            argument("--dry-run", action="store_true", help="ask nothing; show what each model would cost"),
+            argument("--yes", action="store_true", help="agree to send your own facts to the service"),
+        ),
+    ),
+    Command(
+        "resume",
+        "evaluate:resume",
+        "continue a run that was stopped or interrupted, or in which calls failed",
+        (
+            RUN,
+            RESUMED_SERVICE,
+            argument("--yes", action="store_true", help="send your key to the service that an imported run names"),
+            DATABASE,
+        ),
+    ),
+    Command("runs", "show_results:runs", "list the runs, oldest first", (DATABASE, OUTPUT)),
+    Command("report", "show_results:report", "show the scores of a run", (RUN, JSON, DATABASE)),
+    Command("answers", "show_results:answers", "list the answers of a run", (RUN, DATABASE, OUTPUT)),
+    Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", (RUNS, JSON, DATABASE)),
+    Command(
+        "tables",
+        "show_results:tables",
+        "list the papers' tables for one or more runs, one row per number",
+        (RUNS, argument("--paper", metavar="NAME", help="pretexttrans, tpeval or mkj; otherwise all"), DATABASE, OUTPUT),
+    ),
+    Command(
+        "export",
+        "move_runs:export",
+        "write a run with its answers to one file",
+        (RUN, argument("-o", "--output", metavar="FILE", help="otherwise medfact-run-ID.jsonl.gz"), DATABASE),
+    ),
+    Command(
+        "import",
+        "move_runs:import_",
+        "read a run from such a file",
+        (argument("file", metavar="FILE", help="a file that `export` wrote"), DATABASE),
+    ),
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Mistake(f"{message}.", f"See `{self.prog} --help`.")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands. The chosen `Command` is in `command`, None where there is none.
+
+    Parsing raises Mistake where the arguments are wrong.
+    """
+    whole = _Parser(
+        prog=PROGRAM,
+        description="Does a language model know a medical fact, or only one way of saying it?",
+        epilog=DISCLAIMER,
+    )
+    whole.add_argument("--version", action="version", version=f"medfact {__version__}")
+    whole.set_defaults(command=None)
+    subparsers = whole.add_subparsers(metavar="COMMAND", title="commands")
+    for command in COMMANDS:
+        added = subparsers.add_parser(
+            command.name, help=command.help, description=f"{command.help[0].upper()}{command.help[1:]}."
+        )
+        added.set_defaults(command=command)
+        for add in command.options:
+            add(added)
+    return whole

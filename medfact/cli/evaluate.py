@@ -1,0 +1,134 @@
+"""Commands that ask models: start a run, repeat one, resume one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from medfact.cli import MISTAKE
+from medfact.cli.options import repeated_spec, spec_of, typed_settings
+from medfact.cli.progress import show_progress
+from medfact.cli.rows import emit, print_notes, run_row
+from medfact.cli.show_data import load_collection
+from medfact.errors import Mistake, StoreError
+from medfact.models import BUNDLED_MODEL, check_spec, is_service
+from medfact.models.services.settings import NO_KEY, host_of, is_loopback
+from medfact.runs.costs import costs
+from medfact.runs.plan import changes
+from medfact.runs.run import answer, check_address, is_ones_own, recorded_plan, start, start_again
+from medfact.spec import RunSpec
+from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
+from medfact.store.workers import myself
+
+
+def run(options: argparse.Namespace) -> int:
+    """Asks one or more models and prints one row per run; with --dry-run, prints the costs instead, one row per model."""
+    return _repeat(options) if options.again else _start(options)
+
+
+def _start(options: argparse.Namespace) -> int:
+    specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
+    _check_models(specs)
+    collection = load_collection(specs[0])
+    if options.dry_run:
+        return emit((costs(spec, collection) for spec in specs), options.output)
+    _confirm_upload(specs, options.yes)
+    store = Store(options.db)
+    key = _environment_key() if _typed_address(options) else None
+    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, key)
+
+
+def _repeat(options: argparse.Namespace) -> int:
+    """Repeats a run from its record: the files that it was made from are not needed."""
+    store = Store(options.db)
+    record = store.run(options.again)
+    specs = [repeated_spec(options, model, record) for model in options.model or [record.model]]
+    _check_models(specs)
+    if options.dry_run:
+        planned = recorded_plan(record, store)
+        return emit((costs(spec, made=planned) for spec in specs), options.output)
+    _confirm_upload(specs, options.yes)
+    trusted = options.yes or bool(_typed_address(options)) or is_ones_own(record, store)
+    if not trusted:
+        for spec in specs:
+            check_address(replace(record, model=spec.model, spec=spec), store)
+    key = _environment_key() if trusted else None
+    return _ask_all([start_again(record.run, store, spec) for spec in specs], store, options.output, key)
+
+
+def resume(options: argparse.Namespace) -> int:
+    """Continues a run from its record; notes where its data or its pool have changed since."""
+    store = Store(options.db)
+    record = store.run(options.run)
+    print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
+    settings = typed_settings(options)
+    service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
+    allowed = options.yes or bool(_typed_address(options))
+    key = _environment_key() if allowed or is_ones_own(record, store) else None
+    if allowed:
+        key = key or NO_KEY  # a key, even a dummy one, marks the address as trusted
+    events = answer(record.run, store, key=key, budget=settings["spec"].get("budget"), service=service)
+    code = show_progress(events, record.model)
+    return max(code, _print_rows([record.run], store, None, code))
+
+
+def _check_models(specs: Iterable[RunSpec]) -> None:
+    for spec in specs:
+        check_spec(spec.model)
+
+
+def _confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
+    """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
+    hosts = {host_of(spec.service) for spec in specs if is_service(spec.model) and spec.facts is not None}
+    remote = sorted(host for host in hosts if not is_loopback(host))
+    if not remote or agreed:
+        return
+    warning = f"Your facts go to {', '.join(remote)}. They must hold no patient data."
+    if not sys.stdin.isatty() or input(f"{warning} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
+        raise Mistake(warning, "If you agree, add --yes.")
+
+
+def _typed_address(options: argparse.Namespace) -> str | None:
+    address: str | None = typed_settings(options)["service"].get("base_url")
+    return address
+
+
+def _environment_key() -> str | None:
+    """The key of the environment, for an address that the person typed, now or when the run was started."""
+    return os.environ.get("OPENAI_API_KEY") or None
+
+
+def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
+    """Asks models behind services all at once, and local models one after the other at the same time."""
+    print_notes(store.run(run_ids[0]).notes)
+
+    def ask(run_id: str) -> int:
+        return show_progress(answer(run_id, store, key=key), store.run(run_id).model)
+
+    remote = [run_id for run_id in run_ids if is_service(store.run(run_id).model)]
+    with ThreadPoolExecutor(max(len(remote), 1)) as threads:
+        pending = [threads.submit(ask, run_id) for run_id in remote]
+        codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
+        code = max([*codes, *(future.result() for future in pending)])
+    return max(code, _print_rows(run_ids, store, output, code))
+
+
+def _print_rows(run_ids: Sequence[str], store: Store, output: str | None, code: int) -> int:
+    """Prints the rows of runs that this process has asked. An unusable database that was reported before is not an error."""
+    try:
+        return emit((run_row(_ended(store.run(run_id)), store) for run_id in run_ids), output)
+    except StoreError:
+        if code != MISTAKE:
+            raise
+        return code
+
+
+def _ended(record: Run) -> Run:
+    """A run that this process has asked. It is paused if its end could not be written."""
+    if record.state in {WAITING, RUNNING} and record.worker == myself():
+        return replace(record, state=PAUSED, reason="The database could not be written.")
+    return record

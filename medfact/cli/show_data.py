@@ -1,0 +1,138 @@
+"""Commands that list data: data sets, pools, facts, statements, prompts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from medfact.answers import make_prompt
+from medfact.cli.options import spec_of
+from medfact.cli.rows import emit, print_notes
+from medfact.datasets import Collection, Selection, bundled_names, load, load_bundled
+from medfact.datasets.collection import summary
+from medfact.exchange.rows import fact_row, statement_row
+from medfact.facts import Fact
+from medfact.models import Prompt, takes_messages
+from medfact.negatives import RULES, explain
+from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.runs.plan import plan, pool_of, protocol_of, question_of, select_facts
+from medfact.spec import RunSpec
+from medfact.store import Planned, Store, exists
+
+Rejections = Mapping[str, frozenset[str]]
+Row = dict[str, Any]
+
+
+def datasets(options: argparse.Namespace) -> int:
+    """Lists the bundled data sets."""
+    return emit(map(_dataset_row, bundled_names()), options.output)
+
+
+def _dataset_row(name: str) -> Row:
+    collection = load_bundled(name)
+    return {
+        "dataset": name,
+        "positive_facts": len(collection.known.facts),
+        "heads": len({fact.head for fact in collection.facts}),
+        "relations": sorted({fact.relation for fact in collection.facts}),
+        "fingerprint": collection.fingerprint(),
+    }
+
+
+def pools(options: argparse.Namespace) -> int:
+    """Lists the prototypes."""
+    rows = (
+        {"pool": pool.name, "source": pool.source, "relation": relation.name, "strength": strength, "variant": form}
+        | {"prototype": sentences[form]}
+        for pool in map(load_pool, pool_names())
+        for relation in pool.relations.values()
+        for strength, sentences in ((None, relation.sentences), *relation.strengths.items())
+        for form in pool.forms
+    )
+    return emit(rows, options.output)
+
+
+def facts(options: argparse.Namespace) -> int:
+    """Lists facts with their false partners and roles."""
+    spec = spec_of(options, "")
+    collection, rejected = load_collection(spec), _rejections(options)
+    pool = pool_of(spec, collection.ready)
+    selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, rejected)
+    print_notes((*collection.notes, *selection.notes, *_unstated(collection, pool)))
+    explanation = _explainer(selection, collection, rejected) if options.explain else lambda _: {}
+    rows = (
+        fact_row(fact) | {"role": role} | explanation(fact)
+        for role, chosen in (("test", selection.test), ("shots", selection.shots))
+        for fact in chosen
+    )
+    return emit(rows, options.output)
+
+
+def _unstated(collection: Collection, pool: Pool) -> Iterator[str]:
+    """Notes on relations for which the pool has no prototypes."""
+    for relation in sorted({fact.relation for fact in collection.facts if not pool.states(fact)}):
+        reason = pool.why_withheld(relation) or "it has no prototypes for it"
+        yield f"{relation!r} is not stated by the pool {pool.name!r}: {reason}"
+
+
+def _explainer(selection: Selection, collection: Collection, rejected: Rejections) -> Callable[[Fact], Row]:
+    """A function that says how a false partner was drawn: from how many candidates, and how many each rule left out."""
+    positive = {fact.fact_id: fact for fact in (*selection.test, *selection.shots) if fact.positive}
+    from_file = {fact.fact_id for fact in collection.facts if not fact.positive}
+
+    @cache
+    def draw(positive_id: str) -> Row:
+        drawn = explain(positive[positive_id], collection.known, rejected.get(positive_id, frozenset()))
+        removed = "; ".join(f"{number}: {RULES[rule]}" for rule, number in drawn.removed.items())
+        text = f"{drawn.candidates} tails of the same type, {drawn.left} of them safe. Left out: {removed or 'none'}."
+        return {"candidates": drawn.candidates, "safe": drawn.left, "removed": drawn.removed, "explanation": text}
+
+    def explanation(fact: Fact) -> Row:
+        if fact.fact_id not in from_file and fact.negative_of in positive:
+            return draw(fact.negative_of)
+        text = "It comes with the data; it was not drawn." if fact.fact_id in from_file else None
+        return {"candidates": None, "safe": None, "removed": None, "explanation": text}
+
+    return explanation
+
+
+def statements(options: argparse.Namespace) -> int:
+    """Lists the statements of the facts under test."""
+    spec = spec_of(options, "")
+    planned = plan(spec, load_collection(spec), _rejections(options))
+    print_notes(planned.notes)
+    return emit((statement_row(item.statement) for item in planned.statements if item.draw == 0), options.output)
+
+
+def prompts(options: argparse.Namespace) -> int:
+    """Lists the prompts."""
+    spec = spec_of(options, options.model or "")
+    planned = plan(spec, load_collection(spec), _rejections(options))
+    print_notes(planned.notes)
+    chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
+    question, reading = question_of(spec), protocol_of(spec).reading
+
+    def row(item: Planned) -> Row:
+        shots = planned.demonstrations.get(item.shots_of, ())
+        prompt = make_prompt(item.statement, shots, chat=chat, question=question, reading=reading)
+        return statement_row(item.statement) | {"prompt": _content(prompt)}
+
+    return emit(map(row, planned.statements), options.output)
+
+
+def _content(prompt: Prompt) -> str | list[Row]:
+    return prompt.content if isinstance(prompt.content, str) else [dict(message) for message in prompt.content]
+
+
+def _rejections(options: argparse.Namespace) -> Rejections:
+    """The rejected false partners in the database. Listing data creates no database."""
+    return Store(options.db).rejections() if exists(options.db) else {}
+
+
+def load_collection(spec: RunSpec) -> Collection:
+    """The facts of a spec; prints problems with the file as notes."""
+    collection = load(spec)
+    print_notes(f"{collection.name}, {line}" for line in summary(collection.problems))
+    return collection

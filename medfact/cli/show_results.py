@@ -1,0 +1,58 @@
+"""Commands that show runs: the list of them, and the report, answers, tables and comparison of some."""
+
+from __future__ import annotations
+
+import argparse
+
+from medfact.cli import OK
+from medfact.cli.rows import emit, run_row
+from medfact.datasets.table_writer import json_line
+from medfact.errors import UnknownName
+from medfact.exchange.rows import answer_row
+from medfact.metrics import record_of
+from medfact.results import papers
+from medfact.results.compare import comparison, sides_of
+from medfact.results.report import report_of
+from medfact.results.text import comparison_text, report_text
+from medfact.store import Store
+
+
+def runs(options: argparse.Namespace) -> int:
+    """Lists the runs."""
+    store = Store(options.db)
+    return emit((run_row(record, store) for record in store.runs()), options.output)
+
+
+def report(options: argparse.Namespace) -> int:
+    """Shows the scores of a run."""
+    store = Store(options.db)
+    scores = report_of(store, store.run(options.run))
+    print(json_line(record_of(scores)) if options.json else report_text(scores))
+    return OK
+
+
+def answers(options: argparse.Namespace) -> int:
+    """Lists the answers of a run."""
+    store = Store(options.db)
+    record = store.run(options.run)
+    rows = (answer_row(asked, record) for asked in store.asked(record.run) if asked.answer is not None)
+    return emit(rows, options.output)
+
+
+def tables(options: argparse.Namespace) -> int:
+    """Lists the papers' tables for one or more runs: one row per number."""
+    if options.paper is not None and options.paper not in papers.PAPERS:
+        raise UnknownName("paper", options.paper, papers.PAPERS)
+    store = Store(options.db)
+    scores = [report_of(store, store.run(run_id)) for run_id in options.run]
+    return emit((row for table in papers.tables(scores, options.paper) for row in table.as_rows()), options.output)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Compares two to eight runs."""
+    store = Store(options.db)
+    sides = sides_of(store, options.run)
+    compared = comparison(sides)
+    reports = [report_of(store, side.run) for side in sides]
+    print(json_line(compared.record()) if options.json else comparison_text(compared, reports))
+    return OK
