@@ -122,7 +122,8 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     opened = context.new_page()
     trouble = trouble_of(opened, address)
     opened.goto(address)
-    expect(opened.locator("#cards .mf-card").first).to_be_visible()
+    expect(opened.locator("#scores tbody tr").first).to_be_attached()
+    expect(opened.locator("#models input").first).to_be_visible()
     yield opened
     context.close()
     assert trouble == []

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from browser import choose_models
 from mock_service import Behaviour, MockService
@@ -42,137 +43,308 @@ def figure(page: Page, name: str) -> str:
     return page.locator(f"#scores td[data-figure={name}] .mf-figure").first.inner_text()
 
 
-def test_first_visitor_finds_a_demonstration(page: Page) -> None:
-    expect(page.locator("#banner")).to_contain_text("A demonstration, computed by this app")
-    expect(page.locator("#progress")).to_contain_text("medfact-tiny")
-    expect(page.locator("#progress")).to_contain_text("complete")
-    assert re.fullmatch(r"\d+\.\d %", figure(page, "average_accuracy"))
-    expect(page.locator("#heat .mf-cell[data-key]").first).to_be_visible()
-    page.locator("#bars").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
-    expect(page.locator("#bars .plotly .bars path").first).to_be_attached()
-    expect(page.get_by_text("not for clinical use").first).to_be_visible()
+def upload(page: Page, file: Path, button: str = "#upload") -> None:
+    """Chooses a file with one of the upload buttons."""
+    page.locator(f"{button} input[type=file], input[type=file]{button}, {button} ~ input[type=file]").first.set_input_files(
+        file
+    )
 
 
-def test_statements_are_marked_searched_and_paged(page: Page) -> None:
-    page.get_by_label("Search").fill("asthma")
-    expect(page.locator("#cards .mf-card h4").first).to_contain_text("asthma")
+def unfold(page: Page, accordion: str) -> None:
+    """Opens what is folded away: "method" or "service"."""
+    page.locator(f"#{accordion}").get_by_role("button").first.click()
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+    expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+
+
+def evaluate(page: Page) -> None:
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
+    page.locator("#evaluate").click()
+
+
+def test_first_visitor_finds_the_story_and_a_demonstration(page: Page) -> None:
+    hero = page.locator("#hero")
+    expect(hero).to_contain_text("Does a language model know a medical fact, or only one way of saying it?")
+    expect(hero).to_contain_text(re.compile(r"\d+\.\d% right\s*of 120 statements[\s\S]*\d+ of 120 facts"), timeout=60_000)
+    expect(hero.locator(".mf-living .mf-cell")).to_have_count(8)
+    expect(page.locator("#progress")).to_contain_text("A demonstration, computed by this app")
+    expect(page.locator("#progress")).to_contain_text(re.compile("medfact-tiny[\\s\\S]*complete"))
+    assert re.fullmatch(r"\d+\.\d%", figure(page, "average_accuracy"))
+    page.locator("#ways").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
+    expect(page.locator("#ways .plotly .scatterlayer path").first).to_be_attached()
+    expect(page.get_by_text("Not for clinical use").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_evaluate_is_in_sight_and_near_for_the_keyboard(browser: Browser, address: str, width: int, height: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    opened = context.new_page()
+    opened.goto(address)
+    button = opened.locator("#evaluate")
+    expect(button).to_have_text("Evaluate clinical-core")
+    expect(button).to_be_in_viewport(ratio=1)
+    stops = 0
+    while opened.evaluate("document.activeElement.id") != "evaluate":
+        opened.keyboard.press("Tab")
+        stops += 1
+        assert stops <= 12, opened.evaluate("document.activeElement.outerHTML")
+    context.close()
+
+
+def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> None:
+    go = page.locator("#go")
+    expect(go).to_contain_text("60 pairs × 16 statements")
+    choose_models(page, "a coin", "true unless denied")
+    expect(go).to_contain_text("60 pairs × 16 statements × 2 models")
+    choose_models(page)
+    expect(go).to_contain_text("0 models are chosen")
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
+    choose_models(page, "a coin")
+    rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
+    upload(page, write_facts(tmp_path / "sixteen.csv", rows, ("head", "relation", "tail")))
+    expect(page.locator("#evaluate")).to_have_text("Evaluate sixteen.csv")
+    expect(go).to_contain_text("16 pairs")  # and no more than the file has
+    page.get_by_role("button", name="Use the bundled facts instead").click()
+    expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+
+
+@pytest.mark.parametrize("pause", [0.3, 1.0, 1.5])
+def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page, tmp_path: Path, pause: float) -> None:
+    choose_models(page, "a coin")
+    for name, count in (("first.csv", 20), ("second.csv", 12)):
+        rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(count)]
+        upload(page, write_facts(tmp_path / name, rows, ("head", "relation", "tail")))
+        page.wait_for_timeout(1000 * pause)
+    expect(page.locator("#evaluate")).to_have_text("Evaluate second.csv")
+    evaluate(page)
+    expect(page.locator("#go")).to_contain_text("12 pairs of second.csv, 1 model")
+
+
+def test_statements_are_marked_searched_and_paged(page: Page, address: str) -> None:
+    page.goto(f"{address}facts")
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill("asthma")
+    expect(page.locator("#cards .mf-card h3").first).to_contain_text("asthma")
     card = page.locator("#cards .mf-card").first
     assert card.locator(".mf-variant:not(.mf-head)").count() == 8
     marks = card.locator(".mf-variant .mf-badge").all_inner_texts()
     assert sorted(marks) == ["FALSE (test statement)"] * 8 + ["true"] * 8
-    before = page.locator("#where").inner_text()
-    page.get_by_role("button", name="Next →").click()
-    expect(page.locator("#where")).not_to_have_text(before)
-    page.get_by_label("Search").fill("no such disease anywhere")
+    search.fill("heart attack")
+    expect(page.locator("#cards .mf-card h3").first).to_contain_text("myocardial infarction")
+    search.fill("")
+    where = page.locator("#cards .mf-where").first
+    expect(where).to_have_text("facts 1 to 20 of 2,560")
+    page.get_by_role("button", name="Next →").first.click()
+    expect(where).to_have_text("facts 21 to 40 of 2,560")
+    page.get_by_label("page of facts").first.select_option("127")
+    expect(where).to_have_text("facts 2,541 to 2,560 of 2,560")
+    search.fill("no such disease anywhere")
     expect(page.locator("#cards")).to_contain_text("No fact matches")
+    search.fill("")
+    page.get_by_label("Shown as").select_option("table")
+    expect(page.locator(".mf-facts-table tbody tr")).to_have_count(20)
 
 
-def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(page: Page) -> None:
-    page.get_by_label("Search").fill("asthma")
+def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(page: Page, address: str) -> None:
+    page.goto(f"{address}facts")
+    page.get_by_role("searchbox", name="Search").fill("asthma")
     card = page.locator("#cards .mf-card").first
-    expect(card.locator("h4")).to_contain_text("asthma")
+    expect(card.locator("h3")).to_contain_text("asthma")
     partner = card.locator(".mf-partner b").inner_text()
     card.locator(".mf-explanation summary").click()
     expect(card.locator(".mf-explanation")).to_contain_text("are safe to call false")
     card.get_by_role("button", name="Draw another").click()
     expect(card.locator(".mf-partner b")).not_to_have_text(partner)
-    page.get_by_label("Specialty").fill("cardiology")
-    page.get_by_label("Specialty").press("Enter")
+    expect(page.locator("#rejected")).to_contain_text("rejected (1)")
+    page.locator("#said").get_by_role("button", name="Undo").click()
+    expect(card.locator(".mf-partner b")).to_have_text(partner)
+    page.get_by_label("Specialty").select_option("cardiology")
     expect(page.locator("#cards")).to_contain_text("No fact matches")
 
 
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     choose_models(page, "medfact-tiny", "true unless denied")
-    page.get_by_role("button", name="Evaluate").click()
-    page.wait_for_function("!document.querySelector('#banner').innerText.trim()")
+    page.locator("#evaluate").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#evaluate").inner_text() in {"Starting …", "Evaluating …"}
+    assert page.evaluate("document.activeElement.id") == "evaluate"
+    expect(page.locator("#go")).to_contain_text("60 pairs of clinical-core, 2 models")
+    assert page.evaluate("document.activeElement.id") == "evaluate"
+    expect(page.locator("#hero")).to_be_empty()
     seen = set()
-    while "complete" not in progress(page).split("baseline")[0]:
-        seen.add((answered(page), figure(page, "average_accuracy")))
+    while progress(page).count("complete") < 2:
+        seen.add((answered(page), figure(page, "average_accuracy")) if page.locator("#scores td").count() else 0)
         page.wait_for_timeout(100)
-    assert len({count for count, _ in seen}) >= 3, "the numbers moved while the run went on"
+    assert len(seen) >= 3, "the numbers moved while the run went on"
     expect(page.locator("#progress progress")).to_have_count(2)
     rows = page.locator("#scores tbody tr")
-    expect(rows.nth(1)).to_contain_text("baseline:negation-cue")
-    expect(rows.nth(1).locator("td[data-figure=joint_accuracy] .mf-figure")).to_have_text("50.0 %")
-    expect(rows.nth(1).locator("td[data-figure=pair_joint_accuracy] .mf-figure")).to_have_text("0.0 %")
-
-    page.locator("#heat .mf-cell[data-key]").first.click()
-    detail = page.locator("#detail")
-    expect(detail).to_contain_text("is the statement above true or false? Please answer True or False.")
-    expect(detail.get_by_role("button", name="Copy")).to_have_count(2)
-    expect(detail).to_contain_text("The model says")
-
-    scores = figure(page, "average_accuracy")
+    expect(rows.nth(1)).to_contain_text("true unless denied")
+    expect(rows.nth(1)).to_contain_text("50.0%")  # half of the facts are true: it masters these, and no false ones
+    tab(page, "Fact by fact")
+    page.locator(".mf-pair").first.click()
+    drawer = page.locator(".mf-drawer")
+    expect(drawer).to_be_focused()
+    expect(drawer.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
+    drawer.get_by_text("prompt and raw reply").first.click()
+    expect(drawer.locator("pre").first).to_contain_text("True or False")
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    scores, shown = figure(page, "average_accuracy"), page.url
+    assert "run=" in shown
     page.reload()
-    expect(page.locator("#scores tbody tr").nth(1)).to_contain_text("baseline:negation-cue")
+    expect(page.locator("#scores tbody tr")).to_have_count(3)
     assert figure(page, "average_accuracy") == scores
-    expect(page.locator("#banner")).not_to_contain_text("demonstration")
+    expect(page.locator("#progress")).not_to_contain_text("A demonstration, computed")
+    expect(page.locator("#scores")).to_be_in_viewport()
+
+
+def test_a_run_is_evaluated_again_from_its_line(page: Page) -> None:
+    choose_models(page, "a coin")
+    evaluate(page)
+    expect(page.locator("#evaluate")).to_have_text("Run again")
+    before = page.url
+    page.locator("#evaluate").click()
+    expect(page.locator("#evaluate")).to_have_text("Run again")
+    page.wait_for_function("(before) => window.location.href !== before", arg=before)
+    page.get_by_role("button", name="Set up another evaluation").click()
+    expect(page.locator("#models input").first).to_be_visible()
+    expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+
+
+def test_pairs_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
+    choose_models(page, "true unless denied")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("complete")
+    tab(page, "Fact by fact")
+    first = page.locator(".mf-pair").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".mf-pair").nth(1)).to_be_focused()
+    assert page.locator(".mf-pair[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    where = page.locator(".mf-drawer .mf-where")
+    expect(where).to_contain_text("2 of 60")
+    page.keyboard.press("ArrowRight")
+    expect(where).to_contain_text("3 of 60")
+    page.keyboard.press("Escape")
+    page.get_by_label("Show").select_option("mastered")
+    expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
+    page.get_by_label("Show").select_option("missed")
+    expect(page.locator("#tab .mf-where")).to_have_text("pairs 1 to 20 of 60")
 
 
 def choose_method(page: Page, name: str) -> None:
     page.locator("#protocol").get_by_label(name, exact=True).check()
 
 
-def evaluate_with_baseline(page: Page, facts: int) -> None:
-    choose_models(page, "true unless denied (baseline)")
-    box = page.locator("#facts-count input[type=number]")
-    box.fill(str(facts))
+def evaluate_with_baseline(page: Page, pairs: int) -> None:
+    choose_models(page, "true unless denied")
+    if not page.locator("#pairs input[type=number]").is_visible():
+        unfold(page, "method")
+    box = page.locator("#pairs input[type=number]")
+    box.fill(str(pairs))
     box.press("Tab")
-    page.locator("#evaluate").click()
-    expect(page.locator("#progress")).to_contain_text(re.compile(r"baseline:negation-cue[\s\S]*complete"), timeout=120_000)
+    expect(page.locator("#go")).to_contain_text(f"{pairs} pairs")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text(re.compile(r"true unless denied[\s\S]*complete"), timeout=120_000)
 
 
-def saved_rows(page: Page, table: str) -> list[dict[str, str]]:
-    """The rows of the CSV file that a table's button gives."""
+def saved(page: Page, link: Any) -> Path:
     with page.expect_download() as download:
-        page.locator("#tables section").filter(has_text=table).get_by_text("Download this table (CSV)").click()
-    assert download.value.suggested_filename.endswith(".csv")
-    return list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8").splitlines()))
+        link.click()
+    return Path(download.value.path()).rename(
+        Path(download.value.path()).with_suffix(Path(download.value.suggested_filename).suffix)
+    )
 
 
-def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page) -> None:
+def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page, address: str) -> None:
+    unfold(page, "method")
     choose_method(page, "MKJ")
-    expect(page.locator("#protocol-explanation")).to_contain_text("three false partners of the same semantic type")
+    expect(page.locator("mf-part[name=method]")).to_contain_text("three false partners of the same semantic type")
+    expect(page.locator("#go")).to_contain_text("60 pairs × 4 statements")
+    page.goto(f"{address}facts")
+    page.get_by_label("Method").select_option("mkj")
     card = page.locator("#cards .mf-card").first
     expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(1)
     expect(card.locator(".mf-sentence")).to_have_count(4)  # one true, three false
-    expect(card.locator(".mf-false")).to_have_count(3)
-    choose_method(page, "TPEval")
+    expect(card.locator(".mf-variant .mf-false")).to_have_count(3)
+    page.get_by_label("Method").select_option("tpeval")
     expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
     expect(card).to_contain_text("he/she only suffer")
-    expect(page.locator("#shots").get_by_label("five, as in the papers")).to_be_checked()
+    page.get_by_label("Method").select_option("pretexttrans")
+    expect(page.locator("#cards")).to_contain_text("Labelled by the paper's rule")
 
 
 def test_results_stand_beside_the_papers_and_can_be_saved(page: Page) -> None:
     """True unless denied: right on all true facts' statements; MKJ's Acc is 1/4 of them and none of the false ones."""
+    unfold(page, "method")
     choose_method(page, "MKJ")
     evaluate_with_baseline(page, 20)
     expect(page.locator("#scores")).to_contain_text("Acc")
-    page.locator("#paper").get_by_label("MKJ", exact=True).check()
-    table = page.locator("#tables section").filter(has_text="MKJ, Table 5")
+    tab(page, "The papers' tables")
+    page.get_by_label("Tables and curves of").select_option("mkj")
+    table = page.locator("#tab section").filter(has_text="MKJ, Table 5")
     own = table.locator("tbody tr").first
-    expect(own).to_contain_text("baseline:negation-cue")
-    expect(own).to_contain_text("25.0 %")
+    expect(own).to_contain_text("true unless denied")
+    expect(own).to_contain_text("25.0%")
     expect(own).to_contain_text("n = 80")
     expect(table.locator("tr.mf-reference")).to_have_count(19)  # a coin and the paper's 18 models
     expect(table.locator("tr.mf-reference").nth(1)).to_contain_text("published; not the same facts")
-    rows = saved_rows(page, "MKJ, Table 5")
+    rows = pandas.read_csv(saved(page, table.get_by_role("link", name="CSV")))
     assert len(rows) == 4 * 20  # four columns; the run, a coin, 18 published
-    assert rows[0]["model"] == "baseline:negation-cue"
-    assert float(rows[0]["value"]) == 0.25
-    assert {row["from"] for row in rows} == {"run", "chance", "published"}
+    assert rows["model"][0] == "true unless denied"
+    assert rows["value"][0] == 0.25
+    assert set(rows["from"]) == {"run", "chance", "published"}
+
+
+def test_scores_and_answers_are_saved_in_three_formats(page: Page) -> None:
+    evaluate_with_baseline(page, 20)
+    page.get_by_text("Download", exact=True).click()
+    of = page.locator(".mf-download li").filter(has_text="answers")
+    csv_rows = pandas.read_csv(saved(page, of.get_by_role("link", name="CSV")))
+    parquet = pandas.read_parquet(saved(page, of.get_by_role("link", name="Parquet")))
+    excel = pandas.read_excel(saved(page, of.get_by_role("link", name="XLSX")))
+    for rows in (csv_rows, parquet, excel):
+        assert len(rows) == 320
+        assert (rows["variant"] == "none").sum() == 40  # and no missing value
+    scores = pandas.read_csv(saved(page, page.locator(".mf-download li").first.get_by_role("link", name="CSV")))
+    joint = scores[scores["figure"] == "joint_accuracy"].iloc[0]
+    assert (joint["value"], joint["n"]) == (0.5, 40)
 
 
 def test_curves_are_drawn_and_saved(page: Page) -> None:
     evaluate_with_baseline(page, 20)
-    page.locator("#paper").get_by_label("PretextTrans", exact=True).check()
+    tab(page, "The papers' tables")
     expect(page.locator("#said-0")).to_contain_text("when all 8 count")
     page.locator("#curve-0").scroll_into_view_if_needed()
-    expect(page.locator("#curve-0 .js-plotly-plot")).to_be_visible()
-    with page.expect_download() as download:
-        page.locator("#curve-0").get_by_text("Download this figure (SVG)").click()
-    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("<svg")
-    assert len(saved_rows(page, "PretextTrans, Table 14")) == 4 * 26  # the run, a coin, 12 models on two data sets
+    expect(page.locator("#curve-0 .plot-container")).to_be_visible()
+    file = saved(page, page.locator("[data-svg=curve-0]"))
+    assert file.read_text(encoding="utf-8").startswith("<svg")
+    table = page.locator("#tab section").filter(has_text="PretextTrans, Table 14")
+    rows = pandas.read_csv(saved(page, table.get_by_role("link", name="CSV")))
+    assert len(rows) == 4 * 26  # the run, a coin, 12 models on two data sets
+    assert rows["column"].notna().all()
+    tab(page, "Overview")
+    page.locator("#ways").scroll_into_view_if_needed()
+    expect(page.locator("#ways .plot-container")).to_be_visible()
+    picture = saved(page, page.locator("[data-svg=ways]")).read_text(encoding="utf-8")
+    assert "said plainly" in picture
+
+
+def test_a_run_without_answers_draws_no_empty_axes(page: Page) -> None:
+    unfold(page, "service")
+    choose_models(page)
+    page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
+    page.locator("#other-model input, #other-model textarea").press("Tab")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("ended early")
+    expect(page.locator("#progress")).to_contain_text("There is no model")
+    for name in ("Overview", "Calibration"):
+        tab(page, name)
+        expect(page.locator("#tab .mf-plot")).to_have_count(0)
 
 
 POOL = """
@@ -186,42 +358,45 @@ relations:
 """
 
 
-def bring(page: Page, file: Path) -> None:
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Bring sentences of your own").click()
-    chooser.value.set_files(file)
-
-
-def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path) -> None:
+def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path, address: str) -> None:
+    unfold(page, "method")
     file = tmp_path / "mine.yaml"
     file.write_text(POOL.replace("[Y].", "[Y] and [Y].", 1))
-    bring(page, file)
-    expect(page.locator("#pool-message")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] occurs 2 times")
+    upload(page, file, "#own-pool")
+    expect(page.locator("#pool-said")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] stands 2 times")
     file.write_text(POOL)
-    bring(page, file)
-    expect(page.locator("#pool-message")).to_contain_text("mine.yaml: 1 relations, 2 ways of saying")
-    expect(page.locator("#cards .mf-card").first).to_contain_text("Whoever has myocardial infarction may well have")
+    upload(page, file, "#own-pool")
+    expect(page.locator("#pool-said")).to_contain_text("mine.yaml is in use: 1 relation, 2 ways of asking")
     evaluate_with_baseline(page, 10)
     expect(page.locator("#scores")).to_contain_text("all 2 right")
+    page.goto(f"{address}facts")
+    expect(page.locator("#cards .mf-card").first).to_contain_text("Whoever has myocardial infarction may well have")
 
 
 SECRET = "sk-typed-into-the-page-0123456789"
 
 
+def name_service(page: Page, model: str, address: str = "") -> None:
+    if not page.get_by_label("model's name").is_visible():
+        unfold(page, "service")
+    for label, text in (("model's name", model), ("address (base URL)", address)):
+        page.get_by_label(label).fill(text)
+        page.get_by_label(label).press("Tab")
+
+
 def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, address: str, tmp_path_factory: Any) -> None:
-    page.locator("#service").get_by_role("button").first.click()
-    page.get_by_label("model's name").fill("gpt-4o-mini")
-    page.get_by_role("button", name="What will it cost?").click()
-    expect(page.locator("#service-priced")).to_contain_text("about $0.01 at the list price", timeout=120_000)
     choose_models(page)
+    name_service(page, "gpt-4o-mini")
+    page.get_by_role("button", name="What will it cost?").click()
+    expect(page.locator("#go-said")).to_contain_text("about $0.01 at the list price", timeout=120_000)
     sent: list[Request] = []
     page.on("request", lambda request: sent.append(request))
     with MockService(Behaviour(latency=0.2)) as service:
-        page.get_by_label("address (base URL)").fill(service.base_url)
-        page.get_by_label("key", exact=True).fill(SECRET)
-        page.locator("#evaluate").click()
-        expect(page.locator("#progress")).to_contain_text("openai:gpt-4o-mini", timeout=120_000)
-        page.wait_for_function("/[1-9][0-9,]* of 1,600/.test(document.querySelector('#progress').innerText)", timeout=120_000)
+        name_service(page, "gpt-4o-mini", service.base_url)
+        page.get_by_label("key for 127.0.0.1").fill(SECRET)
+        evaluate(page)
+        expect(page.locator("#progress")).to_contain_text("gpt-4o-mini", timeout=120_000)
+        page.wait_for_function("/[1-9][0-9,]* of 960/.test(document.querySelector('#progress').innerText)", timeout=120_000)
         page.locator("#stop").click()
         expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
         assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {SECRET}"}
@@ -229,30 +404,35 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
     expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=120_000)
     kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.body.innerText])")
     assert SECRET not in kept
+    assert SECRET not in page.evaluate("[...document.querySelectorAll('input')].map((field) => field.value).join()")
     with_key = [request for request in sent if SECRET in (request.url + (request.post_data or ""))]
-    assert [(request.method, request.url) for request in with_key] == [("POST", f"{address}key")]
+    assert [(request.method, request.url) for request in with_key] == [("POST", f"{address}updates")]
     home = tmp_path_factory.getbasetemp()
     assert not [file for file in home.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()]
 
 
 def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> None:
-    page.locator("#service").get_by_role("button").first.click()
-    page.get_by_label("model's name").fill("m")
-    page.locator("#evaluate").click()
-    expect(page.locator("#evaluate-message")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=120_000)
-    for wrong in ("no address", "http://127.0.0.1:1/v1", "javascript:alert(1)"):
-        page.get_by_label("address (base URL)").fill(wrong)
-        page.locator("#evaluate").click()
-        said = page.locator("#evaluate-message, #progress").filter(has_text=re.compile("no web address|cannot be reached"))
-        expect(said.first).to_be_visible(timeout=120_000)
+    choose_models(page)
+    name_service(page, "m")
+    evaluate(page)
+    expect(page.locator("#go-said")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=120_000)
+    for wrong, sentence in (("no address", "no web address"), ("javascript:alert(1)", "no web address")):
+        name_service(page, "m", wrong)
+        evaluate(page)
+        expect(page.locator("#go-said")).to_contain_text(sentence, timeout=120_000)
+    name_service(page, "m", "http://127.0.0.1:1/v1")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("cannot be reached", timeout=120_000)
 
 
 def test_stop_keeps_what_was_answered(page: Page) -> None:
     choose_models(page, "medfact-tiny")
-    page.locator("#facts-count input[type=number]").fill("1000")
-    page.locator("#facts-count input[type=number]").press("Enter")
-    page.get_by_label("five, as in the papers").check()
-    page.get_by_role("button", name="Evaluate").click()
+    unfold(page, "method")
+    page.locator("#pairs input[type=number]").fill("1000")
+    page.locator("#pairs input[type=number]").press("Tab")
+    page.locator("#shots").get_by_label("five").check()
+    expect(page.locator("#go")).to_contain_text("1,000 pairs")
+    evaluate(page)
     page.wait_for_function("/[1-9][0-9,]* of 16,000 statements/.test(document.querySelector('#progress').innerText)")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
@@ -263,35 +443,41 @@ def test_stop_keeps_what_was_answered(page: Page) -> None:
     assert answered(page) == kept
 
 
-def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path) -> None:
+def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path, address: str) -> None:
     rows = [(head, "symptoms", f"sign {number}") for number, head in enumerate(HOSTILE * 2)]
-    page.locator("#upload input[type=file]").set_input_files(
-        write_facts(tmp_path / "hostile.csv", rows, ("Head", "RELATION", "Tail"))
-    )
-    expect(page.locator("#facts-message")).to_contain_text("12 true facts were read")
-    for head in HOSTILE:
-        page.get_by_label("Search").fill(head)
-        expect(page.locator("#cards .mf-card h4").first).to_contain_text(head)
     choose_models(page, "a coin")
-    page.get_by_role("button", name="Evaluate").click()
+    upload(page, write_facts(tmp_path / "hostile.csv", rows, ("Head", "RELATION", "Tail")))
+    expect(page.locator("#facts-said")).to_contain_text("12 true facts read")
+    evaluate(page)
     expect(page.locator("#progress")).to_contain_text("complete")
-    expect(page.locator("#heat")).to_contain_text("<img src=x onerror=alert(1)>")
-    assert page.title() == "medfact"
-    assert page.locator("#heat img, #cards img, #detail img").count() == 0
+    tab(page, "Fact by fact")
+    expect(page.locator("#tab")).to_contain_text("<img src=x onerror=alert(1)>")
+    for number in range(6):
+        page.locator(".mf-pair").nth(number).click()
+        expect(page.locator(".mf-drawer")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator(".mf-drawer")).to_have_count(0)
+    assert page.locator("mf-part img, mf-part script").count() == 0
+    page.goto(f"{address}facts")
+    for head in HOSTILE:
+        page.get_by_role("searchbox", name="Search").fill(head)
+        expect(page.locator("#cards .mf-card h3").first).to_contain_text(head)
+    assert page.locator("mf-part img, mf-part script").count() == 0
+    assert "broken" not in page.title()
 
 
 def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
-    path = write_facts(tmp_path / "mine.csv", [("gout", "x", "podagra"), ("gout", "y", "fever")], ("disease", "note", "sign"))
-    page.locator("#upload input[type=file]").set_input_files(path)
-    expect(page.locator("#facts-message")).to_contain_text("mine.csv, row 1: the columns head, relation and tail are missing")
+    path = write_facts(tmp_path / "mine.csv", [("gout", "x", "podagra"), ("flu", "y", "fever")], ("disease", "note", "sign"))
+    upload(page, path)
+    expect(page.locator("#facts-said")).to_contain_text("mine.csv, row 1: the columns head, relation and tail are missing")
+    expect(page.locator("#go")).to_contain_text("mine.csv is not in use yet: say which columns hold the condition")
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
     for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
-        page.locator(f"#map-{field} input").click()
-        page.locator(f"#map-{field}").get_by_role("option", name=choice).click()
-        expect(page.locator(f"#map-{field} input")).to_have_value(choice)
+        page.locator(f"#map-{field}").select_option(choice)
     page.get_by_label("the relation of all rows").fill("symptoms")
     page.get_by_role("button", name="Use these columns").click()
-    expect(page.locator("#facts-message")).to_contain_text("2 true facts were read")
-    expect(page.locator("#cards .mf-card h4").first).to_contain_text("gout")
+    expect(page.locator("#facts-said")).to_contain_text("2 true facts read")
+    expect(page.locator("#evaluate")).to_have_text("Evaluate mine.csv")
 
 
 @pytest.mark.parametrize(
@@ -303,90 +489,39 @@ def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
         ("broken.parquet", b"PAR1 nothing", "is not a Parquet file"),
         ("quote.csv", b'head,relation,tail\n"a,b,c\n', "quotation mark"),
         ("tails.csv", b"head,relation,tail\nflu,symptoms,\n", "row 2: the tail is empty"),
+        ("unknown.csv", b"head,relation,tail\nflu,cures,fever\ngout,cures,pain\n", "cures"),
+        ("lonely.csv", b"head,relation,tail\nflu,symptoms,fever\n", "false partner"),
     ],
 )
 def test_broken_files_are_refused_in_one_sentence(page: Page, tmp_path: Path, name: str, content: bytes, said: str) -> None:
     (tmp_path / name).write_bytes(content)
-    page.locator("#upload input[type=file]").set_input_files(tmp_path / name)
-    expect(page.locator("#facts-message")).to_contain_text(said)
-    expect(page.locator("#facts-message")).not_to_contain_text("Traceback")
-    expect(page.locator("#cards .mf-card").first).to_be_visible()
-
-
-def test_what_cannot_be_asked_is_said(page: Page) -> None:
-    choose_models(page)
-    page.get_by_role("button", name="Evaluate").click()
-    expect(page.locator("#evaluate-message")).to_contain_text("0 models are chosen")
-    page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
-    page.get_by_role("button", name="Evaluate").click()
-    expect(page.locator("#progress")).to_contain_text("ended early")
-    expect(page.locator("#progress")).to_contain_text("There is no model")
+    upload(page, tmp_path / name)
+    expect(page.locator("#setup")).to_contain_text(said)
+    expect(page.locator("#setup")).not_to_contain_text("Traceback")
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Use the bundled facts instead").first.click()
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_fits_its_screen(browser: Browser, address: str, width: int, scheme: str) -> None:
+def test_pages_fit_their_screen(browser: Browser, address: str, width: int, scheme: str) -> None:
     context = browser.new_context(viewport={"width": width, "height": 844})
     opened = context.new_page()
     try:
-        opened.goto(f"{address}?__theme={scheme}")
-        expect(opened.locator("#heat .mf-cell[data-key]").first).to_be_visible()
-        opened.wait_for_timeout(500)
-        assert opened.evaluate("document.documentElement.scrollWidth") <= width
-        if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
-            opened.screenshot(path=f"{pictures}/{scheme}-{width}.png", full_page=True)
+        for path, there in (
+            ("", "#scores tbody tr"),
+            ("facts", "#cards .mf-card"),
+            ("runs", "#runs > *"),
+            ("compare", "#choose > *"),
+        ):
+            opened.goto(f"{address}{path}?__theme={scheme}")
+            expect(opened.locator(there).first).to_be_attached()
+            opened.wait_for_timeout(500)
+            assert opened.evaluate("document.documentElement.scrollWidth") <= width, path
+            if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
+                opened.screenshot(path=f"{pictures}/{path or 'evaluate'}-{scheme}-{width}.png", full_page=True)
     except Error as error:
         raise AssertionError(str(error)) from error
     finally:
         context.close()
-
-
-def test_an_open_page_that_nobody_uses_costs_next_to_nothing(browser: Browser, address: str) -> None:
-    """The page library asks for a frame after every frame for as long as its first sign of loading was shown once."""
-    context = browser.new_context()
-    opened = context.new_page()
-    opened.add_init_script(
-        "window.asked = 0; const ask = window.requestAnimationFrame.bind(window);"
-        "window.requestAnimationFrame = (draw) => { window.asked += 1; return ask(draw); };"
-    )
-    try:
-        opened.goto(address)
-        expect(opened.locator("#heat .mf-cell[data-key]").first).to_be_visible()
-        opened.wait_for_timeout(6000)
-        opened.evaluate("window.asked = 0")
-        opened.wait_for_timeout(4000)
-        assert opened.evaluate("window.asked") <= 20  # one a second for each clock; 240 without an end to them
-    finally:
-        context.close()
-
-
-def test_the_heat_map_turns_its_pages_and_papers_take_turns(page: Page) -> None:
-    where = page.locator("#heat-where")
-    expect(where).to_have_text("facts 1 to 24 of 120")
-    first = page.locator("#heat tbody th").first.inner_text()
-    for button, said in (("Next", "25 to 48"), ("Next", "49 to 72"), ("Previous", "25 to 48"), ("Previous", "1 to 24")):
-        page.get_by_role("button", name=f"{button} facts").click()
-        expect(where).to_have_text(f"facts {said} of 120")
-    expect(page.locator("#heat tbody th").first).to_have_text(first)
-    expect(page.get_by_role("button", name="Previous facts")).to_be_disabled()  # there are none
-    papers = page.locator("#paper")
-    for name, said in (
-        ("MKJ", "MKJ draws calibration curves"),
-        ("PretextTrans", "Figure 5."),
-        ("TPEval", "Choose the paper's method"),
-    ):
-        papers.get_by_role("radio", name=name).check()
-        expect(page.locator("#said-0")).to_contain_text(said)
-    expect(page.locator("#curve-0 .mf-plot")).to_be_hidden()
-
-
-def test_the_heat_map_shows_the_model_that_is_chosen(page: Page) -> None:
-    choose_models(page, "a coin", "true unless denied")
-    page.get_by_role("button", name="Evaluate").click()
-    expect(page.locator("#progress")).to_contain_text(re.compile(r"complete[\s\S]*complete"), timeout=60_000)
-    marks = page.locator("#heat tbody tr")
-    coin = marks.first.inner_text()
-    page.locator("#which").get_by_role("radio").last.check()
-    expect(marks.first).not_to_have_text(coin)
-    ticks = [[cell.inner_text() for cell in row.locator(".mf-cell").all()].count("✓") for row in marks.all()]
-    assert set(ticks) == {0, 8}  # what holds is affirmed and not denied, in all eight; of what is false, nothing is right

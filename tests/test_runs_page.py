@@ -20,7 +20,7 @@ from medfact.runs.run import Finished, start
 from medfact.runs.run import run as run_all
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, RUNNING, STOPPED, Answer, Store
-from medfact.web import run_rows
+from medfact.web.pages.runs import RUNS_A_PAGE
 
 pytestmark = pytest.mark.browser
 
@@ -62,17 +62,20 @@ class Visitor:
         return self.page.locator(f".mf-line[data-run='{run}']")
 
     def press(self, run: str, name: str) -> None:
-        self.row(run).get_by_role("button", name=name).click()
+        """Chooses an action from a run's menu."""
+        menu = self.row(run).locator(".mf-menu")
+        if menu.get_attribute("open") is None:
+            menu.locator("summary").click()
+        menu.get_by_role("button", name=name).click()
 
     def bring(self, file: Path) -> None:
-        with self.page.expect_file_chooser() as chooser:
-            self.page.get_by_role("button", name="Bring a run from a file").click()
-        chooser.value.set_files(file)
+        field = "#runs-import input[type=file], input[type=file]#runs-import, #runs-import ~ input[type=file]"
+        self.page.locator(field).first.set_input_files(file)
 
     def look(self, scheme: str = "light") -> None:
         """Loads the page, until its runs are there."""
         self.page.goto(f"{self.address}runs?__theme={scheme}")
-        expect(self.page.locator("#runs").get_by_text(re.compile(r"No runs yet|\d of \d+ run|None of your"))).to_be_visible()
+        expect(self.page.locator("#runs").get_by_text(re.compile(r"No runs yet|\d of \d+|None of your")).first).to_be_visible()
 
 
 def arrive(browser: Browser, address: str, app_home: Path, facts_file: Path) -> Visitor:
@@ -104,21 +107,21 @@ def stranger(browser: Browser, address: str, app_home: Path, facts_file: Path) -
 def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> None:
     visitor.look()
     expect(visitor.page.locator("#runs")).to_contain_text("No runs yet: start one on the page Evaluate.")
-    expect(visitor.page.locator("#runs").get_by_role("link", name="Evaluate")).to_have_attribute("href", "/")
+    expect(visitor.page.locator("#runs").get_by_role("link", name="Evaluate")).to_have_attribute("href", "./")
     first, second = visitor.ended(), visitor.ended(model="baseline:negation-cue", protocol="mkj", pool="medfact")
     visitor.look()
     expect(visitor.page.locator(".mf-line")).to_have_count(2)
     assert [line.get_attribute("data-run") for line in visitor.page.locator(".mf-line").all()] == [second, first]
     row = visitor.row(first)
-    for text in ("baseline:always-true", "facts.csv", "4 facts (true and false)", "method: medfact", "nothing to pay"):
+    for text in ("always says true", "facts.csv", "4 facts (true and false)", "method: medfact", "nothing to pay"):
         expect(row).to_contain_text(text)
-    expect(row.locator("[data-figure=right]")).to_contain_text("50.0 %")  # always true: half of the statements are
+    expect(row.locator("[data-figure=right]")).to_contain_text("50.0%")  # always true: half of the statements are
     expect(row.locator("[data-figure=right]")).to_contain_text("of 32 statements")  # 4 facts in 8 ways
-    expect(row.locator("[data-figure=all]")).to_contain_text("0.0 %")
+    expect(row.locator("[data-figure=all]")).to_contain_text("0.0%")
     expect(row.locator("[data-figure=all]")).to_contain_text("of 4 facts")
     expect(row.locator("[data-figure=state]")).to_contain_text("complete")
     assert row.locator("time").first.get_attribute("title") == visitor.store.run(first).started_at
-    expect(row.get_by_role("link", name="Open")).to_have_attribute("href", f"/?run={first}")
+    expect(row.get_by_role("link", name="Open")).to_have_attribute("href", f"./?run={first}")
     visitor.look()
     expect(visitor.page.locator(".mf-line")).to_have_count(2)
 
@@ -128,15 +131,14 @@ def test_runs_are_searched_and_filtered(visitor: Visitor) -> None:
     named = visitor.ended(model="baseline:negation-cue")
     visitor.store.describe(named, name="Cardiology", note="asked for the Tuesday seminar")
     visitor.look()
-    lines, find = visitor.page.locator(".mf-line"), visitor.page.locator("#runs-find").get_by_role("textbox")
+    lines, find = visitor.page.locator(".mf-line"), visitor.page.get_by_role("searchbox", name="Search")
     for text, count in (("tuesday CARDIO", 1), ("negation-cue", 1), ("facts.csv", 2), ("nothing like it", 0)):
         find.fill(text)
         expect(lines).to_have_count(count)
     expect(visitor.page.locator("#runs")).to_contain_text("None of your 2 runs matches.")
     find.fill("")
-    for state, count in (("complete", 1), ("going on", 0), ("can go on", 1), ("all", 2)):
-        visitor.page.locator("#runs-state input").click()
-        visitor.page.locator("#runs-state").get_by_role("option", name=state).click()
+    for state, count in (("complete", 1), ("going", 0), ("resumable", 1), ("", 2)):
+        visitor.page.get_by_label("State").select_option(state)
         expect(lines).to_have_count(count)
 
 
@@ -144,18 +146,14 @@ def test_a_run_gets_a_name_and_a_note(visitor: Visitor) -> None:
     run = visitor.begun()
     visitor.look()
     visitor.press(run, "Name and note")
-    name, note = (
-        visitor.page.locator("#run-name").get_by_role("textbox"),
-        visitor.page.locator("#run-note").get_by_role("textbox"),
-    )
-    expect(name).to_be_focused()
+    name, note = visitor.page.locator("#run-name"), visitor.page.locator("#run-note")
+    expect(name).to_be_visible()
     name.fill(" First   look ")
     note.fill("why\nand what came of it")
     visitor.page.get_by_role("button", name="Save").click()
-    expect(visitor.row(run).locator("th bdi")).to_have_text("First look")
-    expect(visitor.page.locator("#runs-said")).to_contain_text("Saved “First look”.")
+    expect(visitor.row(run).locator("bdi")).to_have_text("First look")
+    expect(visitor.page.locator("#said")).to_contain_text("Saved “First look”.")
     expect(visitor.page.locator("#run-name")).to_have_count(0)
-    expect(visitor.row(run).get_by_role("button", name="Name and note")).to_be_focused()
     visitor.look()
     expect(visitor.row(run)).to_contain_text("and what came of it")
     visitor.press(run, "Name and note")
@@ -168,21 +166,21 @@ def test_a_run_gets_a_name_and_a_note(visitor: Visitor) -> None:
 
 def test_hostile_names_are_text_and_fit(visitor: Visitor) -> None:
     runs = [visitor.begun() for _ in HOSTILE]
-    page, said = visitor.page, visitor.page.locator("#runs-said")
+    page, said = visitor.page, visitor.page.locator("#said")
     for run, name in zip(runs, HOSTILE, strict=True):
         visitor.store.describe(run, name=name, note=f"{name} {name}")
     for width, scheme in ((1280, "light"), (1280, "dark"), (390, "dark"), (390, "light")):
         page.set_viewport_size({"width": width, "height": 900})
         visitor.look(scheme)
         for run, name in zip(runs, HOSTILE, strict=True):
-            expect(visitor.row(run).locator("th bdi")).to_have_text(name)
+            expect(visitor.row(run).locator("bdi")).to_have_text(name)
             visitor.row(run).get_by_role("checkbox").check()
         visitor.press(runs[0], "What happened")
         expect(visitor.row(runs[0]).locator(".mf-made")).to_contain_text("facts.csv")
         visitor.press(runs[1], "Delete")
         expect(said).to_contain_text("Deleted “${alert(1)}”.")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.locator("#runs img, #runs-said img, #runs-notice img").count() == 0
+        assert page.locator("mf-part img").count() == 0
         if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
             page.screenshot(path=f"{pictures}/runs-{scheme}-{width}.png", full_page=True)
         said.get_by_role("button", name="Undo").click()
@@ -193,7 +191,7 @@ def test_a_run_is_deleted_and_brought_back(visitor: Visitor) -> None:
     gone, stays = visitor.ended(), visitor.ended()
     visitor.store.describe(gone, name="a first try", note=None)
     visitor.look()
-    said = visitor.page.locator("#runs-said")
+    said = visitor.page.locator("#said")
     visitor.press(gone, "Delete")
     expect(said).to_contain_text("Deleted “a first try”. It can be brought back for 7 days.")
     expect(visitor.page.locator(".mf-line")).to_have_count(1)
@@ -212,12 +210,9 @@ def test_a_run_is_deleted_and_brought_back(visitor: Visitor) -> None:
     expect(visitor.row(gone)).to_be_visible()
 
 
-FORGED = """async ([name, event, data]) => {
-  const found = window.gradio_config.dependencies.find((one) => one.api_name === name);
-  const session = Math.random().toString(36).slice(2);
-  const body = JSON.stringify({ data, event_data: event, fn_index: found.id, session_hash: session, trigger_id: null });
-  const headers = { "Content-Type": "application/json" };
-  const answer = await fetch("/gradio_api/run/predict", { method: "POST", headers, body });
+FORGED = """async ([name, about, fields]) => {
+  const body = JSON.stringify({ page: "runs", show: {}, action: { name, about, fields } });
+  const answer = await fetch("updates", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   return await answer.text();
 }"""
 
@@ -231,40 +226,33 @@ def test_another_visitor_sees_and_changes_nothing(visitor: Visitor, stranger: Vi
     stranger.look()
     expect(stranger.page.locator("#runs")).to_contain_text("No runs yet")
 
-    for endpoint, chosen, given in (
-        ("delete_run", run, ["", "", None]),
-        ("edit_run", run, []),
-        ("what_happened", run, []),
-        ("undo_delete", away, ["", "", None]),
-        ("bring_back_run", away, ["", "", None]),
-        ("save_run", run, [run, "mine now", "", "", "", None]),
-    ):
-        answer = stranger.page.evaluate(FORGED, [endpoint, {"run": chosen}, given])
-        assert "There is no such" in answer, (endpoint, answer)
+    for action, about in (("delete", run), ("save", run), ("undo", away)):
+        answer = stranger.page.evaluate(FORGED, [action, about, {"name": "mine now", "note": ""}])
+        assert "There is no such" in answer, (action, answer)
         assert "nor this" not in answer
     visitor.look()
     expect(visitor.row(run)).to_contain_text("not yours")
     expect(visitor.row(away)).to_have_count(0)
-    answer = visitor.page.evaluate(FORGED, ["delete_run", {"run": run}, ["", "", None]])  # the same request, by its owner
+    answer = visitor.page.evaluate(FORGED, ["delete", run, {}])  # the same request, by its owner
     assert "Deleted" in answer
 
 
 def test_runs_are_chosen_over_pages_and_compared(visitor: Visitor) -> None:
-    runs = [visitor.begun() for _ in range(run_rows.PER_PAGE + 2)][::-1]
+    runs = [visitor.begun() for _ in range(RUNS_A_PAGE + 2)][::-1]
     visitor.look()
-    page, said = visitor.page, visitor.page.locator("#runs-said")
-    expect(page.locator("#runs")).to_contain_text("1 to 20 of 22 runs")
+    page, said = visitor.page, visitor.page.locator("#chosen")
+    expect(page.locator("#runs")).to_contain_text("runs 1 to 20 of 22")
     visitor.row(runs[0]).get_by_role("checkbox").check()
     expect(said).to_contain_text("1 run chosen: Compare (choose two to eight: one more at least)")
     assert said.get_by_role("link", name="Compare").get_attribute("href") is None
-    page.get_by_role("button", name="Older").click()
+    page.get_by_role("button", name="Next →").click()
     expect(page.locator(".mf-line")).to_have_count(2)
     visitor.row(runs[21]).get_by_role("checkbox").check()
-    expect(said.get_by_role("link", name="Compare")).to_have_attribute("href", f"/compare?runs={runs[0]},{runs[21]}")
-    page.locator("#runs-find").get_by_role("textbox").fill("no such run")
+    expect(said.get_by_role("link", name="Compare")).to_have_attribute("href", f"compare?runs={runs[0]},{runs[21]}")
+    page.get_by_role("searchbox", name="Search").fill("no such run")
     expect(page.locator(".mf-line")).to_have_count(0)
     expect(said).to_contain_text("2 runs chosen: Compare")
-    page.locator("#runs-find").get_by_role("textbox").fill("")
+    page.get_by_role("searchbox", name="Search").fill("")
     expect(visitor.row(runs[0]).get_by_role("checkbox")).to_be_checked()
     for run in runs[1:8]:
         visitor.row(run).get_by_role("checkbox").check()
@@ -292,25 +280,25 @@ def test_a_run_that_goes_on_moves_and_disturbs_nothing(visitor: Visitor) -> None
     row, page = visitor.row(run), visitor.page
     expect(row).to_contain_text("0 of 32 statements")
     visitor.press(run, "Delete")
-    expect(page.locator("#runs-said")).to_contain_text("This run is going on. Open it and stop it first")
+    expect(page.locator("#said")).to_contain_text("This run is going on. Open it and stop it first")
     row.get_by_role("checkbox").check()
     visitor.press(run, "What happened")
     expect(row.locator(".mf-events").first).to_contain_text("the model began to be asked")
     visitor.press(run, "Name and note")
-    expect(page.locator("#run-name").get_by_role("textbox")).to_be_focused()
-    page.locator("#run-name").get_by_role("textbox").fill("half a na")
-    row.get_by_role("button", name="What happened").focus()
+    expect(page.locator("#run-name")).to_be_focused()
+    page.locator("#run-name").fill("half a na")
+    row.get_by_role("link", name="Open").focus()
     visitor.store.save(run, answers(visitor.store, run, 0, 16))
     expect(row).to_contain_text("16 of 32 statements", timeout=120_000)
     expect(row.locator("[data-figure=right]")).to_contain_text("of 16 statements")
-    expect(row.get_by_role("button", name="What happened")).to_be_focused()
+    expect(row.get_by_role("link", name="Open")).to_be_focused()
     expect(row.get_by_role("checkbox")).to_be_checked()
-    expect(page.locator("#run-name").get_by_role("textbox")).to_have_value("half a na")
+    expect(page.locator("#run-name")).to_have_value("half a na")
     visitor.store.save(run, answers(visitor.store, run, 16, 32))
     visitor.store.set_state(run, COMPLETE)
     expect(row.locator("[data-figure=state]")).to_contain_text("complete", timeout=120_000)
     expect(row.locator(".mf-events").first).to_contain_text(": complete")
-    expect(row.get_by_role("button", name="What happened")).to_be_focused()
+    expect(row.get_by_role("link", name="Open")).to_be_focused()
 
 
 def test_interrupted_runs_come_first_and_the_command_lines_too(visitor: Visitor, app_home: Path) -> None:
@@ -323,9 +311,9 @@ def test_interrupted_runs_come_first_and_the_command_lines_too(visitor: Visitor,
     typed = start(visitor.spec, visitor.store.of(LOCAL_OWNER))
     visitor.store.set_state(typed, STOPPED)
     visitor.look()
-    notice = visitor.page.locator("#runs-notice")
+    notice = visitor.page.locator("#notice")
     expect(notice).to_contain_text("1 run was interrupted. What was answered is kept")
-    expect(notice.get_by_role("link", name="Open")).to_have_attribute("href", f"/?run={run}")
+    expect(notice.get_by_role("link", name="Open")).to_have_attribute("href", f"./?run={run}")
     expect(visitor.row(run)).to_contain_text("the program that asked it has ended")
     expect(visitor.row(typed)).to_contain_text("asked on the command line")
     visitor.press(typed, "Delete")
@@ -341,7 +329,7 @@ def test_what_a_run_was_made_from_and_whether_that_has_changed(visitor: Visitor,
     expect(told).to_contain_text(visitor.store.run(run).dataset_fingerprint)
     expect(told.locator("dd").nth(4)).to_have_text("7")
     visitor.press(run, "What happened")
-    expect(told).to_be_hidden()
+    expect(told).to_have_count(0)
     with facts_file.open("a", encoding="utf-8") as file:
         file.write("one more,symptoms,fever\n")
     visitor.press(run, "What happened")
@@ -357,12 +345,12 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
         export_run(elsewhere, run, file)
     broken.write_bytes(brought.read_bytes()[:-200])
     visitor.look()
-    said = visitor.page.locator("#runs-said")
+    said = visitor.page.locator("#said")
     visitor.bring(broken)
     expect(said.locator(".mf-warn")).to_contain_text("broken.gz")
     visitor.bring(brought)
     expect(said).to_contain_text("Brought “../<b>my run</b>” from its file.")
-    expect(visitor.row(run)).to_contain_text("50.0 %")
+    expect(visitor.row(run)).to_contain_text("50.0%")
     assert visitor.store.run(run).owner == visitor.store.owner
     visitor.bring(brought)
     expect(said.locator(".mf-warn")).to_contain_text("is here already")
@@ -370,6 +358,7 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
     expect(visitor.row(run).locator(".mf-events").first).to_contain_text("brought here — from a file")
 
     with visitor.page.expect_download() as download:
+        visitor.row(run).locator(".mf-menu summary").click()
         visitor.row(run).get_by_role("link", name="Export").click()
     assert download.value.suggested_filename == f"medfact-b-my-run-b-{run[:8]}.gz"
     again = Store(f"sqlite:///{tmp_path / 'again.db'}")
