@@ -34,9 +34,6 @@ Cell = Figure | Estimate | None
 RUN, CHANCE, PUBLISHED = "run", "chance", "published"
 """Where a row comes from: a run of the user's, a coin's expectation, or a paper."""
 
-PLAIN_COLUMN = "None (said plainly)"
-"""In files, where readers take the word None alone for a missing value."""
-
 NOT_THE_SAME = "published; not the same facts"
 
 
@@ -71,11 +68,7 @@ class Table:
             told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
             for column, cell in zip(self.columns, row.cells, strict=True):
                 figure = dict(zip(("value", "low", "high", "n"), cell or (None,) * 4, strict=True))
-                yield (
-                    told
-                    | {"from": row.origin, "detail": detail, "column": PLAIN_COLUMN if column == "None" else column}
-                    | figure
-                )
+                yield (told | {"from": row.origin, "detail": detail, "column": column} | figure)
 
 
 def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:

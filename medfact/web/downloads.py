@@ -22,6 +22,8 @@ from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.services import Services
 
 CHUNK_BYTES = 1 << 16
+PLAIN_COLUMN = "None (said plainly)"
+"""PretextTrans' column None, in files whose readers take that word alone for a missing value."""
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -84,7 +86,11 @@ def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[st
         )
     paper, _, number = name.partition("-")
     found = [one for one in tables(reports, paper) if one.name.lower().replace(" ", "-") == number] if paper in PAPERS else []
-    return found[0].as_rows() if found else None
+    return (
+        (row | {"column": PLAIN_COLUMN if row["column"] == "None" else row["column"]} for row in found[0].as_rows())
+        if found
+        else None
+    )
 
 
 def _sent(file: IO[bytes], name: str, media_type: str) -> Response:
