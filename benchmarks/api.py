@@ -23,8 +23,8 @@ import openai
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.answers import make_prompt
-from medfact.models import ApiSettings, Prompt
-from medfact.models.services.client import load_api
+from medfact.models import Prompt, ServiceSettings
+from medfact.models.services.client import load_service
 
 KEY = "sk-benchmark"
 SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"
@@ -32,7 +32,7 @@ SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"
 
 def adapter(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[float, float]:
     """Seconds and CPU seconds of medfact's adapter."""
-    model = load_api("openai:mock", ApiSettings(base_url=base_url, key=KEY, in_flight=in_flight))
+    model = load_service("openai:mock", ServiceSettings(base_url=base_url, key=KEY, in_flight=in_flight))
     begun, cpu = time.perf_counter(), time.process_time()
     answered = sum(completion.p_true is not None for _, completion in model.complete(prompts))
     taken = time.perf_counter() - begun, time.process_time() - cpu

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from medfact.models import HERE, ApiSettings, Placement
+from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.services.settings import DEFAULTS
 
 
@@ -145,7 +145,7 @@ class RunSpec:
     templates: str | None = None
     question: str | None = None
     retrieval: str = "none"
-    service: ApiSettings = DEFAULTS
+    service: ServiceSettings = DEFAULTS
     budget: float | None = None
     reuse: bool = False
     placement: Placement = HERE
@@ -163,7 +163,7 @@ class RunSpec:
         made = {
             "columns": columns,
             "placement": Placement.from_record(record.get("placement")),
-            "service": ApiSettings(**(record.get("service") or {})),
+            "service": ServiceSettings(**(record.get("service") or {})),
         }
         older = {name: value for name, value in record.items() if name != "base_url"}
         return cls(**{**older, **chosen, **made})

@@ -21,7 +21,7 @@ from visitors import Visitor, file_data
 
 from medfact.errors import Mistake
 from medfact.exchange import export_run
-from medfact.models import ApiSettings
+from medfact.models import ServiceSettings
 from medfact.runs.run import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
@@ -275,7 +275,7 @@ def test_a_public_server_asks_no_address_inside(space: str, space_home: Path, tm
         for address in (service.base_url, service.base_url.replace("http", "https"), "http://169.254.169.254/v1"):
             assert "not a public address" in evaluate(visitor, service="m", address=address, ticket=visitor.ticket(TYPED))
         assert "No key for api.openai.com" in evaluate(visitor, service="gpt-4o")
-        spec = RunSpec(model="openai:m", limit=4, shots=0, service=ApiSettings(base_url=service.base_url))
+        spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
         run = imported(visitor, space_home, spec, tmp_path)
         before = store_of(space_home).run(run).finished_at
         visitor.call("resume", [run], visitor.ticket(TYPED), 0)
@@ -303,7 +303,7 @@ def test_a_public_server_loads_no_folder_and_tells_of_none(space: str, space_hom
 def test_a_relative_folder_is_no_repository_on_a_public_server(space: str, space_home: Path) -> None:
     with Visitor(space) as visitor:
         (run,) = evaluate(visitor, other="assets/models")
-        assert "its repository was not reached" in str(until_ended(space_home, run).reason)
+        assert "the hub could not be reached" in str(until_ended(space_home, run).reason)
 
 
 # ------------------------------------------------------------------------- who may ask, and how much

@@ -243,7 +243,7 @@ def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> N
     for wrong in ("no address", "http://127.0.0.1:1/v1", "javascript:alert(1)"):
         page.get_by_label("address (base URL)").fill(wrong)
         page.locator("#evaluate").click()
-        said = page.locator("#evaluate-message, #progress").filter(has_text=re.compile("no web address|cannot be reached"))
+        said = page.locator("#evaluate-message, #progress").filter(has_text=re.compile("not a web address|cannot be reached"))
         expect(said.first).to_be_visible(timeout=120_000)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from medfact.errors import Mistake
 from medfact.models.local.placement import DEVICES, DTYPES, HERE, Placement, bytes_of
-from medfact.models.services.settings import DEFAULTS, ApiSettings
+from medfact.models.services.settings import DEFAULTS, ServiceSettings
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
 
 if TYPE_CHECKING:
     from medfact.store import Run
 
-_Settings = TypeVar("_Settings", Placement, ApiSettings)
+_Settings = TypeVar("_Settings", Placement, ServiceSettings)
 
 
 def data_options(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def resume_options(parser: argparse.ArgumentParser) -> None:
     service.add_argument("--yes", action="store_true", help="send your key to a service that an imported run names")
 
 
-def resumed_service(options: argparse.Namespace, record: Run) -> ApiSettings | None:
+def resumed_service(options: argparse.Namespace, record: Run) -> ServiceSettings | None:
     """How the service of a run is asked from now on; None where that is as it was recorded."""
     names = ("base_url", "in_flight", "tries", "timeout")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
@@ -193,14 +193,14 @@ def _changed(before: _Settings, given: _Settings, default: _Settings) -> _Settin
     return replace(before, **{name: value for name, value in values.items() if value != getattr(default, name)})
 
 
-def _service_of(options: argparse.Namespace) -> ApiSettings:
+def _service_of(options: argparse.Namespace) -> ServiceSettings:
     if "base_url" not in options:  # a command that asks no model
         return DEFAULTS
     try:
         temperature = None if options.temperature == "default" else float(options.temperature)
     except ValueError:
         raise Mistake(f"--temperature {options.temperature!r} is no number.", "Write 0, or `default`.") from None
-    return ApiSettings(
+    return ServiceSettings(
         base_url=options.base_url,
         in_flight=options.in_flight,
         tries=options.tries,

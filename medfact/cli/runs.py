@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from medfact.cli.rows import MISTAKE, OK, SOME_FAILED, answer_row, emit, run_row
 from medfact.errors import Mistake, StoreError, UnknownName
 
 if TYPE_CHECKING:
-    from medfact.models import ApiSettings
+    from medfact.models import ServiceSettings
     from medfact.runs.run import Event, Finished
     from medfact.spec import RunSpec
     from medfact.store import Run, Store
@@ -30,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_anew(options: argparse.Namespace) -> int:
     from medfact.models import BUNDLED_MODEL, check_spec
+    from medfact.models.services.policy import named_address_key
     from medfact.runs.run import start
     from medfact.store import Store
 
@@ -42,13 +42,15 @@ def _run_anew(options: argparse.Namespace) -> int:
 
         return emit((costs(spec, collection) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
+    key = named_address_key(bool(options.base_url))
     store = Store(options.db)
-    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, _typed_key(options))
+    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, key)
 
 
 def _run_again(options: argparse.Namespace) -> int:
     """What a run asked, from its record alone."""
     from medfact.models import check_spec
+    from medfact.models.services.policy import named_address_key
     from medfact.runs.run import check_address, is_ones_own, recorded_plan, start_again
     from medfact.store import Store
 
@@ -63,21 +65,12 @@ def _run_again(options: argparse.Namespace) -> int:
         made = recorded_plan(record, store)
         return emit((costs(spec, made=made) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
-    own = is_ones_own(record, store) or options.yes
-    if not own and options.base_url is None:
+    is_named = bool(options.yes or options.base_url) or is_ones_own(record, store)
+    if not is_named:
         for spec in specs:
             check_address(replace(record, model=spec.model, spec=spec), store)
-    key = _environment_key() if own else _typed_key(options)
-    return _ask_all([start_again(record.run, store, spec) for spec in specs], store, options.output, key)
-
-
-def _environment_key() -> str | None:
-    """The key that goes along to an address which the person at this command line has typed, now or when the run was begun."""
-    return os.environ.get("OPENAI_API_KEY") or None
-
-
-def _typed_key(options: argparse.Namespace) -> str | None:
-    return _environment_key() if options.base_url else None
+    again = [start_again(record.run, store, spec) for spec in specs]
+    return _ask_all(again, store, options.output, named_address_key(is_named))
 
 
 def _ask_all(started: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
@@ -110,10 +103,10 @@ def _ended(run_id: str, store: Store) -> Run:
 def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
     """Asks before facts of one's own go to a service on another machine. Raises Mistake where leave is not given."""
     from medfact.models import is_service
-    from medfact.models.services.settings import host_of, is_loopback
+    from medfact.models.services.policy import host_of, is_on_this_machine
 
-    hosts = {host_of(spec.service) for spec in specs if is_service(spec.model) and spec.facts is not None}
-    away = sorted(host for host in hosts if not is_loopback(host))
+    own = [spec.service for spec in specs if is_service(spec.model) and spec.facts is not None]
+    away = sorted({host_of(service) for service in own if not is_on_this_machine(service)})
     if not away or given:
         return
     asked = f"Your facts go to {', '.join(away)}. They must hold no patient data."
@@ -123,7 +116,7 @@ def _ask_leave(specs: Sequence[RunSpec], given: bool) -> None:
 
 def resume(options: argparse.Namespace) -> int:
     """Goes on with a run, from its record alone; says where its data or its pool have changed since."""
-    from medfact.models.services.settings import NO_KEY
+    from medfact.models.services.policy import named_address_key
     from medfact.runs.plan import changes
     from medfact.runs.run import is_ones_own
     from medfact.store import Store
@@ -131,9 +124,7 @@ def resume(options: argparse.Namespace) -> int:
     store = Store(options.db)
     record = store.run(options.run)
     say_all(f"{change} The run goes on as it was recorded." for change in changes(record))
-    key = _environment_key() if options.yes or options.base_url or is_ones_own(record, store) else None
-    if options.yes or options.base_url:
-        key = key or NO_KEY  # there is none, but the address is known
+    key = named_address_key(bool(options.yes or options.base_url) or is_ones_own(record, store))
     code = _answer(record.run, store, key, budget_of(options), resumed_service(options, record))
     return max(code, _show_rows([record.run], store, None, code))
 
@@ -186,7 +177,9 @@ def _answer_all(runs: Sequence[str], store: Store, key: str | None) -> int:
         return max([*codes, *(one.result() for one in waiting)])
 
 
-def _answer(run_id: str, store: Store, key: str | None, budget: float | None = None, service: ApiSettings | None = None) -> int:
+def _answer(
+    run_id: str, store: Store, key: str | None, budget: float | None = None, service: ServiceSettings | None = None
+) -> int:
     from medfact.runs.run import answer
 
     code = OK

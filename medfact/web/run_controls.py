@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
 
 from medfact.errors import MedfactError, Mistake
 from medfact.metrics.uncertainty import expected_half_width
-from medfact.models import BUNDLED_MODEL, ApiSettings, check_spec, is_service, known_models
-from medfact.models.services.policy import check_public_url, is_public_server
-from medfact.models.services.settings import address_of, host_of, is_loopback, key_of
+from medfact.models import BUNDLED_MODEL, check_spec, is_service, known_models
+from medfact.models.services.policy import check_new_run
 from medfact.runs.costs import costs
 from medfact.runs.run import start_planned
 from medfact.spec import RunSpec
@@ -148,8 +147,7 @@ def recorded(
     check_room(services, owner, len(specs))
     for spec in specs:
         if is_service(spec.model):
-            key_of(ApiSettings(base_url=spec.service.base_url, key=key))
-            _check_address(spec.service, bool(chosen[LEAVE]), spec.facts is not None)
+            check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=bool(chosen[LEAVE]))
     store = services.store.of(owner)
     runs = [start_planned(spec, planned(spec, source, store.rejections()), store) for spec in specs]
     for run, spec in zip(runs, specs, strict=True):
@@ -187,15 +185,6 @@ def _specs(
     numbers = {"protocol": protocol, "pool": pool or None, "limit": int(count), "shots": int(shots), "budget": budget or None}
     asked = {"base_url": address or None}
     return [spec_of(source, model=name, service=asked, **numbers) for name in names]
-
-
-def _check_address(settings: ApiSettings, leave: bool, own: bool) -> None:
-    """Raises Mistake where prompts may not go to an address: without leave, or from a public server into its own network."""
-    host = host_of(settings)
-    if own and not leave and not is_loopback(host):
-        raise Mistake(f"Your own facts would go to {host}.", "Tick that they may, and that they hold no patient data.")
-    if is_public_server():
-        check_public_url(address_of(settings))
 
 
 def _hub_spec(name: str) -> str:
