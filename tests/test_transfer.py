@@ -17,7 +17,7 @@ import sqlalchemy as sql
 
 from medfact.answers import Demonstration
 from medfact.errors import MedfactError, Mistake
-from medfact.exchange import transfer
+from medfact.exchange import export_run, import_run, transfer
 from medfact.exchange.arrivals import Arrival
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
@@ -37,8 +37,6 @@ from medfact.store import (
     Plan,
     Planned,
     Store,
-    export_run,
-    import_run,
     tables,
 )
 
