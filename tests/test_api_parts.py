@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.models import Completion, Prompt
+from medfact.models import Completion, Prompt, Served
 from medfact.models.services.alternatives import AnswerProbability, answer_probability
 from medfact.models.services.errors import Action, Endpoint, failure_from_status
 from medfact.models.services.pacing import Gate, retry_after, wait_before
@@ -123,6 +123,9 @@ def test_repeated_answers_count_where_they_can_be_read() -> None:
     done = combined(replies, prompt)
     assert (done.text, done.p_true, done.p_mass) == ("True", 2.5 / 4, 0.75)  # (2 + 1/2) / (3 + 1), and 3 of 4 are read
     assert combined([Completion("Hm")], prompt).p_true is None
+    served = [Served(prompt_tokens=30, attempts=2, wasted_tokens=20), Served(prompt_tokens=10)]
+    total = combined([Completion("True", served=one) for one in served], prompt).served
+    assert total == Served(prompt_tokens=40, attempts=3, wasted_tokens=20)  # what was wasted is paid for once
     assert combined([Completion(None, failure="late")] * 2, prompt) == Completion(None, failure="late")
 
 

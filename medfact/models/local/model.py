@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -22,6 +22,8 @@ from medfact.models.prompt import Completion, Prompt
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
+
+_Item = TypeVar("_Item")
 
 BATCH_PROMPTS = 32
 """Most prompts computed whole in one batch."""
@@ -131,25 +133,13 @@ class LocalModel:
         width = getattr(self.model.config.get_text_config(), "hidden_size", None) or LARGEST
         shuffled = list(packs(ids, self.together, LONG_WIDTHS * width))
         random.Random(len(shuffled)).shuffle(shuffled)
-        group: list[Pack] = []
-        for pack in shuffled:
-            if group and sum(len(member.tokens) for member in (*group, pack)) > self.together:
-                yield group
-                group = []
-            group.append(pack)
-        if group:
-            yield group
+        return _grouped(shuffled, lambda group: sum(len(pack.tokens) for pack in group) <= self.together)
 
     def _batches(self, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, Sequence[int]]]]:
         """Prompts, sorted by length, in batches that may be computed together."""
-        batch: list[tuple[int, Sequence[int]]] = []
-        for item in prompts:
-            if batch and (len(batch) == self._batch_size or (len(batch) + 1) * len(item[1]) > self.together):
-                yield batch
-                batch = []
-            batch.append(item)
-        if batch:
-            yield batch
+        return _grouped(
+            prompts, lambda batch: len(batch) <= self._batch_size and len(batch) * len(batch[-1][1]) <= self.together
+        )
 
     @property
     def _batch_size(self) -> int:
@@ -265,3 +255,15 @@ class LocalModel:
     def _window(self) -> int:
         """How far back every layer attends, in tokens; a longer prompt is computed whole, with the model's own masks."""
         return int(getattr(self.model.config.get_text_config(), "sliding_window", None) or 1 << 30)
+
+
+def _grouped(items: Iterable[_Item], fits: Callable[[list[_Item]], bool]) -> Iterator[list[_Item]]:
+    """Consecutive items in groups that fit, or of one item that does not."""
+    group: list[_Item] = []
+    for item in items:
+        if group and not fits([*group, item]):
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group

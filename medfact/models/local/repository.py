@@ -169,12 +169,13 @@ def _on_hub(source: str) -> Contents:
         config = _config(source, Path(hf_hub_download(source, "config.json")))
     except GatedRepoError as error:
         raise _gated(source) from error
-    except HFValidationError as error:
-        raise _not_found(source) from error
+    except (HFValidationError, RepositoryNotFoundError) as error:
+        raise ModelError(
+            f"There is no model {source!r}: no such folder, and no such repository that you may see.",
+            "Check the name; for a private repository, log in with `hf auth login`.",
+        ) from error
     except EntryNotFoundError as error:
         raise _no_model(source, "it has no config.json") from error
-    except RepositoryNotFoundError as error:
-        raise _not_found(source) from error
     except (HfHubHTTPError, _HTTP_ERROR, OSError) as error:
         return _in_cache(source, error)
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or [] if "/" not in sibling.rfilename}
@@ -220,13 +221,6 @@ def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) ->
             f"The model {source!r} generates no text ({reason}).",
             "Use a causal language model, whose architecture ends in ForCausalLM; encoders such as BERT cannot answer.",
         )
-
-
-def _not_found(source: str) -> ModelError:
-    return ModelError(
-        f"There is no model {source!r}: no such folder, and no such repository that you may see.",
-        "Check the name; for a private repository, log in with `hf auth login`.",
-    )
 
 
 def _gated(source: str) -> ModelError:

@@ -56,9 +56,6 @@ class ServiceModel:
         self._thread.start()
         self._closer = weakref.finalize(self, _close, self._loop, self._thread, self._caller.client)
 
-    def __repr__(self) -> str:
-        return f"ServiceModel({self.spec!r}, host={self.host!r})"
-
     @property
     def chat(self) -> bool:
         """Whether demonstrations are turns of a conversation; otherwise they stand in one text, as in the papers."""

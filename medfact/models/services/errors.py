@@ -17,24 +17,15 @@ from medfact.models.services.policy import NO_KEY, no_key
 
 
 class Action(Enum):
-    """What to do after a call failed.
-
-    RETRY:            try again.
-    RETRY_UNREACHED:  try again, but end the run soon if the service has never answered.
-    CHANGE_PARAMETERS: try again without the parameter that the service refuses.
-    USE_COMPLETIONS:  try again with plain text: the model takes no messages.
-    ACCEPT_FILTERED:  take it for an unreadable reply: a content filter cut it.
-    FAIL_PROMPT:      give this prompt up.
-    END_RUN:          end the run: every other prompt would fail alike.
-    """
+    """What to do after a call failed."""
 
     RETRY = auto()
-    RETRY_UNREACHED = auto()
-    CHANGE_PARAMETERS = auto()
-    USE_COMPLETIONS = auto()
-    ACCEPT_FILTERED = auto()
-    FAIL_PROMPT = auto()
-    END_RUN = auto()
+    RETRY_UNREACHED = auto()  # but end the run soon if the service has never answered
+    CHANGE_PARAMETERS = auto()  # retry without the parameter that the service refuses
+    USE_COMPLETIONS = auto()  # retry with plain text: the model takes no messages
+    ACCEPT_FILTERED = auto()  # an unreadable reply, cut by a content filter
+    FAIL_PROMPT = auto()  # give up this prompt
+    END_RUN = auto()  # every other prompt would fail alike
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ def _total(served: Sequence[Served]) -> Served | None:
         prompt_tokens=_sum([one.prompt_tokens for one in served]),
         completion_tokens=_sum([one.completion_tokens for one in served]),
         attempts=sum(one.attempts for one in served),
-        wasted_tokens=0,
+        wasted_tokens=sum(one.wasted_tokens for one in served),
     )
 
 
