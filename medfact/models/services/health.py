@@ -40,11 +40,15 @@ class ServiceHealth:
         self._in_row: Counter[str] = Counter()
         self._row_began_at = 0.0
 
+    def restart(self) -> None:
+        """Counts failures since the last answer anew: after an answer, and for each new set of prompts."""
+        self._since_answer.clear()
+        self._answered_at = time.monotonic()
+
     def answered(self, sent_at: float) -> None:
         """Notes an answer, and when its call was sent."""
         self.answers += 1
-        self._answered_at = time.monotonic()
-        self._since_answer.clear()
+        self.restart()
         if not self._in_row or sent_at > self._row_began_at:
             self.fresh_answers += 1
             self._in_row.clear()

@@ -74,6 +74,7 @@ class Schedule:
 
     async def run(self) -> None:
         """Sends all prompts. Raises ModelError if the run must end."""
+        self._health.restart()
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 for index in range(len(self._prompts)):
