@@ -1,9 +1,9 @@
-"""How close calls to a service come to its ideal rate: medfact's client beside a plain loop over the same library.
+"""How close calls to a service come to the wire's limit: medfact's adapter beside a plain loop over the same client.
 
     python benchmarks/api.py --statements 800 --rounds 5
 
-The service runs on this machine in a process of its own and replies after a fixed latency. The two take turns. Prints medians
-over the rounds: statements per second, their share of the ideal (calls in flight / latency), and CPU time of this process.
+The service stands on loopback in a process of its own and replies after a fixed latency. The two take turns. Prints medians of
+the rounds: statements per second as a share of the ideal (calls in flight over latency), and CPU time of this process.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ import openai
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.answers import make_prompt
-from medfact.models import ApiSettings, Prompt
-from medfact.models.services.client import load_api
+from medfact.models import Prompt, ServiceSettings
+from medfact.models.services.client import load_service
 
 KEY = "sk-benchmark"
 SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"
 
 
 def adapter(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[float, float]:
-    """Seconds and CPU seconds of medfact's client."""
-    model = load_api("openai:mock", ApiSettings(base_url=base_url, key=KEY, in_flight=in_flight))
+    """Seconds and CPU seconds of medfact's adapter."""
+    model = load_service("openai:mock", ServiceSettings(base_url=base_url, key=KEY, in_flight=in_flight))
     begun, cpu = time.perf_counter(), time.process_time()
     answered = sum(completion.p_true is not None for _, completion in model.complete(prompts))
-    times = time.perf_counter() - begun, time.process_time() - cpu
+    taken = time.perf_counter() - begun, time.process_time() - cpu
     model.close()
     assert answered == len(prompts)
-    return times
+    return taken
 
 
 def plain(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[float, float]:
-    """Seconds and CPU seconds of a semaphore around the library's own call."""
+    """The same of a semaphore around the client's own call."""
     return asyncio.run(_plain(base_url, prompts, in_flight))
 
 
@@ -64,19 +64,19 @@ async def _plain(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[
 
         begun, cpu = time.perf_counter(), time.process_time()
         answered = await asyncio.gather(*(ask(prompt) for prompt in prompts))
-        times = time.perf_counter() - begun, time.process_time() - cpu
+        taken = time.perf_counter() - begun, time.process_time() - cpu
     assert all(answered)
-    return times
+    return taken
 
 
 CLIENTS: dict[str, Callable[[str, list[Prompt], int], tuple[float, float]]] = {
-    "medfact's client": adapter,
+    "medfact's adapter": adapter,
     "plain AsyncOpenAI loop": plain,
 }
 
 
 def main() -> None:
-    """Runs the rounds, with the clients taking turns, and prints the medians."""
+    """Runs the rounds, the clients in turn, and prints the medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--statements", type=int, default=800)
     parser.add_argument("--rounds", type=int, default=5)
@@ -86,23 +86,23 @@ def main() -> None:
     texts = [f"Disease {i} may have sign {i % 7} as one of its symptoms." for i in range(options.statements)]
     prompts = [make_prompt(text, (), chat=False) for text in texts]
     command = [sys.executable, str(SERVICE), "--latency", str(options.latency)]
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in CLIENTS}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in CLIENTS}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
         assert service.stdout is not None
         base_url = json.loads(service.stdout.readline())["base_url"]
         for _ in range(options.rounds):
             for name, client in CLIENTS.items():
-                times[name].append(client(base_url, prompts, options.in_flight))
+                taken[name].append(client(base_url, prompts, options.in_flight))
         service.communicate("")
     ideal = options.in_flight / options.latency
     count = options.statements
     print(
         f"{count} statements, {options.in_flight} in flight, median of {options.rounds} rounds; ideal {ideal:,.0f} statements/s"
     )
-    for name, rounds in times.items():
+    for name, rounds in taken.items():
         rate = statistics.median(count / seconds for seconds, _ in rounds)
         cpu = statistics.median(1000 * seconds / count for _, seconds in rounds)
-        print(f"{name:<26}{rate:>10,.1f} statements/s{rate / ideal:>8.2f} of ideal{cpu:>8.2f} ms CPU per statement")
+        print(f"{name:<26}{rate:>10,.1f} statements/s{rate / ideal:>8.2f} of ideal{cpu:>8.2f} ms CPU a statement")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from medfact.models import HERE, ApiSettings, Placement
+from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.services.settings import DEFAULTS
 
 
@@ -148,7 +148,7 @@ class RunSpec:
     templates: str | None = None
     question: str | None = None
     retrieval: str = "none"
-    service: ApiSettings = DEFAULTS
+    service: ServiceSettings = DEFAULTS
     budget: float | None = None
     reuse: bool = False
     placement: Placement = HERE
@@ -167,7 +167,7 @@ class RunSpec:
             "rela": tuple(record.get("rela", ())),
             "sab": tuple(record.get("sab", ())),
             "placement": Placement.from_record(record.get("placement")),
-            "service": ApiSettings(**(record.get("service") or {})),
+            "service": ServiceSettings(**(record.get("service") or {})),
         }
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
 

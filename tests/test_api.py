@@ -13,25 +13,25 @@ import pytest
 from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
 
 from medfact.errors import MedfactError, ModelError
-from medfact.models import ApiSettings, Completion, Message, Prompt, check_spec, is_local, load_model, takes_messages
-from medfact.models.services.client import ApiModel, load_api
-from medfact.models.services.settings import NOBODY, Watch
+from medfact.models import Completion, Message, Prompt, ServiceSettings, check_spec, is_local, load_model, takes_messages
+from medfact.models.services.client import ServiceModel, load_service
+from medfact.models.services.monitor import NO_MONITOR, Monitor
 
 CHOICES = (("True", "Yes"), ("False", "No"))
 KEY = "sk-secret-0123456789abcdef"
 
 
 @pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ApiModel]]:
+def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ServiceModel]]:
     """Models of services, closed at the end."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     models = []
 
-    def loaded(service: MockService | str, *, watch: Watch = NOBODY, **settings: object) -> ApiModel:
+    def loaded(service: MockService | str, *, monitor: Monitor = NO_MONITOR, **settings: object) -> ServiceModel:
         base_url = service if isinstance(service, str) else service.base_url
-        made = ApiSettings(**{"base_url": base_url, "key": KEY, **settings})  # type: ignore[arg-type]
-        models.append(load_api("openai:mock", made, watch))
+        made = ServiceSettings(**{"base_url": base_url, "key": KEY, **settings})  # type: ignore[arg-type]
+        models.append(load_service("openai:mock", made, monitor))
         return models[-1]
 
     yield loaded
@@ -39,16 +39,16 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ApiModel]]:
         model.close()
 
 
-Load = Callable[..., ApiModel]
+Load = Callable[..., ServiceModel]
 
 
-class Stopped(Watch):
+class Stopped(Monitor):
     """Gives calls in flight a fifth of a second once a run is stopped."""
 
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
 
-    def patience(self) -> float | None:
+    def seconds_left(self) -> float | None:
         return 0.2 if self._stop.is_set() else None
 
 
@@ -189,8 +189,8 @@ def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load:
         assert said_truly(prompts, got)
         assert {got[place].failure for place in broken} == {
             "an error of the service (HTTP 500) (3 tries)",
-            "the connection broke off (3 tries)",
-            "a reply that is not whole (3 tries)",
+            "the connection broke (3 tries)",
+            "an incomplete reply (3 tries)",
         }
         assert Counter(service.asked().values()) == {1: 200 - len(broken), 3: len(broken)}
         before = len(service.calls)
@@ -235,7 +235,7 @@ def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
     begun = time.monotonic()
     with MockService(Behaviour(every="hang")) as service:
         ((_, done),) = load(service, timeout=0.4, tries=2).complete(prompts_of(1))
-    assert done.failure == "no answer within 0.4 s (2 tries)"
+    assert done.failure == "no reply within 0.4 s (2 tries)"
     assert time.monotonic() - begun < 3
 
 
@@ -270,7 +270,7 @@ def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
 def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Load) -> None:
     prompts, stop = prompts_of(40), threading.Event()
     with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
-        model = load(service, in_flight=40, watch=Stopped(stop))
+        model = load(service, in_flight=40, monitor=Stopped(stop))
         threading.Timer(0.8, stop.set).start()
         begun = time.monotonic()
         came = dict(model.complete(prompts))
@@ -429,7 +429,7 @@ def closed_port() -> int:
     ("base_url", "prompts", "sentence"),
     [
         ("http://127.0.0.1:{port}/v1", 100, "127.0.0.1 cannot be reached."),
-        ("http://nowhere.invalid/v1", 1, "The host nowhere.invalid is not found."),
+        ("http://nowhere.invalid/v1", 1, "The host nowhere.invalid was not found."),
         ("{service}/wrong", 100, "127.0.0.1 answers, but not as a model service."),
         ("https{service_tls}", 100, "No secure connection to 127.0.0.1."),
     ],
@@ -454,21 +454,21 @@ def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
         got = dict(load(service, tries=3).complete(prompts))
     assert sum(done.text is not None for done in got.values()) > 15
     failures = {done.failure for done in got.values() if done.text is None}
-    assert failures == {"a web page in place of an answer (3 tries)"}
+    assert failures == {"a web page instead of a reply (3 tries)"}
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         ({"base_url": None, "key": None}, "No key for api.openai.com. Set OPENAI_API_KEY, or type it."),
-        ({"base_url": "api.example.org/v1"}, "The base URL is no web address."),
-        ({"base_url": "ftp://example.org"}, "The base URL is no web address."),
-        ({"base_url": "http://[::1/v1"}, "The base URL is no web address."),
-        ({"base_url": f"https://me:{KEY}@example.org/v1"}, "The base URL holds a name or a password."),
-        ({"key": f"{KEY}\n{KEY}"}, "The key for 127.0.0.1 holds characters that no key has."),
-        ({"key": f"{KEY}…"}, "The key for 127.0.0.1 holds characters that no key has."),
-        ({"in_flight": 0}, "The calls in flight given for the service is out of range."),
-        ({"top_logprobs": 21}, "The alternatives given for the service is out of range."),
+        ({"base_url": "api.example.org/v1"}, "The base URL is not a web address."),
+        ({"base_url": "ftp://example.org"}, "The base URL is not a web address."),
+        ({"base_url": "http://[::1/v1"}, "The base URL is not a web address."),
+        ({"base_url": f"https://me:{KEY}@example.org/v1"}, "The base URL contains a user name or password."),
+        ({"key": f"{KEY}\n{KEY}"}, "The key for 127.0.0.1 contains characters that no key has."),
+        ({"key": f"{KEY}…"}, "The key for 127.0.0.1 contains characters that no key has."),
+        ({"in_flight": 0}, "A setting of the service is out of range: calls in flight."),
+        ({"top_logprobs": 21}, "A setting of the service is out of range: alternatives."),
     ],
 )
 def test_what_cannot_be_used_is_said_before_anything_is_asked(load: Load, settings: dict[str, object], sentence: str) -> None:
@@ -530,11 +530,11 @@ def test_the_spec_names_a_model_of_a_service(load: Load) -> None:
     with pytest.raises(MedfactError):
         check_spec("openai: ")
     assert not takes_messages("openai:gpt-4o-mini")
-    assert takes_messages("openai:gpt-4o-mini", service=ApiSettings(shots_as_turns=True))
+    assert takes_messages("openai:gpt-4o-mini", service=ServiceSettings(shots_as_turns=True))
     assert not is_local("openai:gpt-4o-mini")
     with MockService() as service:
-        model = load_model("openai:some/model:free", service=ApiSettings(base_url=service.base_url, key=KEY))
-        assert isinstance(model, ApiModel)
+        model = load_model("openai:some/model:free", service=ServiceSettings(base_url=service.base_url, key=KEY))
+        assert isinstance(model, ServiceModel)
         assert (model.spec, model.chat, model.host) == ("openai:some/model:free", False, "127.0.0.1")
         list(model.complete(prompts_of(1)))
         model.close()

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.models import Completion, Prompt
-from medfact.models.services.alternatives import Chances, chances
-from medfact.models.services.errors import Asker, Follows, trouble_of_status
-from medfact.models.services.pacing import Gate, asked_wait, wait_before
-from medfact.models.services.parameters import Terms, given_way, terms_of
-from medfact.models.services.replies import Malformed, completion_of, opening_word, together
-from medfact.models.services.settings import ApiSettings
+from medfact.models import Completion, Prompt, Served
+from medfact.models.services.alternatives import AnswerProbability, answer_probability
+from medfact.models.services.errors import Action, Endpoint, failure_from_status
+from medfact.models.services.pacing import Gate, retry_after, wait_before
+from medfact.models.services.parameters import Parameters, parameters_of, without_refused
+from medfact.models.services.replies import Malformed, combined, completion_of, opening_word
+from medfact.models.services.settings import ServiceSettings
 
 CHOICES = (("True", "Yes"), ("False", "No"))
-ASKER = Asker("api.example.org", "gpt", "sk-0123456789abcdef")
+ENDPOINT = Endpoint("api.example.org", "gpt", "sk-0123456789abcdef")
 
 
 def position(said: str, **alternatives: float) -> dict[str, object]:
@@ -31,14 +31,14 @@ def position(said: str, **alternatives: float) -> dict[str, object]:
 
 
 def test_spellings_of_a_side_are_added_up() -> None:
-    found = chances([position("True", True_=0.4, _true=0.1, YES=0.1, False_=0.3, no=0.05, The=0.05)], CHOICES)
+    found = answer_probability([position("True", True_=0.4, _true=0.1, YES=0.1, False_=0.3, no=0.05, The=0.05)], CHOICES)
     assert found.p_true == pytest.approx(0.6 / 0.95)  # (0.4 + 0.1 + 0.1) / (0.6 + 0.3 + 0.05)
     assert found.p_mass == pytest.approx(0.95)
     assert (found.p_low, found.p_high) == (None, None)  # all of it is seen
 
 
 def test_what_is_unseen_may_be_all_true_or_all_false() -> None:
-    found = chances([position("True", True_=0.5, False_=0.2, The=0.1)], CHOICES)
+    found = answer_probability([position("True", True_=0.5, False_=0.2, The=0.1)], CHOICES)
     assert found.p_true == pytest.approx(0.5 / 0.7)
     assert found.p_low == pytest.approx(0.5 / 0.9)  # 1 - 0.5 - 0.2 - 0.1 = 0.2 is unseen
     assert found.p_high == pytest.approx(0.7 / 0.9)
@@ -52,7 +52,7 @@ def test_bounds_hold_the_truth_whatever_is_hidden(weights: list[float], shown: i
     false = sum(p[token] for token in p if token.strip().lower() in ("false", "no"))
     seen = sorted(p, key=lambda token: -p[token])[:shown]
     entries = [{"token": token, "logprob": math.log(p[token])} for token in seen]
-    found = chances([{"token": seen[0], "logprob": math.log(p[seen[0]]), "top_logprobs": entries}], CHOICES)
+    found = answer_probability([{"token": seen[0], "logprob": math.log(p[seen[0]]), "top_logprobs": entries}], CHOICES)
     if found.p_low is not None and found.p_high is not None:
         assert found.p_low - 1e-9 <= true / (true + false) <= found.p_high + 1e-9
     elif found.p_true is not None:
@@ -61,36 +61,38 @@ def test_bounds_hold_the_truth_whatever_is_hidden(weights: list[float], shown: i
 
 def test_the_first_answer_word_counts_else_the_first_token() -> None:
     first, answer = position("It", True_=0.1, It=0.9), position("false", true=0.25, false=0.75)
-    assert chances([first, position(" is", _is=1.0), answer], CHOICES).p_true == pytest.approx(0.25)
-    assert chances([first, position(" is", _is=1.0)], CHOICES).p_true == 1.0  # 0.1 of True, nothing of False is seen
-    assert chances([position("It", It=1.0)], CHOICES) == Chances(p_mass=0.0)
-    assert chances([], CHOICES) == Chances()
+    assert answer_probability([first, position(" is", _is=1.0), answer], CHOICES).p_true == pytest.approx(0.25)
+    assert answer_probability([first, position(" is", _is=1.0)], CHOICES).p_true == 1.0  # 0.1 of True, nothing of False is seen
+    assert answer_probability([position("It", It=1.0)], CHOICES) == AnswerProbability(p_mass=0.0)
+    assert answer_probability([], CHOICES) == AnswerProbability()
 
 
 def test_a_thought_is_skipped_and_one_that_never_ends_gives_nothing() -> None:
     thought = [position(token, true=1.0) for token in ("<th", "ink>", "true", "</", "think>", "\n")]
-    found = chances([*thought, position("True", True_=0.75, False_=0.25)], CHOICES)
+    found = answer_probability([*thought, position("True", True_=0.75, False_=0.25)], CHOICES)
     assert found.p_true == pytest.approx(0.75)
-    assert chances(thought[:3], CHOICES) == Chances()
+    assert answer_probability(thought[:3], CHOICES) == AnswerProbability()
 
 
 def test_a_token_that_is_not_among_its_alternatives_is_seen_too() -> None:
     said = {"token": "False", "logprob": math.log(0.1), "top_logprobs": [{"token": "True", "logprob": math.log(0.9)}]}
-    assert chances([said], CHOICES).p_true == pytest.approx(0.9)
+    assert answer_probability([said], CHOICES).p_true == pytest.approx(0.9)
     alone = {"token": "True", "logprob": math.log(0.7), "top_logprobs": []}
-    found = chances([alone], CHOICES)
+    found = answer_probability([alone], CHOICES)
     assert (found.p_low, found.p_high) == (pytest.approx(0.7), pytest.approx(1.0))
 
 
 def test_a_token_that_its_alternatives_spell_otherwise_is_not_counted_twice() -> None:
-    found = chances([position("▁True", True_=0.7, False_=0.3) | {"logprob": math.log(0.7)}], CHOICES)
+    found = answer_probability([position("▁True", True_=0.7, False_=0.3) | {"logprob": math.log(0.7)}], CHOICES)
     assert found.p_true == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("logprob", [None, -9999.0, float("-inf"), float("nan"), "x"])
 def test_a_log_probability_that_is_none_is_no_mass(logprob: object) -> None:
     entries = [{"token": "True", "logprob": math.log(0.5)}, {"token": "False", "logprob": logprob}]
-    assert chances([{"token": "True", "logprob": -0.7, "top_logprobs": entries}], CHOICES).p_mass == pytest.approx(0.5)
+    assert answer_probability([{"token": "True", "logprob": -0.7, "top_logprobs": entries}], CHOICES).p_mass == pytest.approx(
+        0.5
+    )
 
 
 # ------------------------------------------------------------------------------------------------ replies
@@ -118,10 +120,13 @@ def test_a_repeated_answer_is_read_by_its_opening_word(text: str, expected: bool
 def test_repeated_answers_count_where_they_can_be_read() -> None:
     prompt = Prompt("x", CHOICES)
     replies = [Completion("True"), Completion("False"), Completion("True"), Completion("Hm"), Completion(None, failure="late")]
-    done = together(replies, prompt)
+    done = combined(replies, prompt)
     assert (done.text, done.p_true, done.p_mass) == ("True", 2.5 / 4, 0.75)  # (2 + 1/2) / (3 + 1), and 3 of 4 are read
-    assert together([Completion("Hm")], prompt).p_true is None
-    assert together([Completion(None, failure="late")] * 2, prompt) == Completion(None, failure="late")
+    assert combined([Completion("Hm")], prompt).p_true is None
+    served = [Served(prompt_tokens=30, attempts=2, wasted_tokens=20), Served(prompt_tokens=10)]
+    total = combined([Completion("True", served=one) for one in served], prompt).served
+    assert total == Served(prompt_tokens=40, attempts=3, wasted_tokens=20)  # what was wasted is paid for once
+    assert combined([Completion(None, failure="late")] * 2, prompt) == Completion(None, failure="late")
 
 
 @pytest.mark.parametrize(
@@ -140,10 +145,10 @@ def test_repeated_answers_count_where_they_can_be_read() -> None:
 def test_a_body_that_is_no_reply_is_malformed(body: bytes) -> None:
     with pytest.raises(Malformed) as raised:
         completion_of(body, Prompt("x", CHOICES))
-    assert not raised.value.page
+    assert not raised.value.is_web_page
 
 
-def test_a_reply_in_parts_is_put_together() -> None:
+def test_a_reply_in_parts_is_put_combined() -> None:
     message = {"content": [{"type": "text", "text": "Tr"}, {"type": "text", "text": "ue"}, "?"]}
     body = json.dumps({"choices": [{"message": message}], "usage": None}).encode()
     done = completion_of(body, Prompt("x", CHOICES))
@@ -159,8 +164,8 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
         assert 0 <= min(drawn) < 0.1 * bound
         assert 0.9 * bound < max(drawn) <= bound
         assert statistics.mean(drawn) == pytest.approx(bound / 2, rel=0.2)
-    assert max(wait_before(1, crowded=True) for _ in range(400)) > 1.5
-    assert all(5 <= wait_before(1, crowded=True, asked=5.0) <= 5.1 for _ in range(50))
+    assert max(wait_before(1, overloaded=True) for _ in range(400)) > 1.5
+    assert all(5 <= wait_before(1, overloaded=True, requested=5.0) <= 5.1 for _ in range(50))
 
 
 @pytest.mark.parametrize(
@@ -178,28 +183,28 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
     ],
 )
 def test_what_a_service_asks_to_wait(headers: dict[str, str], expected: float | None) -> None:
-    assert asked_wait(headers) == expected
+    assert retry_after(headers) == expected
 
 
 def test_a_gate_halves_once_for_calls_that_were_out_together_and_grows_again() -> None:
     gate = Gate(32)
     for _ in range(2):
-        gate.turned_away(seconds=0.1)
+        gate.rejected(seconds=0.1)
     assert gate.limit == 32
     for _ in range(10):
-        gate.turned_away(seconds=0.1)
+        gate.rejected(seconds=0.1)
     assert gate.limit == 16  # the third one narrows it; the others were out already
     for _ in range(3):
-        gate.turned_away(seconds=-1.0)  # sent after the gate was narrowed
+        gate.rejected(seconds=-1.0)  # sent after the gate was narrowed
     assert gate.limit == 8
     for _ in range(6):
-        gate.went_well()
+        gate.succeeded()
     assert gate.limit == 11  # one more for each two
     for _ in range(2 + 6):
-        gate.went_well()
+        gate.succeeded()
     assert gate.limit == 13  # from 12 on, three quarters of the 16 that were too many, one more for each six
     for _ in range(6 * 20):
-        gate.went_well()
+        gate.succeeded()
     assert gate.limit == 32
 
 
@@ -207,8 +212,8 @@ def test_a_few_calls_that_are_turned_away_do_not_narrow_a_gate() -> None:
     gate = Gate(32)
     for _ in range(20):
         for _ in range(9):
-            gate.went_well()
-        gate.turned_away(seconds=0.1)
+            gate.succeeded()
+        gate.rejected(seconds=0.1)
     assert gate.limit == 32  # one in ten; more than one in eight would
 
 
@@ -244,41 +249,41 @@ def test_a_gate_lets_in_by_turns_and_keeps_no_place_for_those_who_left() -> None
         ("top_logprobs must be between 0 and 8", {"top_logprobs": 8}),
         ("top_logprobs is too high", {"top_logprobs": 5}),
         ("You are not allowed to request logprobs from this model.", {"top_logprobs": None}),
-        ("Use 'max_completion_tokens' instead of 'max_tokens'.", {"limit": "max_completion_tokens"}),
+        ("Use 'max_completion_tokens' instead of 'max_tokens'.", {"limit_name": "max_completion_tokens"}),
         ("Unrecognized request argument supplied: seed", {"seed": None}),
     ],
 )
 def test_what_is_refused_by_name_gives_way(message: str, changed: dict[str, object]) -> None:
-    terms = Terms(0.0, 20, None, 1)
-    made = given_way(terms, message)
+    terms = Parameters(0.0, 20, None, 1)
+    made = without_refused(terms, message)
     assert made is not None
     assert {name: getattr(made[0], name) for name in changed} == changed
     assert made[1].endswith(".")
-    others = {"temperature", "top_logprobs", "seed", "limit"} - set(changed)
+    others = {"temperature", "top_logprobs", "seed", "limit_name"} - set(changed)
     assert all(getattr(made[0], name) == getattr(terms, name) for name in others)
 
 
 def test_what_is_not_sent_cannot_give_way() -> None:
-    bare = Terms(None, None, None, None, limit=None)
+    bare = Parameters(None, None, None, None, limit_name=None)
     for message in ("temperature", "logprobs", "top_logprobs", "max_tokens", "seed", "the prompt"):
-        assert given_way(bare, message) is None
-    assert given_way(Terms(0.0, 20, None, 1), "max_tokens is too large: the maximum context length is 8") is None
-    assert given_way(Terms(0.0, 20, None, 1), "refused", "seed") is not None
+        assert without_refused(bare, message) is None
+    assert without_refused(Parameters(0.0, 20, None, 1), "max_tokens is too large: the maximum context length is 8") is None
+    assert without_refused(Parameters(0.0, 20, None, 1), "refused", "seed") is not None
 
 
 def test_repeats_ask_for_no_temperature_and_give_each_turn_its_seed() -> None:
-    terms = terms_of(ApiSettings(repeats=3, seed=10, max_tokens=4))
+    terms = parameters_of(ServiceSettings(repeats=3, seed=10, max_tokens=4))
     prompt = Prompt("x", CHOICES)
     said = {"messages": [{"role": "user", "content": "x"}]}
     assert terms.body(prompt, 2) == {**said, "max_tokens": 4, "seed": 12}
-    assert terms_of(ApiSettings(top_logprobs=0)).body(prompt) == {**said, "temperature": 0.0, "max_tokens": 256}
+    assert parameters_of(ServiceSettings(top_logprobs=0)).body(prompt) == {**said, "temperature": 0.0, "max_tokens": 256}
 
 
 # ------------------------------------------------------------------------------------------------ errors
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "follows"),
+    ("status", "body", "action"),
     [
         (404, {"error": {"message": "The model 'gpt' does not exist", "code": "model_not_found"}}, "has no model 'gpt'"),
         (404, {"object": "error", "message": "The model `gpt` does not exist.", "type": "NotFoundError"}, "has no model 'gpt'"),
@@ -287,27 +292,29 @@ def test_repeats_ask_for_no_temperature_and_give_each_turn_its_seed() -> None:
         (405, "", "not as a model service"),
         (402, {"error": {"message": "Insufficient Balance"}}, "quota"),
         (429, {"error": {"message": "x", "type": "insufficient_quota", "code": None}}, "quota"),
-        (429, {"error": {"message": "x", "type": "tokens", "code": "rate_limit_exceeded"}}, Follows.AGAIN),
-        (502, "<html>", Follows.AGAIN),
-        (413, {"error": "too large"}, Follows.LOST),
-        (422, {"detail": [{"loc": ["body", "seed"]}]}, Follows.REFUSED),
-        (400, {"error": {"message": "x", "code": "content_filter"}}, Follows.FILTERED),
+        (429, {"error": {"message": "x", "type": "tokens", "code": "rate_limit_exceeded"}}, Action.RETRY),
+        (502, "<html>", Action.RETRY),
+        (413, {"error": "too large"}, Action.FAIL_PROMPT),
+        (422, {"detail": [{"loc": ["body", "seed"]}]}, Action.CHANGE_PARAMETERS),
+        (400, {"error": {"message": "x", "code": "content_filter"}}, Action.ACCEPT_FILTERED),
     ],
 )
-def test_errors_are_understood_as_services_write_them(status: int, body: object, follows: object) -> None:
-    trouble = trouble_of_status(status, json.dumps(body).encode(), {}, ASKER)
-    if isinstance(follows, str):
-        assert trouble.follows is Follows.FATAL
-        assert follows in str(trouble.error)
+def test_errors_are_understood_as_services_write_them(status: int, body: object, action: object) -> None:
+    failure = failure_from_status(status, json.dumps(body).encode(), {}, ENDPOINT)
+    if isinstance(action, str):
+        assert failure.action is Action.END_RUN
+        assert action in str(failure.error)
     else:
-        assert (trouble.follows, trouble.error) == (follows, None)
+        assert (failure.action, failure.error) == (action, None)
 
 
 def test_no_message_holds_the_key() -> None:
-    assert ASKER.key not in repr(ASKER) + repr(ApiSettings(key=ASKER.key, base_url=f"https://{ASKER.key}@example.org"))
-    for text in (f"bad key {ASKER.key}", f"key {ASKER.key[:12]}***", "Bearer abc", "use sk-other-key", "a\nb " * 200):
-        line = ASKER.scrubbed(text)
-        assert ASKER.key[:12] not in line
+    assert ENDPOINT.key not in repr(ENDPOINT) + repr(
+        ServiceSettings(key=ENDPOINT.key, base_url=f"https://{ENDPOINT.key}@example.org")
+    )
+    for text in (f"bad key {ENDPOINT.key}", f"key {ENDPOINT.key[:12]}***", "Bearer abc", "use sk-other-key", "a\nb " * 200):
+        line = ENDPOINT.scrubbed(text)
+        assert ENDPOINT.key[:12] not in line
         assert "abc" not in line
         assert "sk-other" not in line
         assert "\n" not in line

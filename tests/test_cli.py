@@ -14,7 +14,7 @@ import pytest
 from medfact import __version__
 from medfact.cli.commands import parser
 from medfact.cli.options import spec_of
-from medfact.models import ApiSettings, Completion, Placement, Prompt
+from medfact.models import Completion, Placement, Prompt, ServiceSettings
 from medfact.models.baseline import Baseline
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
@@ -162,7 +162,7 @@ def test_every_option_reaches_its_field() -> None:
         shot_draws=7,
         demonstrations="d.csv",
         placement=Placement("float16", "cpu", 8 * 10**9, True, True, True, (("effort", "low"),), 9),
-        service=ApiSettings(
+        service=ServiceSettings(
             base_url="http://127.0.0.1/v1",
             in_flight=2,
             tries=3,
@@ -178,7 +178,7 @@ def test_every_option_reaches_its_field() -> None:
         reuse=True,
     )
     assert spec_of(parser().parse_args(["run"]), "m") == RunSpec("m")
-    assert spec_of(parser().parse_args(["run", "--fresh", "--completions"]), "m").service == ApiSettings(
+    assert spec_of(parser().parse_args(["run", "--fresh", "--completions"]), "m").service == ServiceSettings(
         fresh=True, completions=True
     )
 

@@ -22,7 +22,7 @@ from mock_service import Behaviour, MockService
 from visitors import Visitor
 
 from medfact.exchange import export_run
-from medfact.models import ApiSettings
+from medfact.models import ServiceSettings
 from medfact.runs.run import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
@@ -286,7 +286,7 @@ def test_a_public_server_asks_no_address_inside(space: str, space_home: Path, tm
         for address in (service.base_url, service.base_url.replace("http", "https"), "http://169.254.169.254/v1"):
             assert "not a public address" in visitor.evaluate(service="m", address=address, key=TYPED)
         assert "No key for api.openai.com" in visitor.evaluate(service="gpt-4o")
-        spec = RunSpec(model="openai:m", limit=4, shots=0, service=ApiSettings(base_url=service.base_url))
+        spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
         run = imported(visitor, space_home, spec, tmp_path)
         before = store_of(space_home).run(run).finished_at
         visitor.act("resume", run=run, fields={"key": TYPED})
@@ -315,7 +315,7 @@ def test_a_public_server_loads_no_folder_and_tells_of_none(space: str, space_hom
 def test_a_relative_folder_is_no_repository_on_a_public_server(space: str, space_home: Path) -> None:
     with on_space(space) as visitor:
         (run,) = visitor.evaluate(other="assets/models")
-        assert "its repository was not reached" in str(until_ended(space_home, run).reason)
+        assert "the hub could not be reached" in str(until_ended(space_home, run).reason)
 
 
 # ------------------------------------------------------------------------- who may ask, and how much

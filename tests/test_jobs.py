@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
+from medfact.web.run_controls import MOST_GOING, recorded
 from small_models import small_llama
 
 from medfact.errors import Mistake
@@ -26,7 +27,6 @@ from medfact.runs.jobs.worker import Kept, Told
 from medfact.runs.run import answer, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
-from medfact.web.run_controls import MOST_GOING, recorded
 from medfact.web.services import Services
 
 pytestmark = pytest.mark.model
@@ -98,7 +98,7 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(jobs: Jobs, tmp_p
     first, second = (start(RunSpec(model=f"hf:{folder}", limit=60, shots=0), jobs.store) for _ in range(2))
     jobs.submit(first)
     told = wait_for(jobs, first, lambda snapshot: snapshot.loading is not None)
-    assert told.loading in {"looking at the model", "loading the weights"}
+    assert told.loading in {"checking the model", "loading the weights"}
     wait_for(jobs, first, lambda snapshot: snapshot.done > 0)
     jobs.stop(first)
     assert wait_for(jobs, first, ended).state == STOPPED
@@ -137,7 +137,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     spaces.__spec__ = ModuleSpec("spaces", None)
     monkeypatch.setitem(sys.modules, "spaces", spaces)
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    monkeypatch.setattr("medfact.models.local.zero_gpu.USED", 0.0)
+    monkeypatch.setattr("medfact.models.local.zero_gpu.USED_SHARE", 0.0)
     run = start(RunSpec(model=f"hf:{small_llama(tmp_path / 'model', lean=4.0)}", limit=1, shots=0), jobs.store)
     jobs.submit(run)
     assert wait_for(jobs, run, ended).state == COMPLETE
@@ -164,7 +164,7 @@ def test_model_that_cannot_be_loaded_fails_with_one_sentence(jobs: Jobs, tmp_pat
     jobs.submit(run)
     failed = wait_for(jobs, run, ended)
     assert failed.state == FAILED_RUN
-    assert "holds no causal language model" in (failed.reason or "")
+    assert "contains no causal language model" in (failed.reason or "")
     assert "\n" not in (failed.reason or "\n")
 
 

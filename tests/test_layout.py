@@ -46,8 +46,8 @@ def room_of(parts: tuple[str, ...]) -> str:
     return parts[1] if known else "medfact"
 
 
-def imports(file: Path) -> Iterator[tuple[int, str]]:
-    """(line, room) of every import of this package in a file, those inside functions too."""
+def modules(file: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, name) of every import of this package in a file, those inside functions too; a name is split at its dots."""
     package = ("medfact", *file.relative_to(ROOT).parts[:-1])
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         names: list[tuple[str, ...]] = []
@@ -57,7 +57,12 @@ def imports(file: Path) -> Iterator[tuple[int, str]]:
             base = package[: len(package) - node.level + 1] if node.level else ()
             module = (*base, *(node.module or "").split(".")) if node.module else base
             names = [(*module, alias.name) for alias in node.names]
-        yield from ((node.lineno, room_of(name)) for name in names if name[0] == "medfact")
+        yield from ((node.lineno, name) for name in names if name[0] == "medfact")
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """(line, room) of every import of this package in a file."""
+    yield from ((line, room_of(name)) for line, name in modules(file))
 
 
 FILES = sorted(ROOT.rglob("*.py"))
@@ -68,6 +73,22 @@ def test_imports_go_down_or_left(file: Path) -> None:
     room = file.relative_to(ROOT).parts[0].removesuffix(".py").replace("__init__", "medfact")
     assert room in PLACES, f"{room} has no place on any floor"
     wrong = [f"line {line}: {room} imports {other}" for line, other in imports(file) if not allowed(room, other)]
+    assert wrong == []
+
+
+APART = {"local": {"services"}, "services": {"local"}, "prompt.py": {"local", "services"}, "baseline.py": {"local", "services"}}
+"""Within `models/`: what each part must not import."""
+
+
+@pytest.mark.parametrize("part", APART)
+def test_local_models_and_services_do_not_know_each_other(part: str) -> None:
+    place = ROOT / "models" / part
+    wrong = [
+        f"{file.name}, line {line}: {'.'.join(name)}"
+        for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))
+        for line, name in modules(file)
+        if name[1:2] == ("models",) and APART[part] & set(name[2:3])
+    ]
     assert wrong == []
 
 

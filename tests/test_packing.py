@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medfact.models.local.packing import ROOT, START, Pack, packs
+from medfact.models.local.packing import PACK_OVERHEAD_TOKENS, ROOT, Pack, packs
 
 PROMPTS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=12)
 
@@ -42,13 +42,13 @@ def test_what_prompts_begin_with_is_there_once(prompts: list[list[int]]) -> None
 @given(prompts=PROMPTS)
 def test_a_token_sees_its_own_prompt_alone(prompts: list[list[int]]) -> None:
     (pack,) = packs(prompts, 1_000)
-    sees = pack.sees()
+    sees = pack.attention()
     for node in range(len(pack.tokens)):
         assert {other for other in range(len(pack.tokens)) if sees[node, other]} == set(path(pack, node))
 
 
 def cost(sizes: list[int], long: float) -> float:
-    return sum(START + size * (1 + size / long) for size in sizes)
+    return sum(PACK_OVERHEAD_TOKENS + size * (1 + size / long) for size in sizes)
 
 
 @given(prompts=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size=1, max_size=7), long=st.floats(1, 200))
@@ -74,7 +74,7 @@ def test_two_prompts_by_hand() -> None:
     (pack,) = packs([[1, 2, 4], [1, 2, 3]], 100)
     assert (pack.tokens, pack.parents, pack.depths) == ([1, 2, 3, 4], [-1, 0, 1, 1], [0, 1, 2, 2])
     assert pack.ends == [(1, 2), (0, 3)]
-    assert [int(seen) for seen in pack.sees()[3]] == [1, 1, 0, 1]
+    assert [int(seen) for seen in pack.attention()[3]] == [1, 1, 0, 1]
 
 
 def test_a_group_is_cut_off_where_a_longer_row_would_cost_more() -> None:

@@ -22,11 +22,10 @@ from test_api import CHOICES, KEY, Load, load, prompts_of, said_truly
 
 from medfact.answers import make_prompt, read_answer
 from medfact.errors import ModelError, ServiceAway
-from medfact.models import ApiSettings, Prompt
-from medfact.models.services.errors import Asker, Follows, trouble_of_status
-from medfact.models.services.policy import check_public_url, is_public_address
-from medfact.models.services.replies import LONGEST_REPLY, MOST_BYTES, Malformed, completion_of
-from medfact.models.services.settings import key_of
+from medfact.models import Prompt, ServiceSettings
+from medfact.models.services.errors import Action, Endpoint, failure_from_status
+from medfact.models.services.policy import check_public_url, is_public_address, key_of
+from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, Malformed, completion_of
 from medfact.runs.run import Failed, Finished, answer, run, start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
@@ -44,7 +43,7 @@ def public(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spec_at(service: MockService | str, facts: Path, **settings: Any) -> RunSpec:
     base_url = service if isinstance(service, str) else service.base_url
-    return RunSpec(model="openai:m", facts=str(facts), shots=0, service=ApiSettings(base_url=base_url, **settings))
+    return RunSpec(model="openai:m", facts=str(facts), shots=0, service=ServiceSettings(base_url=base_url, **settings))
 
 
 # ------------------------------------------------------------------------- how much is taken in
@@ -59,8 +58,8 @@ def test_a_reply_that_unpacks_to_a_gigabyte_is_read_as_far_as_a_megabyte(load: L
         assert Process().memory_info().rss - before < 50 * MB
     assert done.text is not None
     assert done.text.startswith("True, no no")
-    assert done.text.endswith(f"[cut here: the service's answer is longer than {MOST_BYTES:,} bytes]")
-    assert len(done.text) < LONGEST_REPLY + 100
+    assert done.text.endswith(f"[cut here: the service's reply is longer than {MAX_BODY_BYTES:,} bytes]")
+    assert len(done.text) < MAX_REPLY_CHARACTERS + 100
     assert done.cut == "length"
 
 
@@ -79,7 +78,7 @@ def test_a_long_reply_is_kept_in_part_and_says_so(load: Load) -> None:
     with MockService(Behaviour(says="True. " + "x" * 900_000)) as service:
         ((_, done),) = load(service).complete(prompts_of(1))
     assert done.text is not None
-    assert len(done.text) < LONGEST_REPLY + 100
+    assert len(done.text) < MAX_REPLY_CHARACTERS + 100
     assert done.text.endswith("… [cut here: the reply has 900,006 characters]")
 
 
@@ -252,7 +251,7 @@ def test_no_redirect_is_followed(load: Load) -> None:
         MockService() as inside,
         MockService(Behaviour(every="redirect", says=f"{inside.base_url}/chat/completions")) as service,
     ):
-        with pytest.raises(ModelError, match="sends calls on to another address"):
+        with pytest.raises(ModelError, match="redirects calls to another address"):
             list(load(service).complete(prompts_of(5)))
         assert inside.calls == []
 
@@ -280,13 +279,13 @@ def test_the_environments_key_goes_where_the_environment_says(
 ) -> None:
     for name, value in {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": KEY, **environment, **place}.items():
         monkeypatch.setenv(name, value)
-    settings = ApiSettings(base_url=base_url)
+    settings = ServiceSettings(base_url=base_url)
     if not expected:
         with pytest.raises(ModelError, match="No key for"):
             key_of(settings)
     else:
         assert key_of(settings) == expected
-        assert key_of(ApiSettings(base_url=base_url, key="typed")) == "typed"
+        assert key_of(ServiceSettings(base_url=base_url, key="typed")) == "typed"
 
 
 def test_resume_sends_the_key_to_ones_own_address_and_to_no_other_visitors(
@@ -333,7 +332,7 @@ def test_a_slow_service_that_takes_calls_in_any_order_loses_nothing(load: Load) 
 def test_a_service_that_goes_away_pauses_the_run(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.services.schedule.LONGEST_PROBE_WAIT", 0.2)
+    monkeypatch.setattr("medfact.models.services.health.LONGEST_PROBE_WAIT_SECONDS", 0.2)
     with MockService(Behaviour(answers=50, dies=dies)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY), store)
         answers = sum(service.answered.values())
@@ -354,7 +353,7 @@ def test_answers_that_were_on_their_way_do_not_make_a_dead_service_alive(
     dies: str, facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the answers take a second: they arrive when other calls have failed, and say nothing of what came later."""
-    monkeypatch.setattr("medfact.models.services.schedule.LONGEST_PROBE_WAIT", 0.2)
+    monkeypatch.setattr("medfact.models.services.health.LONGEST_PROBE_WAIT_SECONDS", 0.2)
     with MockService(Behaviour(answers=60, dies=dies, sticky={"slow": 0.5}, slow=1.0)) as service:
         *_, last = run(spec_at(service, facts_file, key=KEY, in_flight=32), store)
         vain = len(service.calls) - sum(service.answered.values())
@@ -376,7 +375,7 @@ def test_a_prompt_that_always_fails_does_not_make_a_service_away(load: Load) -> 
 def test_a_run_that_paused_goes_on_when_the_service_is_back(
     facts_file: Path, store: Store, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.models.services.schedule.AWAY", 12)
+    monkeypatch.setattr("medfact.models.services.health.FAILURES_TO_PAUSE", 12)
     with MockService(Behaviour(answers=30, dies="500")) as service:
         outcome = medfact(
             "run", "--facts", facts_file, "--shots", 0, "--db", store.url, "--model", "openai:m", "--base-url", service.base_url
@@ -400,9 +399,9 @@ def test_a_run_that_paused_goes_on_when_the_service_is_back(
     ],
 )
 def test_an_unknown_model_is_told_however_a_service_says_it(status: int, body: object) -> None:
-    trouble = trouble_of_status(status, json.dumps(body).encode(), {}, Asker("h", "gpt-x", KEY))
-    assert trouble.follows is Follows.FATAL
-    assert str(trouble.error).startswith("h has no model 'gpt-x'.")
+    failure = failure_from_status(status, json.dumps(body).encode(), {}, Endpoint("h", "gpt-x", KEY))
+    assert failure.action is Action.END_RUN
+    assert str(failure.error).startswith("h has no model 'gpt-x'.")
 
 
 @pytest.mark.parametrize(
@@ -416,7 +415,7 @@ def test_an_unknown_model_is_told_however_a_service_says_it(status: int, body: o
 def test_what_speaks_of_a_parameter_or_of_the_prompt_is_no_unknown_model(message: str) -> None:
     body = json.dumps({"error": {"message": message}}).encode()
     quoted = ["in this mouse model it was not found. True or false?"]
-    assert trouble_of_status(400, body, {}, Asker("h", "m", KEY), quoted).follows is Follows.REFUSED
+    assert failure_from_status(400, body, {}, Endpoint("h", "m", KEY), quoted).action is Action.CHANGE_PARAMETERS
 
 
 def test_calls_that_all_fail_alike_end_the_run_with_that_reason(facts_file: Path, store: Store) -> None:
@@ -438,7 +437,7 @@ def test_every_call_in_vain_counts_in_the_budget(facts_file: Path, store: Store)
             facts=spec.facts,
             shots=0,
             budget=0.0003,
-            service=ApiSettings(base_url=service.base_url, in_flight=1, key=KEY),
+            service=ServiceSettings(base_url=service.base_url, in_flight=1, key=KEY),
         )
         *_, last = run(spec, store)
         assert len(service.calls) <= 6
@@ -474,7 +473,7 @@ def test_a_service_that_ignores_log_probabilities_is_noted(facts_file: Path, sto
         *_, last = run(spec_at(service, facts_file, key=KEY), store)
     assert isinstance(last, Finished)
     notes = " ".join(store.run(last.run).notes)
-    assert "The service gives no log-probabilities though it is asked for them" in notes
+    assert "The service returns no log-probabilities although they are requested" in notes
     assert "--repeats 5" in notes
 
 
@@ -496,7 +495,7 @@ def test_a_model_without_a_chat_template_is_asked_to_complete_a_text(load: Load,
 
 def test_turns_cannot_be_completed() -> None:
     with pytest.raises(ModelError, match="no turns"):
-        ApiSettings(completions=True, shots_as_turns=True)
+        ServiceSettings(completions=True, shots_as_turns=True)
 
 
 # ------------------------------------------------------------------------- replies that were cut off
@@ -525,7 +524,12 @@ def test_a_reply_cut_off_is_read_where_its_opening_settles_it(
     protocol = "pretexttrans" if reading == "keyword" else "medfact"
     with MockService() as service:
         spec = RunSpec(
-            model="openai:m", facts=str(facts_file), shots=0, limit=2, protocol=protocol, service=ApiSettings(service.base_url)
+            model="openai:m",
+            facts=str(facts_file),
+            shots=0,
+            limit=2,
+            protocol=protocol,
+            service=ServiceSettings(service.base_url),
         )
         *_, last = run(spec, store)
     assert isinstance(last, Finished)
@@ -552,7 +556,7 @@ def test_a_service_that_stops_before_it_answers_is_asked_without_a_stop(load: Lo
         assert {done.text for done in got.values()} == {"\n\nTrue"}
         assert len(service.calls) <= 12 + 2
         assert sum("stop" in call.body for call in service.calls) <= 2
-    assert "stops before it answers" in model.notes[0]
+    assert "stops before the answer" in model.notes[0]
 
 
 def test_p_true_of_a_services_reply_is_that_of_its_deciding_word() -> None:

@@ -15,7 +15,7 @@ from mock_service import Behaviour, MockService, fault_of_content, p_true, share
 from records import reported
 
 from medfact.errors import Mistake
-from medfact.models import ApiSettings
+from medfact.models import ServiceSettings
 from medfact.results.plots import COLOURS, calibration, of_one_source
 from medfact.results.report import report_of
 from medfact.results.text import report_text
@@ -39,7 +39,11 @@ def spec_of(service: MockService, facts: Path, *, model: str = "openai:gpt-4o", 
     """27 positive and 27 negative facts: 432 statements."""
     settings = more.pop("settings", {})
     return RunSpec(
-        model=model, facts=str(facts), shots=0, service=ApiSettings(base_url=service.base_url, timeout=5, **settings), **more
+        model=model,
+        facts=str(facts),
+        shots=0,
+        service=ServiceSettings(base_url=service.base_url, timeout=5, **settings),
+        **more,
     )
 
 
@@ -221,7 +225,7 @@ def test_no_key_reaches_the_command_lines_output(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--base-url", "ftp://x"), "no web address"),
+        (("--base-url", "ftp://x"), "not a web address"),
         (("--base-url", "http://127.0.0.1:9/v1"), "cannot be reached"),
         (("--temperature", "warm"), "is not a number"),
         (("--alternatives", "50"), "out of range"),

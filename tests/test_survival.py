@@ -29,7 +29,7 @@ from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 
 from medfact.errors import StoreError
-from medfact.models import ApiSettings, Placement
+from medfact.models import Placement, ServiceSettings
 from medfact.results.live import Reports
 from medfact.runs.ask import BATCH
 from medfact.runs.jobs import Jobs
@@ -210,7 +210,7 @@ def service() -> Iterator[MockService]:
 
 def recorded(store: Store, facts: Path, service: MockService) -> str:
     """A run at a service that is recorded, and asked by nobody yet."""
-    settings = ApiSettings(base_url=service.base_url, in_flight=IN_FLIGHT)
+    settings = ServiceSettings(base_url=service.base_url, in_flight=IN_FLIGHT)
     return start(RunSpec(model="openai:gpt-4o", facts=str(facts), shots=0, service=settings), store)
 
 

@@ -21,7 +21,7 @@ from medfact.exchange import export_run, import_run, transfer
 from medfact.exchange.arrivals import Arrival
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
-from medfact.models import ApiSettings, Placement
+from medfact.models import Placement, ServiceSettings
 from medfact.prototypes import load_pool
 from medfact.runs.run import Failed, answer
 from medfact.spec import RunSpec
@@ -49,7 +49,7 @@ SPEC = RunSpec(
     shot_draws=2,
     budget=5.0,
     placement=Placement(dtype="float32", memory=10**9, remote_code=True),
-    service=ApiSettings(base_url="https://models.example/v1?key=abc", key=KEY, timeout=5),
+    service=ServiceSettings(base_url="https://models.example/v1?key=abc", key=KEY, timeout=5),
 )
 POSITIVE = (
     Fact("gout ${alert(1)} [X] \u202e", "symptoms", "Schmerz – «é» 😀", head_type="Disease", tail_type="Sign", head_id="D1"),
@@ -232,7 +232,7 @@ def test_where_a_service_was_is_said_though_only_the_environment_knew(
     store: Store, other: Store, monkeypatch: pytest.MonkeyPatch, medfact: Callable[..., Any]
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://10.0.0.7:8000/v1")
-    run = a_run(store, replace(SPEC, service=ApiSettings()))
+    run = a_run(store, replace(SPEC, service=ServiceSettings()))
     shown = report(medfact, store.url, run)
     data = exported(store, run)
     monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere.example/v1")
@@ -436,20 +436,20 @@ def test_no_key_goes_to_a_service_that_only_a_file_names(
     taken(other, exported(store, run))
     asked: list[str | None] = []
 
-    def load(*_: object, service: ApiSettings, **options: object) -> Any:
+    def load(*_: object, service: ServiceSettings, **options: object) -> Any:
         asked.append(service.key)
         raise MedfactError("Nobody is asked here.")
 
     (failed,) = answer(run, other, load=load)
     assert isinstance(failed, Failed)
-    assert "came out of a file, which names the service at models.example" in str(failed.error)
+    assert "was imported from a file, which names the service at models.example" in str(failed.error)
     list(answer(run, other, load=load, key="given for it"))
     list(answer(run, store, load=load))  # one's own
     assert asked == ["given for it", None]
     outcome = medfact("resume", run, "--db", other.url)
     assert (outcome.code, "models.example" in outcome.err) == (2, True)
     monkeypatch.setattr("medfact.runs.run.load_model", load)
-    spec = replace(SPEC, service=ApiSettings(base_url="http://127.0.0.1:1/v1"))
+    spec = replace(SPEC, service=ServiceSettings(base_url="http://127.0.0.1:1/v1"))
     here = a_run(store, spec)
     taken(other, exported(store, here))
     list(answer(here, other, load=load))  # of this machine

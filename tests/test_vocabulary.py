@@ -12,9 +12,9 @@ from medfact.answers import CHOICES, Demonstration, make_prompt
 from medfact.answers.reading import COMMITTED, KEYWORD, LAST_WORD, PLACES
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model
-from medfact.models.local.chat import Chat
+from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, Reply
-from medfact.models.local.vocabulary import Vocabulary, how, splits
+from medfact.models.local.vocabulary import Vocabulary, need_forcing, options_of
 from medfact.models.prompt import answer_position
 
 
@@ -51,9 +51,9 @@ def test_answers_are_cut_into_tokens_as_they_follow_the_prompt() -> None:
 
 
 def test_an_answer_splits_where_it_is_several_tokens_beyond_what_both_begin_with() -> None:
-    assert not splits(([7, 1], [7, 2]))  # "Answer: True" and "Answer: False"
-    assert splits(([7, 1, 3], [7, 2]))
-    assert splits(([7], [7, 2]))
+    assert not need_forcing(([7, 1], [7, 2]))  # "Answer: True" and "Answer: False"
+    assert need_forcing(([7, 1, 3], [7, 2]))
+    assert need_forcing(([7], [7, 2]))
 
 
 # ------------------------------------------------------------------------- where a reply says its answer
@@ -93,7 +93,7 @@ def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
         true, false = {" True": (0.8, 0.1), " no": (1e-6, 0.9)}.get(piece, (0.01, 0.01))
         reply.add(token, true, false)
     prompt = make_prompt("x", (), chat=False, reading=LAST_WORD)
-    done = Decoder(None, vocabulary, how(prompt), 0).completion(reply)
+    done = Decoder(None, vocabulary, options_of(prompt), 0).completion(reply)
     assert done.text == text
     assert done.p_true == pytest.approx(0.8 / 0.9)
     assert done.p_mass == pytest.approx(0.9)
@@ -151,24 +151,24 @@ def with_template(template: str) -> PreTrainedTokenizerFast:
 
 def test_thinking_is_turned_off_where_the_template_knows_it() -> None:
     tokenizer = with_template(THINKS)
-    assert Chat().text(tokenizer, ASKED).endswith("<think></think>")
-    assert Chat(thinking=True).text(tokenizer, ASKED).endswith("assistant:")
-    assert Chat().note(tokenizer) is None
-    assert "--thinking" in str(Chat().note(with_template(OPENS)))
-    assert Chat(thinking=True).note(with_template(OPENS)) is None
+    assert ChatFormat().text(tokenizer, ASKED).endswith("<think></think>")
+    assert ChatFormat(thinking=True).text(tokenizer, ASKED).endswith("assistant:")
+    assert ChatFormat().note(tokenizer) is None
+    assert "--thinking" in str(ChatFormat().note(with_template(OPENS)))
+    assert ChatFormat(thinking=True).note(with_template(OPENS)) is None
 
 
 def test_a_template_that_wants_parts_gets_parts_and_one_that_drops_the_question_is_refused() -> None:
-    assert Chat().text(with_template(PARTS), ASKED) == ASKED[0]["content"]
+    assert ChatFormat().text(with_template(PARTS), ASKED) == ASKED[0]["content"]
     with pytest.raises(ModelError, match="leaves the question out"):
-        Chat().text(with_template(LEAVES_OUT), ASKED)
+        ChatFormat().text(with_template(LEAVES_OUT), ASKED)
     with pytest.raises(ModelError, match="System role not supported"):
-        Chat().text(with_template(RAISES), ASKED)
+        ChatFormat().text(with_template(RAISES), ASKED)
 
 
 def test_template_arguments_reach_the_template() -> None:
     tokenizer = with_template("{{ effort }} {{ messages[0].content }}")
-    assert Chat(arguments={"effort": "low"}).text(tokenizer, ASKED).startswith("low fever")
+    assert ChatFormat(arguments={"effort": "low"}).text(tokenizer, ASKED).startswith("low fever")
 
 
 @pytest.mark.model
@@ -192,14 +192,14 @@ def test_p_true_is_read_after_the_thoughts() -> None:
     reply = Reply()
     for token, piece in zip(tokens, vocabulary.pieces(tokens), strict=True):
         reply.add(token, *((0.1, 0.6) if piece == "False" else (0.5, 0.1)))
-    asked = how(make_prompt("x", (), chat=True))._replace(settled_after=None)
+    asked = options_of(make_prompt("x", (), chat=True))._replace(settled_after=None)
     done = Decoder(None, vocabulary, asked, 0, "<think>\n").completion(reply)
     assert done.text == f"<think>\n{text}"
     assert done.p_true == pytest.approx(0.1 / 0.7)
 
 
 def test_a_reply_of_no_tokens_is_a_mistake() -> None:
-    with pytest.raises(Mistake, match="says nothing"):
+    with pytest.raises(Mistake, match="cannot have 0 tokens"):
         Placement(max_tokens=0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from medfact.cli.rows import emit, print_notes, run_row
 from medfact.cli.show_data import load_collection
 from medfact.errors import Mistake, StoreError
 from medfact.models import BUNDLED_MODEL, check_spec, is_service
-from medfact.models.services.settings import NO_KEY, host_of, is_loopback
+from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes
 from medfact.runs.run import answer, check_address, is_ones_own, recorded_plan, start, start_again
@@ -38,7 +37,7 @@ def _start(options: argparse.Namespace) -> int:
         return emit((costs(spec, collection) for spec in specs), options.output)
     _confirm_upload(specs, options.yes)
     store = Store(options.db)
-    key = _environment_key() if _typed_address(options) else None
+    key = named_address_key(bool(_typed_address(options)))
     return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, key)
 
 
@@ -56,8 +55,8 @@ def _repeat(options: argparse.Namespace) -> int:
     if not trusted:
         for spec in specs:
             check_address(replace(record, model=spec.model, spec=spec), store)
-    key = _environment_key() if trusted else None
-    return _ask_all([start_again(record.run, store, spec) for spec in specs], store, options.output, key)
+    again = [start_again(record.run, store, spec) for spec in specs]
+    return _ask_all(again, store, options.output, named_address_key(trusted))
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -67,10 +66,7 @@ def resume(options: argparse.Namespace) -> int:
     print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
     settings = typed_settings(options)
     service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
-    allowed = options.yes or bool(_typed_address(options))
-    key = _environment_key() if allowed or is_ones_own(record, store) else None
-    if allowed:
-        key = key or NO_KEY  # a key, even a dummy one, marks the address as trusted
+    key = named_address_key(options.yes or bool(_typed_address(options)) or is_ones_own(record, store))
     events = answer(record.run, store, key=key, budget=settings["spec"].get("budget"), service=service)
     code = show_progress(events, record.model)
     return max(code, _print_rows([record.run], store, None, code))
@@ -83,8 +79,8 @@ def _check_models(specs: Iterable[RunSpec]) -> None:
 
 def _confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
     """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
-    hosts = {host_of(spec.service) for spec in specs if is_service(spec.model) and spec.facts is not None}
-    remote = sorted(host for host in hosts if not is_loopback(host))
+    own = [spec.service for spec in specs if is_service(spec.model) and spec.facts is not None]
+    remote = sorted({host_of(service) for service in own if not is_on_this_machine(service)})
     if not remote or agreed:
         return
     warning = f"Your facts go to {', '.join(remote)}. They must hold no patient data."
@@ -95,11 +91,6 @@ def _confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
 def _typed_address(options: argparse.Namespace) -> str | None:
     address: str | None = typed_settings(options)["service"].get("base_url")
     return address
-
-
-def _environment_key() -> str | None:
-    """The key of the environment, for an address that the person typed, now or when the run was started."""
-    return os.environ.get("OPENAI_API_KEY") or None
 
 
 def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:

@@ -1,6 +1,6 @@
 """The options of a run spec, and the spec that they make.
 
-An option names the field that it sets: of `RunSpec` ("spec.limit"), its `Placement` or its `ApiSettings` ("service.timeout").
+An option names the field that it sets: of `RunSpec` ("spec.limit"), its `Placement` or `ServiceSettings` ("service.timeout").
 Its type and its default come from that field. A field that nobody typed is absent from the parsed arguments.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from medfact.errors import Mistake
 from medfact.models.local.placement import DEVICES, DTYPES, Placement, bytes_of
-from medfact.models.services.settings import ApiSettings
+from medfact.models.services.settings import ServiceSettings
 from medfact.spec import PROTOCOLS, RunSpec
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Container = argparse._ActionsContainer
 Add = Callable[[Container], object]
 """Adds an option, or several, to a container."""
 
-_RECORDS = {"spec": RunSpec, "placement": Placement, "service": ApiSettings}
+_RECORDS = {"spec": RunSpec, "placement": Placement, "service": ServiceSettings}
 FIELDS = {f"{name}.{field.name}": field for name, record in _RECORDS.items() for field in dataclasses.fields(record)}
 """Every field that an option may set, by its path."""
 
@@ -202,7 +202,7 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
     """The spec of the typed settings and a model."""
     settings = typed_settings(options)
-    placement, service = Placement(**settings["placement"]), ApiSettings(**settings["service"])
+    placement, service = Placement(**settings["placement"]), ServiceSettings(**settings["service"])
     return RunSpec(model, **settings["spec"], placement=placement, service=service)
 
 

@@ -24,7 +24,7 @@ from medfact.exchange.lines import (
     Line,
 )
 from medfact.exchange.portable import portable
-from medfact.models.services.replies import as_kept
+from medfact.models.services.replies import shortened
 from medfact.store import tables
 from medfact.store.connection import now
 from medfact.store.records import IMPORTED
@@ -166,7 +166,7 @@ class Arrival:
                 raise ValueError("the run does not ask its statement")
             self._comes_after(position)
             self._latest = max(self._latest, row["asked_at"])
-            yield {**row, "raw": row["raw"] and as_kept(row["raw"]), "position": position, "batch": 1}
+            yield {**row, "raw": row["raw"] and shortened(row["raw"]), "position": position, "batch": 1}
 
     def _comes_after(self, place: Any) -> None:
         if self._last is not None and not self._last < place:

@@ -16,7 +16,7 @@ from medfact.errors import MedfactError
 from medfact.exchange.lines import ANSWER, DEMONSTRATION, EVENT, PLACE, RUN, STATEMENT
 from medfact.facts import Fact
 from medfact.models import is_service
-from medfact.models.services.settings import host_of
+from medfact.models.services.policy import host_of
 from medfact.prototypes.pool import READY
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement

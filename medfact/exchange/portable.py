@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
 from medfact.models import HERE, is_service
-from medfact.models.services.settings import address_of
+from medfact.models.services.policy import address_of
 from medfact.spec import RunSpec
 
 _ASKED = ("dtype", "thinking", "template", "max_tokens")

@@ -1,12 +1,13 @@
-"""Models behind one door: prompts in, completions out, in order, streaming.
+"""All models behind one door: prompts in, completions out, as a stream.
 
-A model is named by a spec: `medfact-tiny`, `hf:<repo or folder>`, `openai:<model>` or `baseline:<name>`. `load_model` imports
-the heavy libraries only when a spec needs them.
+A spec names a model: `medfact-tiny`, `hf:<repository or folder>`, `openai:<model>` or `baseline:<name>`. `load_model` imports
+heavy libraries only for the specs that need them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NotRequired, Protocol, TypedDict
 
 from medfact.assets import ASSETS
@@ -15,8 +16,9 @@ from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.local.revision import folder_revision
 from medfact.models.prompt import LENGTH, Completion, Message, Prompt, Served, is_settled
-from medfact.models.services.policy import check_model_source
-from medfact.models.services.settings import DEFAULTS, NOBODY, ApiSettings, Watch
+from medfact.models.services.monitor import NO_MONITOR, Monitor
+from medfact.models.services.policy import check_model_source, is_public_server
+from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
 BUNDLED_MODEL = "medfact-tiny"
 BUNDLED_FOLDER = ASSETS / "models" / BUNDLED_MODEL
@@ -26,7 +28,6 @@ __all__ = [
     "BUNDLED_MODEL",
     "HERE",
     "LENGTH",
-    "ApiSettings",
     "Completion",
     "Message",
     "Model",
@@ -34,6 +35,7 @@ __all__ = [
     "Placement",
     "Prompt",
     "Served",
+    "ServiceSettings",
     "bundled_revision",
     "check_spec",
     "is_local",
@@ -46,7 +48,7 @@ __all__ = [
 
 
 class ModelInfo(TypedDict):
-    """What a run records of its model: `revision` changes whenever its weights do; `notes` are for the reader of the run."""
+    """What a run records of its model. `revision` changes whenever the weights do; `notes` are for the reader of the run."""
 
     revision: str
     decoding: Mapping[str, Any]
@@ -54,7 +56,7 @@ class ModelInfo(TypedDict):
 
 
 class Model(Protocol):
-    """A loaded model. `spec`: its name; `chat`: whether it takes messages, not plain text; `info`: what a run records of it."""
+    """A loaded model. `chat`: it takes messages, not plain text; `info`: what a run records of it."""
 
     @property
     def spec(self) -> str: ...
@@ -66,22 +68,22 @@ class Model(Protocol):
     def info(self) -> ModelInfo: ...
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """The place of each prompt and its completion, as they come, in whatever order the model computes them."""
+        """The index of each prompt and its completion, in whatever order the model computes them."""
         ...
 
 
 def bundled_revision() -> str:
-    """The revision of the bundled model, found without loading it."""
+    """The revision of the bundled model, without loading it."""
     return folder_revision(BUNDLED_FOLDER)
 
 
 def known_models() -> list[str]:
-    """Specs that need nothing but this repository."""
+    """Specs that need nothing outside this repository."""
     return [BUNDLED_MODEL, *(f"baseline:{name}" for name in BASELINES)]
 
 
 def is_local(spec: str) -> bool:
-    """Whether the model computes on this machine with weights, which is worth a process of its own."""
+    """Whether the model computes on this machine with weights, which deserves a process of its own."""
     return spec == BUNDLED_MODEL or spec.startswith("hf:")
 
 
@@ -91,8 +93,8 @@ def is_service(spec: str) -> bool:
 
 
 def check_spec(spec: str) -> None:
-    """Raises UnknownName where a spec names no kind of model, and ModelError where a public server may not load it; whether it
-    can be loaded shows when it is.
+    """Raises UnknownName if a spec names no kind of model, and ModelError if a public server may not load it. Does not check
+    whether the model exists.
     """
     kind, _, name = spec.partition(":")
     if spec not in known_models() and not (kind in ("hf", "openai") and name.strip()):
@@ -106,50 +108,53 @@ def load_model(
     *,
     seed: int = 0,
     placement: Placement = HERE,
-    service: ApiSettings = DEFAULTS,
-    watch: Watch = NOBODY,
-    tell: Callable[[str], None] = lambda said: None,
+    service: ServiceSettings = DEFAULTS,
+    monitor: Monitor = NO_MONITOR,
+    tell: Callable[[str], None] = lambda progress: None,
 ) -> Model:
     """The model of a spec, ready to answer.
 
     Args:
-        seed: of a baseline's draws.
-        placement: how a local model is loaded.
-        service: how a model behind a service is asked.
-        watch: looks on while a service is asked, and may end it.
-        tell: takes a few words on what is going on while a model is loaded.
+        seed: for a baseline's random answers.
+        placement: how to load a local model.
+        service: how to call a model behind a service.
+        monitor: follows the calls to a service, and may end them.
+        tell: called with a few words on progress while a model loads.
 
     Raises:
         UnknownName: no such model or kind of model.
-        ModelError: it cannot be loaded or reached, or does not fit; says what to do.
+        ModelError: it cannot be loaded or reached, or does not fit into memory.
     """
     check_spec(spec)
     kind, _, name = spec.partition(":")
     if kind == "baseline":
         return load_baseline(name, seed)
     if kind == "openai":
-        from medfact.models.services.client import load_api
+        from medfact.models.services.client import load_service
 
-        return load_api(spec, service, watch)
+        return load_service(spec, service, monitor)
     from medfact.models.local.loading import load_local
 
     return load_local(spec, _source(spec), placement, tell)
 
 
-def _source(spec: str) -> str:
-    """The folder or repository of a local model. Raises ModelError where a public server may not load it."""
-    if spec == BUNDLED_MODEL:
-        return str(BUNDLED_FOLDER)
-    source = spec.partition(":")[2].strip()
-    check_model_source(source)
-    return source
+def _source(spec: str) -> Path | str:
+    """The folder of a local model, or the name of its repository on the hub.
 
-
-def takes_messages(spec: str, placement: Placement = HERE, service: ApiSettings = DEFAULTS) -> bool:
-    """Whether a model takes messages, found without loading its weights.
-
-    Raises as `load_model` does.
+    On a public server only the bundled model has a folder: any other name is a repository, even if such a folder exists.
     """
+    if spec == BUNDLED_MODEL:
+        return BUNDLED_FOLDER
+    source = spec.partition(":")[2].strip()
+    try:
+        is_folder = not is_public_server() and Path(source).is_dir()
+    except (OSError, ValueError):  # too long for a path, or with a zero byte
+        is_folder = False
+    return Path(source) if is_folder else source
+
+
+def takes_messages(spec: str, placement: Placement = HERE, service: ServiceSettings = DEFAULTS) -> bool:
+    """Whether a model takes messages, without loading its weights. Raises as `load_model` does."""
     check_spec(spec)
     if is_service(spec):
         return service.shots_as_turns

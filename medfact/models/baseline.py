@@ -1,4 +1,4 @@
-"""Answerers that know no medicine. What they score is what any model must beat."""
+"""Rules that know no medicine. Any model must score more than they do."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ BASELINES: dict[str, Callable[[Prompt, int], bool]] = {
     "always-false": lambda prompt, seed: False,
     "negation-cue": lambda prompt, seed: _NEGATION.search(prompt.statement) is None,
 }
-"""Name → what it answers to a prompt: a fair coin of the seed and the prompt, one word always, or true unless negated."""
+"""Name → answer to a prompt and a seed: a fair coin, always the same word, or true unless the statement is negated."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A model that answers by a rule. It gives no probabilities."""
+    """A model that answers by a rule, without probabilities."""
 
     spec: str
     answer: Callable[[Prompt, int], bool]
@@ -41,12 +41,12 @@ class Baseline:
     chat: bool = False
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        for place, prompt in enumerate(prompts):
-            yield place, Completion("True" if self.answer(prompt, self.seed) else "False")
+        for index, prompt in enumerate(prompts):
+            yield index, Completion("True" if self.answer(prompt, self.seed) else "False")
 
 
 def load_baseline(name: str, seed: int) -> Baseline:
-    """A baseline by its name; raises UnknownName when there is none."""
+    """The baseline of a name. Raises UnknownName if there is none."""
     if name not in BASELINES:
         raise UnknownName("baseline", name, BASELINES)
     return Baseline(f"baseline:{name}", BASELINES[name], seed, {"revision": "1", "decoding": {"seed": seed}})

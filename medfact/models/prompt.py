@@ -19,17 +19,17 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Exactly what a model gets, and how long it may answer.
+    """Exactly what a model gets, and how long its reply may be.
 
     content:       plain text, or messages.
     choices:       the True words and the False words whose probabilities are read.
-    statement:     the text of the statement that is asked about.
-    stop:          the reply ends before this text; empty where nothing ends it.
-    max_tokens:    tokens that the reply may take.
-    settled_after: an opening True or False is the answer once so many tokens are known (two show that it is no echo of "True
-                   or False"); None where the whole reply must be read.
-    answers:       what a demonstration says after a true and after a false statement, to the letter.
-    place:         where in a reply the word begins by which it is read, as the index of a character; None where there is none.
+    statement:     the text of the statement in question.
+    stop:          the reply ends before this text; "" means that nothing stops it.
+    max_tokens:    most tokens in the reply.
+    settled_after: an opening True or False is the answer once this many tokens are known (two rule out an echo of "True or
+                   False"); None if the whole reply must be read.
+    answers:       exactly what a demonstration says after a true and after a false statement.
+    place:         the index of the character where the deciding word of a reply begins; None if no word decides.
     """
 
     content: str | tuple[Message, ...]
@@ -42,84 +42,86 @@ class Prompt:
     place: Callable[[str], int | None] = lambda reply: None
 
 
-_THOUGHT_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THINKING_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THINKING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 
 
 def answer_position(
     tokens: Sequence[str], text: str, place: Callable[[str], int | None], choices: Sequence[Sequence[str]]
 ) -> int | None:
-    """At which of a reply's tokens its answer is said, from 0: where P(True) is read, whoever computed the reply.
+    """The index of the token that gives a reply's answer. P(True) is read there, for local models and services alike.
 
-    It is the token in which the word begins by which the reply is read; where it cannot be read, the first token after any
-    thinking that is one of the choices' words, else the first token there; None where the thinking never ends.
+    It is the token where the deciding word begins. In an unreadable reply it is the first token after any thinking that is one
+    of the choices, else the first token there; None if the thinking never ends.
 
     Args:
-        tokens: what each token says. text: as much of them, joined, as counts.
+        tokens: the text of each token. text: as much of the joined tokens as counts.
     """
     ends = [0, *itertools.accumulate(map(len, tokens))]
     at = place(text)
     if at is not None and at < ends[-1]:
         return bisect.bisect_right(ends, at) - 1
     whole = "".join(tokens)
-    thought = [found.end() for found in _THOUGHT_ENDS.finditer(whole)]
-    begin = thought[-1] if thought else 0
-    after = [number for number in range(len(tokens)) if ends[number] >= begin]
-    if not after or _THOUGHT_OPENS.search(whole, begin):
+    begin = _end_of_thinking(whole)
+    after = [index for index in range(len(tokens)) if ends[index] >= begin]
+    if not after or _THINKING_OPENS.search(whole, begin):
         return None
     words = {word.lower() for side in choices for word in side}
-    return next((number for number in after if bare(tokens[number]) in words), after[0])
+    return next((index for index in after if bare(tokens[index]) in words), after[0])
 
 
 LENGTH, CONTENT_FILTER = "length", "content_filter"
-"""Why a service ends a reply before it is whole (`Completion.cut`)."""
+"""Why a service cut a reply short (`Completion.cut`)."""
 
 CONTINUES = r"\s*(?:or\b|/)|\w"
-"""What follows an answer word that is no answer: an echo of "True or False", or the rest of a longer word ("Falsehood")."""
+"""What follows a word that is not the answer: an echo of "True or False", or the rest of a longer word ("Falsehood")."""
 
 _SETTLED = re.compile(rf"\W*(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
 
 
 def is_settled(reply: str) -> bool:
-    """Whether a reply opens with True or False, and what follows leaves it at that: then the rest of it need not be known."""
-    thoughts = [found.end() for found in _THOUGHT_ENDS.finditer(reply)]
-    return _SETTLED.match(reply, thoughts[-1] if thoughts else 0) is not None
+    """Whether a reply opens with a True or False that the next word does not undo, so that the rest need not be known."""
+    return _SETTLED.match(reply, _end_of_thinking(reply)) is not None
+
+
+def _end_of_thinking(text: str) -> int:
+    """The index after the last end of thinking; 0 if there is none."""
+    return max((tag.end() for tag in _THINKING_ENDS.finditer(text)), default=0)
 
 
 _SPACE_SIGNS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
-"""What tokenizers write for white space, and services show."""
+"""What tokenizers write for white space; some services return it."""
 
 
 def plain(token: str) -> str:
-    """A token as it is written in a text."""
+    """A token as it stands in a text."""
     return "".join(_SPACE_SIGNS.get(character, character) for character in token)
 
 
 def bare(token: str) -> str:
-    """What a token says: without white space and bytes that are no character, in lower case."""
+    """A token in lower case, without white space and incomplete characters."""
     return plain(token).strip(" \t\n\r\ufffd").lower()
 
 
 def until(stop: str, text: str) -> str:
-    """The text up to where `stop` stands after something else than white space and thoughts."""
-    thoughts = [found.end() for found in _THOUGHT_ENDS.finditer(text)]
-    begin = thoughts[-1] if thoughts else 0
-    if not stop or _THOUGHT_OPENS.search(text, begin):
+    """The text up to the first `stop` that follows more than white space and thinking."""
+    begin = _end_of_thinking(text)
+    if not stop or _THINKING_OPENS.search(text, begin):
         return text
-    said = text[begin:]
-    at = said.find(stop, len(said) - len(said.lstrip()))
+    reply = text[begin:]
+    at = reply.find(stop, len(reply) - len(reply.lstrip()))
     return text if at < 0 else text[: begin + at]
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a service said of a call.
+    """What a service reported of the calls for one prompt.
 
-    model:             the name by which it calls the model that answered. fingerprint: its name for the model's set-up.
-    prompt_tokens, completion_tokens: as it counts them; over several calls for one prompt, their sum. None: not counted.
-    in_vain:           of the prompt_tokens, those of calls that brought nothing and may have to be paid for, as estimated here.
-    seconds:           how long the call that gave the answer took, or the last one.
-    attempts:          how many calls it took; 0, with no tokens, where the answer to an identical prompt was taken.
+    model:         its name for the model that answered. fingerprint: its name for the model's configuration.
+    prompt_tokens, completion_tokens: its counts, summed over the calls; None if it does not count.
+    wasted_tokens: the part of prompt_tokens that calls without a reply may have cost, as estimated here.
+    seconds:       duration of the call that gave the answer, or of the last one.
+    attempts:      number of calls; 0, with no tokens, if the answer to an identical prompt was reused.
     """
 
     model: str | None = None
@@ -128,22 +130,21 @@ class Served:
     completion_tokens: int | None = None
     seconds: float = 0.0
     attempts: int = 1
-    in_vain: int = 0
+    wasted_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model said.
+    """A model's reply to a prompt.
 
-    text:    its words, untouched; None when the call failed.
-    p_true:  probability, from 0 to 1, of its True words over that of its True and False words at the answer position;
-             None where the model gives no probabilities.
-    p_mass:  probability that the True and the False words hold together.
+    text:    the reply, unchanged; None if the call failed.
+    p_true:  at the answer position, the probability of the True words divided by that of the True and False words, from 0 to 1;
+             None if the model gives no probabilities.
+    p_mass:  the probability of the True and False words together, from 0 to 1.
     failure: why the call failed, or None. A failure is not an answer.
-    p_low, p_high: between them lies `p_true`, whatever the alternatives are that a service did not show; None where all are
-             known.
-    cut:     why a service ended the reply before it was whole: LENGTH, or CONTENT_FILTER.
-    served:  what a service said of the call; None for a model on this machine.
+    p_low, p_high: bounds of `p_true` over all values of the alternatives that a service did not return; None if all are known.
+    cut:     why a service cut the reply short: LENGTH or CONTENT_FILTER.
+    served:  what a service reported of the call; None for a local model.
     """
 
     text: str | None

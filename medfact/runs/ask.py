@@ -144,7 +144,7 @@ def _read(completion: Completion, reading: str) -> bool | None:
 
 def _said(served: Served) -> dict[str, Any]:
     said = dataclasses.asdict(served)
-    del said["in_vain"]  # it is among the prompt's tokens
+    del said["wasted_tokens"]  # included in the prompt's tokens
     return {"served_model": said.pop("model"), **said}
 
 

@@ -12,8 +12,8 @@ from medfact.answers import make_prompt
 from medfact.datasets import Collection
 from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
+from medfact.models.services.policy import host_of
 from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
-from medfact.models.services.settings import host_of
 from medfact.runs.plan import plan, protocol_of, question_of
 from medfact.spec import RunSpec
 from medfact.store import Plan, Run, Store

@@ -20,8 +20,9 @@ from functools import cache, partial
 from medfact import __version__
 from medfact.datasets import Collection
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
-from medfact.models import ApiSettings, Completion, Model, is_service, load_model
-from medfact.models.services.settings import DEFAULTS, Watch, host_of, is_loopback
+from medfact.models import Completion, Model, ServiceSettings, is_service, load_model
+from medfact.models.services.monitor import Monitor
+from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.costs import Purse, purse_of
 from medfact.runs.plan import plan
@@ -150,7 +151,7 @@ def answer(
     load: Callable[..., Model] = load_model,
     key: str | None = None,
     budget: float | None = None,
-    service: ApiSettings | None = None,
+    service: ServiceSettings | None = None,
 ) -> Iterator[Event]:
     """Asks what is pending in a run: all of it at first, what is left or failed after an interruption.
 
@@ -182,7 +183,7 @@ def answer(
     except (Mistake, StoreError) as error:  # nothing is to be asked, another process asks it, or nothing can be written
         yield Failed(record.run, error)
         return
-    begin = partial(_loaded, load, record, _Watch(halt, purse, record.spec.service.timeout), key)
+    begin = partial(_loaded, load, record, _Monitor(halt, purse, record.spec.service.timeout), key)
     asking = _asking(record, pending, store, begin, lambda: halt() or purse.empty)
     with _looking_after(record.run, store, taken, halt):
         yield from _told(record, store, taken, asking, len(pending), purse)
@@ -246,15 +247,9 @@ def is_ones_own(record: Run, store: Store) -> bool:
 
 
 def check_address(record: Run, store: Store) -> None:
-    """Raises Mistake where a run came out of a file and asks a service that only that file names."""
-    if not is_service(record.model) or not store.was_imported(record.run):
-        return
-    host = host_of(record.spec.service)
-    if host != host_of(DEFAULTS) and not is_loopback(host):
-        raise Mistake(
-            f"Run {record.run} came out of a file, which names the service at {host}.",
-            "Ask it only if you know it: give the key for it, or --yes.",
-        )
+    """Raises Mistake if a run was imported and names a service that someone must agree to contact."""
+    if is_service(record.model) and store.was_imported(record.run):
+        check_imported_run(record.run, record.spec.service)
 
 
 def _asking(
@@ -317,21 +312,21 @@ def _end_early(run_id: str, store: Store, state: str, reason: str, taken: int) -
         threading.Thread(target=later, daemon=True, name=f"end-{run_id}").start()
 
 
-class _Watch(Watch):
+class _Monitor(Monitor):
     """Pays for what a service says as it comes, and ends a run that is stopped or has spent its budget."""
 
     def __init__(self, halt: _Halt, purse: Purse, timeout: float) -> None:
         self._stopped, self._purse, self._timeout = halt, purse, timeout
 
-    def came(self, completion: Completion) -> None:
+    def completed(self, completion: Completion) -> None:
         served = completion.served
         if served is not None:
-            self._purse.pay((served.prompt_tokens or 0) - served.in_vain, served.completion_tokens or 0)
+            self._purse.pay((served.prompt_tokens or 0) - served.wasted_tokens, served.completion_tokens or 0)
 
-    def in_vain(self, prompt_tokens: int) -> None:
+    def wasted(self, prompt_tokens: int) -> None:
         self._purse.pay(prompt_tokens, 0)
 
-    def patience(self) -> float | None:
+    def seconds_left(self) -> float | None:
         if self._stopped():
             return STOPS_WITHIN
         return self._timeout if self._purse.empty else None
@@ -356,7 +351,7 @@ def _let_go(model: Model) -> None:
         close()
 
 
-def _loaded(load: Callable[..., Model], record: Run, watch: Watch, key: str | None) -> Generator[Loading, None, Model]:
+def _loaded(load: Callable[..., Model], record: Run, monitor: Monitor, key: str | None) -> Generator[Loading, None, Model]:
     """Loads a run's model in a thread, and yields what it tells meanwhile; what it raises is raised here."""
     told: queue.SimpleQueue[Loading | Model | BaseException] = queue.SimpleQueue()
     spec = record.spec
@@ -367,7 +362,7 @@ def _loaded(load: Callable[..., Model], record: Run, watch: Watch, key: str | No
     def work() -> None:
         try:
             service = replace(spec.service, key=key)
-            options = {"placement": spec.placement, "service": service, "watch": watch, "tell": tell}
+            options = {"placement": spec.placement, "service": service, "monitor": monitor, "tell": tell}
             told.put(load(record.model, seed=spec.seed, **options))
         except BaseException as error:
             told.put(error)

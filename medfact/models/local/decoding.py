@@ -1,6 +1,6 @@
-"""Greedy decoding of many prompts: as packs, where what they share is computed once, or each of them whole.
+"""Greedy decoding of many prompts: as packs, which compute shared beginnings once, or each prompt whole.
 
-Both ways end a reply at the same token, and read P(True) at the same one.
+Both ways end a reply at the same token and read P(True) at the same token.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import torch
 from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
 
 from medfact.models.local.packing import Pack
-from medfact.models.local.vocabulary import How, Vocabulary
+from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
 from medfact.models.prompt import Completion, answer_position, until
 
 
 @dataclass
 class Reply:
-    """A reply as far as it is decoded. true, false: probability of the True and of the False words at each token."""
+    """A reply decoded so far. true, false: probability of the True and of the False words at each token."""
 
     tokens: list[int] = field(default_factory=list)
     true: list[float] = field(default_factory=list)
@@ -36,31 +36,31 @@ class Reply:
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes prompts that are asked alike with one model. `opening` is what the prompts say already of their replies."""
+    """Decodes prompts with the same options. `opening`: the beginning of the replies, if the prompts contain it."""
 
     model: Any
     vocabulary: Vocabulary
-    how: How
+    options: DecodingOptions
     pad: int
     opening: str = ""
 
-    # -------------------------------------------------------------------------------- what a reply says
+    # -------------------------------------------------------------------------------- one reply
 
-    def over(self, reply: Reply) -> bool:
-        """Whether a reply needs no further token."""
-        if reply.tokens[-1] in self.vocabulary.ends or len(reply.tokens) == self.how.max_tokens or self._settled(reply):
+    def is_complete(self, reply: Reply) -> bool:
+        """Whether a reply needs no further tokens."""
+        if reply.tokens[-1] in self.vocabulary.ends or len(reply.tokens) == self.options.max_tokens or self._settled(reply):
             return True
-        text = self.vocabulary.text(reply.tokens) if self.how.stop else ""
-        return len(until(self.how.stop, text)) < len(text)
+        text = self.vocabulary.text(reply.tokens) if self.options.stop else ""
+        return len(until(self.options.stop, text)) < len(text)
 
     def _settled(self, reply: Reply) -> bool:
-        """Whether the opening answer word is the answer already: no more of the reply is read."""
-        if len(reply.tokens) != self.how.settled_after or reply.tokens[0] not in self.vocabulary.committed:
+        """Whether the opening word already is the answer, so that no more of the reply is read."""
+        if len(reply.tokens) != self.options.settled_after or reply.tokens[0] not in self.vocabulary.committed:
             return False
         return len(reply.tokens) == 1 or self.vocabulary.settles(reply.tokens)
 
     def completion(self, reply: Reply) -> Completion:
-        """A reply that is over, with P(True) where its answer is said."""
+        """A complete reply, with P(True) at its answer."""
         if self._settled(reply):
             return _completion(self.vocabulary.text(reply.tokens[:1]), reply.true[0], reply.false[0])
         text = self.text(reply)
@@ -70,46 +70,46 @@ class Decoder:
         return _completion(text, reply.true[at], reply.false[at])
 
     def text(self, reply: Reply) -> str:
-        """What a reply says, before what stops it."""
+        """The text of a reply, up to its stop."""
         tokens = reply.tokens[:-1] if reply.tokens[-1] in self.vocabulary.ends else reply.tokens
-        return self.opening + until(self.how.stop, self.vocabulary.text(tokens))
+        return self.opening + until(self.options.stop, self.vocabulary.text(tokens))
 
     def position(self, reply: Reply) -> int | None:
-        """At which of its tokens a reply says its answer; None where it only thinks."""
+        """The index of the token that gives a reply's answer; None if the reply only thinks."""
         before = [self.opening] if self.opening else []
         pieces = [*before, *self.vocabulary.pieces(reply.tokens)]
-        at = answer_position(pieces, self.text(reply), self.how.place, self.how.choices)
+        at = answer_position(pieces, self.text(reply), self.options.place, self.options.choices)
         return None if at is None else at - len(before)
 
     # -------------------------------------------------------------------------------- packs
 
     def of_packs(self, group: Iterable[Pack]) -> Iterator[tuple[int, Reply]]:
-        """The places of the packs' prompts and their replies, as they are over. Each is computed by itself; replies that need
-        more tokens are decoded on together.
+        """The index of each prompt in the packs and its reply, as soon as it is complete. Packs are computed one by one, and
+        replies that need more tokens are continued together.
         """
-        row = Row(self.model)
+        row = PackedRow(self.model)
         open_: list[tuple[int, Reply]] = []
         rows: list[int] = []
         begun = 0
         for pack in group:
-            replies = [(place, Reply()) for place, _ in pack.ends]
-            self._say(replies, row.begin(pack))
-            for number, (place, reply) in enumerate(replies, begun):
-                if self.over(reply):
-                    yield place, reply
+            replies = [(index, Reply()) for index, _ in pack.ends]
+            self._extend(replies, row.begin(pack))
+            for number, (index, reply) in enumerate(replies, begun):
+                if self.is_complete(reply):
+                    yield index, reply
                 else:
-                    open_.append((place, reply))
+                    open_.append((index, reply))
                     rows.append(number)
             begun += len(replies)
         while open_:
-            self._say(open_, row.go_on(rows, [reply.tokens[-1] for _, reply in open_]))
-            over = [self.over(reply) for _, reply in open_]
-            yield from (one for one, done in zip(open_, over, strict=True) if done)
-            rows = [number for number, done in enumerate(over) if not done]
+            self._extend(open_, row.advance(rows, [reply.tokens[-1] for _, reply in open_]))
+            complete = [self.is_complete(reply) for _, reply in open_]
+            yield from (pair for pair, is_complete in zip(open_, complete, strict=True) if is_complete)
+            rows = [number for number, is_complete in enumerate(complete) if not is_complete]
             open_ = [open_[number] for number in rows]
 
-    def _say(self, replies: Sequence[tuple[int, Reply]], logits: Any) -> None:
-        """Adds the likeliest token to each reply."""
+    def _extend(self, replies: Sequence[tuple[int, Reply]], logits: Any) -> None:
+        """Appends the likeliest token to each reply."""
         for (_, reply), token, *masses in zip(replies, logits.argmax(dim=-1).tolist(), *self._masses(logits), strict=True):
             reply.add(token, *masses)
 
@@ -117,9 +117,9 @@ class Decoder:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def of_whole(self, prompts: Sequence[Sequence[int]]) -> list[Reply]:
-        """Replies to prompts that are computed whole, in one padded batch."""
+        """Replies to prompts computed whole, in one padded batch."""
         replies = [Reply() for _ in prompts]
-        over = [False] * len(prompts)
+        complete = [False] * len(prompts)
         masses: tuple[list[float], list[float]] = ([], [])
 
         def watch(_: Any, scores: Any) -> Any:
@@ -129,14 +129,14 @@ class Decoder:
 
         def stop(ids: Any, _: Any, **__: Any) -> Any:
             for row, (token, true, false) in enumerate(zip(ids[:, -1].tolist(), *masses, strict=True)):
-                if not over[row]:
+                if not complete[row]:
                     replies[row].add(token, true, false)
-                    over[row] = self.over(replies[row])
-            return torch.tensor(over, device=ids.device)
+                    complete[row] = self.is_complete(replies[row])
+            return torch.tensor(complete, device=ids.device)
 
         self.model.generate(
             **padded(prompts, self.pad, self.model),
-            max_new_tokens=self.how.max_tokens,
+            max_new_tokens=self.options.max_tokens,
             logits_processor=LogitsProcessorList([watch]),
             stopping_criteria=StoppingCriteriaList([stop]),
         )
@@ -145,78 +145,78 @@ class Decoder:
     # -------------------------------------------------------------------------------- probabilities
 
     def _masses(self, logits: Any) -> tuple[list[float], list[float]]:
-        """Probability of the True words and of the False words, one each per row of logits (row, vocabulary)."""
+        """Probabilities of the True words and of the False words, one per row of logits (row, vocabulary)."""
         probabilities = logits.float().softmax(dim=-1)
-        true, false = (probabilities[:, self.vocabulary.tokens(words)].sum(dim=-1).tolist() for words in self.how.choices)
+        true, false = (probabilities[:, self.vocabulary.tokens(words)].sum(dim=-1).tolist() for words in self.options.choices)
         return true, false
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def forced(self, begun: Sequence[tuple[Sequence[int], Sequence[int]]], word: Sequence[int]) -> list[float]:
-        """Probability that each prompt, and what of its reply was said already, goes on with a word of several tokens: the
-        product of theirs (teacher forcing).
+        """The probability that each prompt, with the beginning of its reply, continues with a word of several tokens: the
+        product of their probabilities (teacher forcing). begun: tokens of each prompt, and of the beginning of its reply.
         """
         count = len(word)
         if self.model.config.is_encoder_decoder:
             start = self.model.generation_config.decoder_start_token_id
             encoded = padded([prompt for prompt, _ in begun], self.pad, self.model)
-            replies = right_padded([[start, *said, *word[:-1]] for _, said in begun], self.pad, self.model)
+            replies = right_padded([[start, *reply, *word[:-1]] for _, reply in begun], self.pad, self.model)
             logits = self.model(**encoded, decoder_input_ids=replies).logits
-            last = [len(said) + count for _, said in begun]
+            last = [len(reply) + count for _, reply in begun]
             logits = torch.stack([row[end - count : end] for row, end in zip(logits, last, strict=True)])
         else:
-            encoded = padded([[*prompt, *said, *word] for prompt, said in begun], self.pad, self.model)
+            encoded = padded([[*prompt, *reply, *word] for prompt, reply in begun], self.pad, self.model)
             logits = logits_of_last(self.model, encoded, count + 1)[:, :-1]
         steps = torch.arange(count, device=logits.device)
-        wanted = torch.tensor(list(word), device=logits.device)
-        return [math.exp(sum(word)) for word in logits.float().log_softmax(dim=-1)[:, steps, wanted].tolist()]
+        targets = torch.tensor(list(word), device=logits.device)
+        return [math.exp(sum(logprobs)) for logprobs in logits.float().log_softmax(dim=-1)[:, steps, targets].tolist()]
 
 
-class Row:
-    """Packs in a model: what has been computed of them, and which of it each open prompt sees."""
+class PackedRow:
+    """Packs in a model: their cache so far, and which part of it each open prompt attends to."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._apart: list[tuple[DynamicCache, Any]] = []
+        self._packs: list[tuple[DynamicCache, Any]] = []
         self._cache = DynamicCache()
-        self._seen: Any = None
+        self._attention: Any = None
         self._depths: list[int] = []
 
     def begin(self, pack: Pack) -> Any:
-        """Logits after each prompt of a pack that is computed by itself: (prompt, vocabulary), in float32."""
+        """Logits after each prompt of one pack: (prompt, vocabulary), in float32."""
         nodes = [node for _, node in pack.ends]
-        sees = torch.from_numpy(pack.sees()).to(self._model.device)
-        # Without the model's settings no layer forgets what lies far back in the row: a prompt's own beginning may.
+        attention = torch.from_numpy(pack.attention()).to(self._model.device)
+        # with the model's configuration, sliding layers would drop what lies far back in the row, such as a prompt's beginning
         cache = DynamicCache()
-        logits = self._forward(pack.tokens, pack.depths, sees, torch.tensor(nodes, device=sees.device), cache)
-        self._apart.append((cache, sees[nodes]))
+        logits = self._forward(pack.tokens, pack.depths, attention, torch.tensor(nodes, device=attention.device), cache)
+        self._packs.append((cache, attention[nodes]))
         self._depths += [pack.depths[node] + 1 for node in nodes]
         return logits
 
-    def go_on(self, rows: Sequence[int], tokens: Sequence[int]) -> Any:
-        """Logits after one more token of those prompts that are still open: (row, vocabulary). Others are left behind.
+    def advance(self, rows: Sequence[int], tokens: Sequence[int]) -> Any:
+        """Logits after one more token of the prompts that are still open: (row, vocabulary). Others are dropped.
 
-        rows: their numbers among all prompts that were begun, and later among the rows of the logits before. tokens: one each.
+        rows: their numbers, at first among all prompts begun, later among the rows of the previous logits. tokens: one each.
         """
-        if self._apart:
+        if self._packs:
             self._join()
-        own = torch.eye(len(rows), dtype=torch.bool, device=self._seen.device)
-        self._seen = torch.cat([self._seen[list(rows)], own], dim=1)
+        own = torch.eye(len(rows), dtype=torch.bool, device=self._attention.device)
+        self._attention = torch.cat([self._attention[list(rows)], own], dim=1)
         depths = [self._depths[row] for row in rows]
         self._depths = [depth + 1 for depth in depths]
-        return self._forward(tokens, depths, self._seen, 0, self._cache)
+        return self._forward(tokens, depths, self._attention, 0, self._cache)
 
     def _join(self) -> None:
-        """Makes one row of the packs; a prompt sees its own pack alone."""
-        self._seen = torch.block_diag(*(seen for _, seen in self._apart))
-        for layer, parts in enumerate(zip(*(kept.layers for kept, _ in self._apart), strict=True)):
+        """Joins the packs into one row; each prompt attends only to its own pack."""
+        self._attention = torch.block_diag(*(attention for _, attention in self._packs))
+        for layer, parts in enumerate(zip(*(pack_cache.layers for pack_cache, _ in self._packs), strict=True)):
             keys, values = (torch.cat([getattr(part, side) for part in parts], dim=2) for side in ("keys", "values"))
             self._cache.update(keys, values, layer)
-        self._apart = []
+        self._packs = []
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _forward(self, tokens: Sequence[int], depths: Sequence[int], sees: Any, keep: Any, cache: DynamicCache) -> Any:
+    def _forward(self, tokens: Sequence[int], depths: Sequence[int], attention: Any, keep: Any, cache: DynamicCache) -> Any:
         device, dtype = self._model.device, self._model.dtype
-        mask = torch.zeros(sees.shape, dtype=dtype, device=device).masked_fill_(~sees, torch.finfo(dtype).min)
+        mask = torch.zeros(attention.shape, dtype=dtype, device=device).masked_fill_(~attention, torch.finfo(dtype).min)
         return (
             self._model(
                 input_ids=torch.tensor([list(tokens)], device=device),
@@ -232,8 +232,8 @@ class Row:
 
 
 def padded(prompts: Sequence[Sequence[int]], pad: int, model: Any) -> dict[str, Any]:
-    """Token ids of a batch and its attention mask, padded on the left; on the right for an encoder, whose positions count from
-    the left whatever the mask.
+    """Token ids of a batch and its attention mask, padded on the left; on the right for an encoder, whose positions always
+    count from the left.
     """
     longest = max(map(len, prompts))
     right = model.config.is_encoder_decoder
@@ -243,30 +243,30 @@ def padded(prompts: Sequence[Sequence[int]], pad: int, model: Any) -> dict[str, 
         return [*tokens, *rest] if right else [*rest, *tokens]
 
     rows = [filled(tokens, pad) for tokens in prompts]
-    seen = [filled([1] * len(tokens), 0) for tokens in prompts]
+    mask = [filled([1] * len(tokens), 0) for tokens in prompts]
     return {
         "input_ids": torch.tensor(rows, device=model.device),
-        "attention_mask": torch.tensor(seen, device=model.device),
+        "attention_mask": torch.tensor(mask, device=model.device),
     }
 
 
 def right_padded(rows: Sequence[Sequence[int]], pad: int, model: Any) -> Any:
-    """Token ids of a batch for a decoder that sees no further than each token: (row, longest)."""
+    """Token ids of a batch for a causal decoder: (row, longest)."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=model.device)
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def next_token(model: Any, tokens: Sequence[int]) -> Any:
-    """Logits of the token after one prompt that is computed alone: (vocabulary,), in float32."""
+    """Logits of the token after one prompt, computed alone: (vocabulary,), in float32."""
     return logits_of_last(model, padded([tokens], 0, model), 1)[0, -1].float()
 
 
 def logits_of_last(model: Any, encoded: dict[str, Any], count: int) -> Any:
-    """Logits at the last tokens of each prompt of a batch: (prompt, count, vocabulary). Some models give no fewer than all."""
-    taken = _parameters(type(model).forward)
-    options = _positions(encoded) if "position_ids" in taken else {}
-    if "logits_to_keep" in taken:
+    """Logits at the last tokens of each prompt of a batch: (prompt, count, vocabulary). Some models always return all."""
+    accepted = _parameters(type(model).forward)
+    options = _positions(encoded) if "position_ids" in accepted else {}
+    if "logits_to_keep" in accepted:
         options["logits_to_keep"] = count
     return model(**encoded, **options).logits[:, -count:]
 
@@ -278,15 +278,15 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def first_steps(model: Any, prompts: Sequence[Sequence[int]], pad: int, count: int) -> Any:
-    """Logits of the first tokens of each prompt's greedy reply, in one padded batch: (prompt, count, vocabulary)."""
-    made = model.generate(
+    """Logits of the first tokens of each greedy reply, in one padded batch: (prompt, count, vocabulary)."""
+    generated = model.generate(
         **padded(prompts, pad, model),
         max_new_tokens=count,
         min_new_tokens=count,
         output_logits=True,
         return_dict_in_generate=True,
     )
-    return torch.stack(made.logits, dim=1).float()
+    return torch.stack(generated.logits, dim=1).float()
 
 
 def _positions(encoded: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Loads a local model: looked at first, then fetched, then placed."""
+"""Loads a local model: checks it, downloads it, and puts it on its device."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
-from medfact.models.local.chat import Chat
+from medfact.models.local.chat import ChatFormat
 from medfact.models.local.memory import LARGEST, room_for, tokens_together
 from medfact.models.local.model import LocalModel
 from medfact.models.local.placement import Placement
-from medfact.models.local.repository import CAUSAL, ENCODER_DECODER, IMAGE_TEXT, Repository, Tell, fetched, look_at
+from medfact.models.local.repository import CAUSAL, ENCODER_DECODER, IMAGE_TEXT, Repository, Tell, downloaded, inspect_source
 from medfact.models.local.revision import folder_revision
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
 _BYTES = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0, "8bit": 1.1, "4bit": 0.65}
-"""Bytes of a parameter; some of a quantized model's are kept whole."""
+"""Bytes per parameter; a quantized model keeps some parameters whole."""
 
 _FAILURES = (
     OSError,
@@ -48,34 +48,35 @@ _FAILURES = (
     StrictDataclassError,
     SafetensorError,
 )
-"""What transformers raises, in the one case or the other, for a repository that it cannot load."""
+"""What transformers may raise for a repository that it cannot load."""
 
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
 
-def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> LocalModel:
-    """Loads a language model from a folder or a Hugging Face repository.
+def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) -> LocalModel:
+    """Loads a language model from a folder (a Path) or a Hugging Face repository (a name).
 
-    Raises ModelError, saying what to do, when there is none, it is gated, has no weights, writes no text, or does not fit.
+    Raises ModelError if there is none, it is gated, has no weights, generates no text, or does not fit into memory.
     """
-    tell("looking at the model")
-    repository = look_at(source, placement)
+    tell("checking the model")
+    repository = inspect_source(source, placement)
     device = _device(placement)
     dtype = _dtype(placement, device)
-    each = 2 if dtype in ("8bit", "4bit") else int(_BYTES[dtype])
-    needed = int(repository.parameters * _BYTES[dtype])
+    activation_bytes = 2 if dtype in ("8bit", "4bit") else int(_BYTES[dtype])
+    weights = int(repository.parameters * _BYTES[dtype])
     config = _config(repository, placement)
     largest = LARGEST if device == "cpu" else 4 * LARGEST
-    tokens = tokens_together(config, needed, room_for(placement, device), each, largest, source)
-    folder = fetched(repository, placement, tell)
+    free = room_for(placement, device)
+    tokens = tokens_together(config, weights, free, activation_bytes, largest, repository.source)
+    folder = downloaded(repository, placement, tell)
     tell("loading the weights")
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=placement.remote_code)
         model = _weights(repository, folder, placement, device, dtype)
     except _FAILURES as error:
         raise ModelError(
-            f"{source!r} holds no causal language model that can be loaded ({_reason(error)}).",
+            f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
             "It needs config.json, the tokenizer's files and safetensors weights.",
         ) from error
     if tokenizer.pad_token is None:
@@ -83,8 +84,8 @@ def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> Loca
     model.generation_config = _plain_greedy(model, tokenizer)
     tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(folder)
     info: ModelInfo = {"revision": _revision(folder), "decoding": _decoding(dtype, placement), "notes": ()}
-    talk = Chat(placement.thinking, {name: _value(value) for name, value in placement.template})
-    loaded = LocalModel(spec, model, tokenizer, info, tokens, talk, placement.max_tokens)
+    chat_format = ChatFormat(placement.thinking, {name: _value(value) for name, value in placement.template})
+    loaded = LocalModel(spec, model, tokenizer, info, tokens, chat_format, placement.max_tokens)
     if not loaded.packs_well:
         loaded.check_text()
     loaded.info["notes"] = tuple(_notes(loaded, repository))
@@ -92,13 +93,13 @@ def load_local(spec: str, source: str, placement: Placement, tell: Tell) -> Loca
 
 
 def _decoding(dtype: str, placement: Placement) -> dict[str, Any]:
-    """The settings that answers depend on; those that nobody chose are left out."""
+    """The settings that answers depend on, without unset ones."""
     chosen = {"thinking": placement.thinking, "template": dict(placement.template), "max_tokens": placement.max_tokens}
     return {"greedy": True, "dtype": dtype, **{name: value for name, value in chosen.items() if value}}
 
 
 def _value(text: str) -> Any:
-    """A template's argument as it was typed: true, false, a number, or a text."""
+    """The value of a template argument: true, false, a number, or else text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -106,7 +107,7 @@ def _value(text: str) -> Any:
 
 
 def _template_of_processor(folder: Path) -> str | None:
-    """The chat template of a model that sees images too; older ones keep it apart from the tokenizer."""
+    """The chat template of a model that also reads images; older ones keep it apart from the tokenizer."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         template = json.loads((folder / "chat_template.json").read_text(encoding="utf-8")).get("chat_template")
         return template if isinstance(template, str) else None
@@ -117,23 +118,23 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
     kind = repository.config.get("model_type", "its own")
     if not loaded.packs_well:
         yield (
-            f"What prompts begin with cannot be shared in this architecture ({kind}): each prompt is computed whole, which "
-            "takes longer and changes no answer."
+            f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
+            "takes longer and does not change the answers."
         )
     if not loaded.pads_well:
-        yield f"Prompts of different lengths cannot be computed together ({kind}): they are asked one at a time."
-    if (thinks := loaded.talk.note(loaded.tokenizer)) is not None:
-        yield thinks
+        yield f"This architecture ({kind}) cannot batch prompts of different lengths, so they are computed one at a time."
+    if (note := loaded.chat_format.note(loaded.tokenizer)) is not None:
+        yield note
 
 
-def has_chat_template(source: str, placement: Placement) -> bool:
-    """Whether a model's tokenizer has a chat template; loads the tokenizer alone."""
-    look_at(source, placement)
+def has_chat_template(source: Path | str, placement: Placement) -> bool:
+    """Whether a model has a chat template. Loads only the tokenizer."""
+    inspect_source(source, placement)
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=placement.remote_code)
         return bool(tokenizer.chat_template or _template_of_processor(Path(source)))
     except _FAILURES as error:
-        raise ModelError(f"The tokenizer of {source!r} cannot be loaded.", "Check the files of the repository.") from error
+        raise ModelError(f"The tokenizer of {str(source)!r} cannot be loaded.", "Check the files of the repository.") from error
 
 
 def _config(repository: Repository, placement: Placement) -> Any:
@@ -141,7 +142,7 @@ def _config(repository: Repository, placement: Placement) -> Any:
         return AutoConfig.from_pretrained(repository.folder or repository.source, trust_remote_code=placement.remote_code)
     except _FAILURES as error:
         raise ModelError(
-            f"The settings of {repository.source!r} cannot be read ({_reason(error)}).",
+            f"The configuration of {repository.source!r} cannot be read ({_reason(error)}).",
             "It may need a newer version of transformers: pip install --upgrade transformers.",
         ) from error
 
@@ -151,17 +152,17 @@ def _reason(error: BaseException) -> str:
 
 
 def _device(placement: Placement) -> str:
-    """cuda, mps or cpu. Raises ModelError where the one that was asked for is not there."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    """cuda, mps or cpu. Raises ModelError if the requested device is missing."""
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if placement.device == "auto":
-        return next(name for name, found in there.items() if found)
-    if not there[placement.device]:
-        raise ModelError(f"There is no device {placement.device} on this machine.", "Leave --device out, or take cpu.")
+        return next(name for name, is_available in available.items() if is_available)
+    if not available[placement.device]:
+        raise ModelError(f"This machine has no device {placement.device}.", "Leave --device out, or use cpu.")
     return placement.device
 
 
 def _dtype(placement: Placement, device: str) -> str:
-    """The number format. Raises ModelError where a quantized one cannot be had."""
+    """The number format. Raises ModelError if a quantized one is not installed."""
     if placement.dtype in ("8bit", "4bit") and importlib.util.find_spec("bitsandbytes") is None:
         raise ModelError(f"--dtype {placement.dtype} needs bitsandbytes.", "Install it: pip install bitsandbytes.")
     if placement.dtype != "auto":
@@ -180,22 +181,22 @@ def _weights(repository: Repository, folder: Path, placement: Placement, device:
     if not placement.any_weights:
         options["use_safetensors"] = True
     if device == "cuda":
-        # Several GPUs share the layers; what does not fit lies in the machine's memory.
+        # several GPUs share the layers; what does not fit goes to main memory
         options["device_map"] = "auto"
         if placement.memory is not None:
             count = torch.cuda.device_count()
             options["max_memory"] = dict.fromkeys(range(count), placement.memory // count)
-    model, found = loader.from_pretrained(folder, output_loading_info=True, **options)
-    if found["missing_keys"]:  # they would be drawn at random, and the model would answer all the same
-        raise ValueError(f"{len(found['missing_keys'])} of its weights are missing, {min(found['missing_keys'])} among them")
+    model, report = loader.from_pretrained(folder, output_loading_info=True, **options)
+    if missing := report["missing_keys"]:  # transformers would draw them at random, and the model would answer all the same
+        raise ValueError(f"{len(missing)} of its weights are missing, such as {min(missing)}")
     return (model.to(device) if device == "mps" else model).eval()
 
 
 def _plain_greedy(model: Any, tokenizer: Any) -> GenerationConfig:
-    """Plain greedy decoding: what a repository sets for its chats (sampling, penalties) would change the answers."""
-    given = model.generation_config
-    ends = tokenizer.eos_token_id if given.eos_token_id is None else given.eos_token_id
-    start = given.decoder_start_token_id
+    """Plain greedy decoding: a repository's own settings (sampling, penalties) would change the answers."""
+    own = model.generation_config
+    ends = tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id
+    start = own.decoder_start_token_id
     if start is None:
         start = getattr(model.config, "decoder_start_token_id", None)
     return GenerationConfig(
@@ -204,5 +205,5 @@ def _plain_greedy(model: Any, tokenizer: Any) -> GenerationConfig:
 
 
 def _revision(folder: Path) -> str:
-    """The repository's commit, by which the hub's cache names its folder, or a hash of a folder's files."""
+    """The repository's commit, after which the hub's cache names the folder, or a hash of the folder's files."""
     return folder.name if folder.parent.name == "snapshots" else folder_revision(folder)

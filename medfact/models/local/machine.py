@@ -6,14 +6,14 @@ from pathlib import Path
 
 import psutil
 
-SHORT = 0.03
-"""The share of the machine's memory below which too little is free to keep a model that nobody uses."""
+SHORT_SHARE = 0.03
+"""Share of the machine's memory below which an unused model is not kept."""
 
 _CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
-    """Bytes that are free, within the limit of the container where there is one."""
+    """Free bytes, within the container's limit if there is one."""
     free = int(psutil.virtual_memory().available)
     try:
         limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
@@ -23,5 +23,5 @@ def free_memory() -> int:
 
 
 def memory_is_short() -> bool:
-    """Whether hardly any memory is free."""
-    return bool(free_memory() < SHORT * psutil.virtual_memory().total)
+    """Whether too little memory is free to keep an unused model."""
+    return bool(free_memory() < SHORT_SHARE * psutil.virtual_memory().total)

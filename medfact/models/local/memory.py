@@ -1,4 +1,4 @@
-"""How much memory a local model takes, and how much there is."""
+"""How much memory a local model needs, and how much is free."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from medfact.models.local.machine import free_memory
 from medfact.models.local.placement import Placement, in_bytes
 
 LARGEST, SMALLEST = 2048, 64
-"""Tokens that are computed together, at most and at least; on a GPU four times as many."""
+"""Most and fewest tokens computed together; on a GPU, at most four times as many."""
 
 
 def room_for(placement: Placement, device: str) -> int:
-    """Bytes that a model may take on a device now: what is free, or what of the allowed memory is not taken yet.
+    """Bytes that a model may use on a device now: what is free, or what is left of `placement.memory`.
 
-    A GPU's model may lie in part in the machine's memory. The allowed memory of a processor is that of the whole process.
+    A model on a GPU may use main memory too. On a CPU, `placement.memory` limits the whole process.
     """
     in_machine = free_memory()
     if device == "cuda":
@@ -30,10 +30,10 @@ def room_for(placement: Placement, device: str) -> int:
 
 
 def working_memory(config: Any, tokens: int, bytes_each: int) -> int:
-    """Bytes, roughly and rather too many, that computing so many tokens together takes beside the weights.
+    """A rough upper estimate of the bytes that computing this many tokens together needs beside the weights.
 
-    Per token: what its layers hold at once, its keys and values in all layers, and its logits where a reply begins, one token
-    in eight; and a row of the mask and of the attention scores.
+    Per token: the activations of a layer, keys and values of all layers, logits for one token in eight (where a reply begins),
+    and a row of the mask and of the attention scores.
     """
     text = config.get_text_config()
     hidden = getattr(text, "hidden_size", None) or 1024
@@ -42,23 +42,23 @@ def working_memory(config: Any, tokens: int, bytes_each: int) -> int:
     heads = getattr(text, "num_attention_heads", None) or 1
     values = hidden * (getattr(text, "num_key_value_heads", None) or heads) // heads
     vocabulary = getattr(text, "vocab_size", None) or 50_000
-    held = bytes_each * (12 * hidden + 4 * inner + 3 * layers * values) + vocabulary * 12 // 8
-    return tokens * (held + tokens * (6 + 4 * heads))
+    per_token = bytes_each * (12 * hidden + 4 * inner + 3 * layers * values) + vocabulary * 12 // 8
+    return tokens * (per_token + tokens * (6 + 4 * heads))
 
 
-def tokens_together(config: Any, needed: int, free: int, bytes_each: int, largest: int, name: str) -> int:
-    """How many tokens to compute together, so that weights of `needed` bytes and the computing fit into `free` bytes.
+def tokens_together(config: Any, weights: int, free: int, bytes_each: int, largest: int, name: str) -> int:
+    """How many tokens to compute together, so that `weights` bytes and the computation fit into `free` bytes.
 
-    Raises ModelError where not even the smallest number does.
+    Raises ModelError if not even SMALLEST fits.
     """
     tokens = largest
-    while tokens > SMALLEST and needed + working_memory(config, tokens, bytes_each) > free:
+    while tokens > SMALLEST and weights + working_memory(config, tokens, bytes_each) > free:
         tokens //= 2
-    whole = needed + working_memory(config, tokens, bytes_each)
-    if whole > free:
+    needed = weights + working_memory(config, tokens, bytes_each)
+    if needed > free:
         raise ModelError(
-            f"The model {name!r} does not fit: it needs about {in_bytes(whole)}, {in_bytes(needed)} of it for its weights, and "
-            f"there are {in_bytes(max(free, 0))} for it.",
-            "Take a smaller model, --dtype bfloat16, 8bit or 4bit, a larger --memory, or a machine with more.",
+            f"The model {name!r} does not fit: it needs about {in_bytes(needed)} ({in_bytes(weights)} for the weights), and "
+            f"{in_bytes(max(free, 0))} are available.",
+            "Use a smaller model, --dtype bfloat16, 8bit or 4bit, a larger --memory, or a machine with more memory.",
         )
     return tokens

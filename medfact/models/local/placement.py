@@ -1,4 +1,4 @@
-"""Where and how a local model is computed: names and numbers, without heavy libraries."""
+"""Where and how a local model is computed. Imports no heavy libraries."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 @dataclass(frozen=True)
 class Placement:
-    """How a local model is loaded, and spoken to.
+    """How a local model is loaded and prompted.
 
-    dtype:        of DTYPES; auto is bfloat16 on a GPU that has it, float32 else. 8bit and 4bit need bitsandbytes.
-    device:       of DEVICES; auto is the GPU where there is one.
-    memory:       bytes that the process may take for it, or None for what is free; of a GPU's memory, where it lies on one.
-    remote_code:  whether a repository's own code is run.
-    any_weights:  whether weights are loaded that are no safetensors (a pickle can run code).
-    thinking:     whether a model that can think before it answers does so.
-    template:     (name, value) of what a chat template is given beside the messages.
-    max_tokens:   tokens that a reply may take; None takes what the question says.
+    dtype:       one of DTYPES; auto is bfloat16 on a GPU that supports it, else float32. 8bit and 4bit need bitsandbytes.
+    device:      one of DEVICES; auto is the GPU if there is one.
+    memory:      most bytes that the model may use, on the GPU if it runs there, else in the process; None for all that is free.
+    remote_code: run a repository's own code.
+    any_weights: load weights in other formats than safetensors (a pickle can run code).
+    thinking:    let a model think before it answers, if it can.
+    template:    (name, value) of further arguments of the chat template.
+    max_tokens:  most tokens in a reply; None takes the prompt's own limit.
     """
 
     dtype: str = "auto"
@@ -42,31 +42,29 @@ class Placement:
             if value not in known:
                 raise Mistake(f"There is no {name} {value!r}.", f"There is: {', '.join(known)}.")
         if self.max_tokens is not None and self.max_tokens < 1:
-            raise Mistake(f"A reply of {self.max_tokens} tokens says nothing.", "Give --max-tokens 1 or more.")
+            raise Mistake(f"A reply cannot have {self.max_tokens} tokens.", "Use --max-tokens 1 or more.")
 
     @classmethod
     def from_record(cls, record: dict[str, Any] | None) -> Placement:
-        given = dict(record or {})
-        given["template"] = tuple((str(name), str(value)) for name, value in given.get("template", ()))
-        return cls(**given)
+        """A placement from its JSON record; None is the default."""
+        fields = dict(record or {})
+        fields["template"] = tuple((str(name), str(value)) for name, value in fields.get("template", ()))
+        return cls(**fields)
 
 
 HERE = Placement()
-"""A model on this machine, placed as it suits the machine."""
+"""The default: as it suits this machine."""
 
 
 def bytes_of(text: str) -> int:
-    """The number of bytes that a text such as 8GB, 1.5G or 900MiB says.
-
-    Raises Mistake where it says none.
-    """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", text.lower())
-    size = int(float(found[1]) * _UNITS[found[2] or ""]) if found else 0
+    """The number of bytes in a text such as 8GB, 1.5G or 900MiB. Raises Mistake if it is not one."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", text.lower())
+    size = int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0
     if not size:
-        raise Mistake(f"{text!r} is no amount of memory.", "Write it as 8GB or 900MB.")
+        raise Mistake(f"{text!r} is not an amount of memory.", "Write it as 8GB or 900MB.")
     return size
 
 
 def in_bytes(size: float) -> str:
-    """A number of bytes in words: 5.2 GB, 430 MB."""
+    """A number of bytes as text: 5.2 GB, 430 MB."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 1):.0f} MB"

@@ -1,4 +1,4 @@
-"""What a model's repository or folder holds, found before anything heavy is fetched or loaded."""
+"""Checks a model's repository or folder before anything large is downloaded or loaded, and downloads it."""
 
 from __future__ import annotations
 
@@ -28,22 +28,20 @@ from transformers.models.auto.modeling_auto import (
 
 from medfact.errors import ModelError
 from medfact.models.local.placement import Placement, in_bytes
-from medfact.models.services.policy import is_public_server
 
 SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
-_WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+_GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 _BITS = {"F64": 64, "F32": 32, "I32": 32, "F16": 16, "BF16": 16, "I16": 16, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8}
-_TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
+_TEXT_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 
 _HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
-"""What the hub's library raises where a server is not reached; which library it speaks HTTP with depends on its version."""
+"""What the hub's library raises if a server cannot be reached. The library for HTTP depends on its version."""
 
-SECONDS = 0.5
-"""Progress is told so often, at most."""
+PROGRESS_SECONDS = 0.5
+"""The shortest time between two reports of progress."""
 
 Tell = Callable[[str], None]
-"""Takes a few words on what is going on."""
-
+"""Called with a few words on progress."""
 
 CAUSAL, ENCODER_DECODER, IMAGE_TEXT = "causal", "encoder and decoder", "image and text"
 
@@ -52,48 +50,48 @@ _LOADED_AS: dict[str, Mapping[str, Any]] = {
     ENCODER_DECODER: MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
     IMAGE_TEXT: MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
 }
-"""Kind of model → the types that transformers loads so."""
+"""Kind of model → the types that transformers loads as such."""
 
 
 def _kind(config: Mapping[str, Any]) -> str:
     kind = str(config.get("model_type"))
     if config.get("is_encoder_decoder") and kind in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES:
         return ENCODER_DECODER
-    # a type may be both: then its own class says how its weights are named
+    # for a type that is both, the class decides, because the weights are named after it
     classes = [str(name) for name in config.get("architectures") or []]
     named = MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.get(kind)
-    sees_too = named in classes or (named is not None and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
-    return IMAGE_TEXT if sees_too else CAUSAL
+    sees_images = named in classes or (named is not None and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    return IMAGE_TEXT if sees_images else CAUSAL
 
 
 @dataclass(frozen=True)
 class Repository:
-    """A language model that can be loaded: causal, of encoder and decoder, or one that sees images too.
+    """A language model that can be loaded: causal, encoder-decoder, or one that also reads images.
 
-    config: its config.json. parameters: of its weights. stored: bytes of the weight files. folder: where they are; None for a
-    repository that is not fetched yet.
+    config: its config.json. parameters: how many its weights have. stored_bytes: size of the weight files. folder: None for a
+    repository that is not downloaded yet.
     """
 
     source: str
     config: Mapping[str, Any]
     parameters: int
-    stored: int
+    stored_bytes: int
     folder: Path | None
 
     @property
     def kind(self) -> str:
-        """CAUSAL, ENCODER_DECODER or IMAGE_TEXT: by which of transformers' classes it is loaded."""
+        """CAUSAL, ENCODER_DECODER or IMAGE_TEXT, which decides the transformers class that loads it."""
         return _kind(self.config)
 
 
-def look_at(source: str, placement: Placement) -> Repository:
-    """The repository or folder of a name.
+def inspect_source(source: Path | str, placement: Placement) -> Repository:
+    """The model in a folder (a Path) or in a repository of the hub (a name).
 
-    Raises ModelError, in one sentence with what to do, when there is none, it is gated, it has no weights that may be loaded,
-    or it is no model that writes text.
+    Raises ModelError if there is none, it is gated, it has no weights that may be loaded, or it generates no text.
     """
-    found = _folder(Path(source)) if _is_folder(source) else _of_hub(source)
-    config, files, parameters, folder = found
+    contents = _in_folder(source) if isinstance(source, Path) else _on_hub(source)
+    config, files, parameters, folder = contents
+    source = str(source)
     _check_kind(source, config, placement)
     safe = {name: size for name, size in files.items() if name.endswith(SAFE)}
     pickled = {name: size for name, size in files.items() if name.endswith(PICKLED)}
@@ -103,16 +101,16 @@ def look_at(source: str, placement: Placement) -> Repository:
     return Repository(source, config, parameters or sum(weights.values()) // 2, sum(weights.values()), folder)
 
 
-def fetched(repository: Repository, placement: Placement, tell: Tell) -> Path:
-    """The folder with a repository's files, which are fetched where they are not here yet."""
+def downloaded(repository: Repository, placement: Placement, tell: Tell) -> Path:
+    """The folder with a repository's files, downloaded if necessary."""
     if repository.folder is not None:
         return repository.folder
-    patterns = [*_TEXTS, f"*{SAFE}", *((f"*{end}" for end in PICKLED) if placement.any_weights else ())]
+    patterns = [*_TEXT_FILES, f"*{SAFE}", *((f"*{end}" for end in PICKLED) if placement.any_weights else ())]
 
-    class Told(tqdm):  # type: ignore[misc]
-        """Progress in words instead of a bar."""
+    class Progress(tqdm):  # type: ignore[misc]
+        """Reports progress in words instead of a bar."""
 
-        told = 0.0
+        reported_at = 0.0
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs.pop("name", None)
@@ -121,35 +119,26 @@ def fetched(repository: Repository, placement: Placement, tell: Tell) -> Path:
 
         def update(self, n: float | None = 1) -> None:
             self.n += n or 0
-            if self.bytes and time.monotonic() - Told.told > SECONDS:
-                Told.told = time.monotonic()
-                tell(f"fetching the model: {in_bytes(self.n)} of {in_bytes(repository.stored)}")
+            if self.bytes and time.monotonic() - Progress.reported_at > PROGRESS_SECONDS:
+                Progress.reported_at = time.monotonic()
+                tell(f"downloading the model: {in_bytes(self.n)} of {in_bytes(repository.stored_bytes)}")
 
     try:
         folder = snapshot_download(
-            repository.source, allow_patterns=patterns, ignore_patterns=["*/*", "consolidated*"], tqdm_class=Told
+            repository.source, allow_patterns=patterns, ignore_patterns=["*/*", "consolidated*"], tqdm_class=Progress
         )
     except GatedRepoError as error:
         raise _gated(repository.source) from error
     except (HfHubHTTPError, LocalEntryNotFoundError, _HTTP_ERROR, OSError) as error:
-        raise _not_reached(repository.source) from error
+        raise _unreachable(repository.source) from error
     return Path(folder)
 
 
-def _is_folder(source: str) -> bool:
-    if is_public_server() and not Path(source).is_absolute():  # only the bundled model has the path of a folder there
-        return False
-    try:
-        return Path(source).is_dir()
-    except (OSError, ValueError):  # a name too long to be a path, or with a zero byte
-        return False
+Contents = tuple[Mapping[str, Any], Mapping[str, int], int, Path | None]
+"""config.json, files with their sizes in bytes, number of parameters (0 if unknown), folder."""
 
 
-Found = tuple[Mapping[str, Any], Mapping[str, int], int, Path | None]
-"""config.json, files with their sizes in bytes, parameters (0 where unknown), folder."""
-
-
-def _folder(folder: Path) -> Found:
+def _in_folder(folder: Path) -> Contents:
     files = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
     if "config.json" not in files:
         raise _no_model(str(folder), "it has no config.json")
@@ -162,11 +151,11 @@ def _folder(folder: Path) -> Found:
 
 
 def _parameters(file: Path) -> int:
-    """Numbers in a safetensors file, from its header alone."""
+    """The number of parameters in a safetensors file, from its header."""
     with file.open("rb") as stream:
         length = struct.unpack("<Q", stream.read(8))[0]
         if length > 100_000_000:
-            raise ValueError("no header")
+            raise ValueError("the header is too long")
         header = json.loads(stream.read(length))
     tensors = [tensor for name, tensor in header.items() if name != "__metadata__"]
     return sum(
@@ -174,30 +163,31 @@ def _parameters(file: Path) -> int:
     )
 
 
-def _of_hub(source: str) -> Found:
+def _on_hub(source: str) -> Contents:
     try:
         info = HfApi().model_info(source, files_metadata=True, timeout=20)
         config = _config(source, Path(hf_hub_download(source, "config.json")))
     except GatedRepoError as error:
         raise _gated(source) from error
-    except HFValidationError as error:
-        raise _no_such(source) from error
+    except (HFValidationError, RepositoryNotFoundError) as error:
+        raise ModelError(
+            f"There is no model {source!r}: no such folder, and no such repository that you may see.",
+            "Check the name; for a private repository, log in with `hf auth login`.",
+        ) from error
     except EntryNotFoundError as error:
         raise _no_model(source, "it has no config.json") from error
-    except RepositoryNotFoundError as error:
-        raise _no_such(source) from error
     except (HfHubHTTPError, _HTTP_ERROR, OSError) as error:
-        return _of_cache(source, error)
+        return _in_cache(source, error)
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or [] if "/" not in sibling.rfilename}
     return config, files, info.safetensors.total if info.safetensors else 0, None
 
 
-def _of_cache(source: str, error: Exception) -> Found:
-    """A repository that was fetched before, when its server is not reached."""
+def _in_cache(source: str, error: Exception) -> Contents:
+    """A repository downloaded earlier, when the hub cannot be reached."""
     try:
-        return _folder(Path(snapshot_download(source, local_files_only=True)))
+        return _in_folder(Path(snapshot_download(source, local_files_only=True)))
     except (LocalEntryNotFoundError, OSError):
-        raise _not_reached(source) from error
+        raise _unreachable(source) from error
 
 
 def _config(source: str, file: Path) -> Mapping[str, Any]:
@@ -211,48 +201,42 @@ def _config(source: str, file: Path) -> Mapping[str, Any]:
 
 
 def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) -> None:
-    """Raises ModelError where a model's settings say that it writes no text, or only by code of its own."""
+    """Raises ModelError if a model generates no text according to its config.json, or only with code of its own."""
     kind = str(config.get("model_type") or "")
     classes = [str(name) for name in config.get("architectures") or []]
-    own = bool(config.get("auto_map"))
-    if own and not placement.remote_code and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+    has_own_code = bool(config.get("auto_map"))
+    if has_own_code and not placement.remote_code and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise ModelError(
-            f"The model {source!r} runs code of its own.",
-            "If you trust its owners, allow it on the command line: --trust-code.",
+            f"The model {source!r} needs to run code of its own.",
+            "If you trust its owners, allow this on the command line with --trust-code.",
         )
-    if placement.remote_code and config.get("auto_map"):
+    if has_own_code and placement.remote_code:
         return
     loaded_as = _kind(config)
     named = _LOADED_AS[loaded_as].get(kind)
-    writes = not classes or any(name.endswith(_WRITES) or (loaded_as == IMAGE_TEXT and name == named) for name in classes)
-    if named is None or not writes:
+    generates = not classes or any(name.endswith(_GENERATES) or (loaded_as == IMAGE_TEXT and name == named) for name in classes)
+    if named is None or not generates:
+        reason = ", ".join(classes) or kind or "its config.json names no architecture"
         raise ModelError(
-            f"The model {source!r} writes no text ({', '.join(classes) or kind or 'its config.json names no architecture'}).",
-            "Take a causal language model, one whose architecture ends in ForCausalLM; encoders such as BERT cannot answer.",
+            f"The model {source!r} generates no text ({reason}).",
+            "Use a causal language model, whose architecture ends in ForCausalLM; encoders such as BERT cannot answer.",
         )
-
-
-def _no_such(source: str) -> ModelError:
-    return ModelError(
-        f"There is no model {source!r}: no such folder, and no such repository that you can see.",
-        "Check the name; for a private one, log in with `hf auth login`.",
-    )
 
 
 def _gated(source: str) -> ModelError:
     return ModelError(f"The repository {source!r} is gated.", "Ask its owners for access, then log in with `hf auth login`.")
 
 
-def _not_reached(source: str) -> ModelError:
+def _unreachable(source: str) -> ModelError:
     return ModelError(
-        f"The model {source!r} cannot be loaded: there is no such folder, and its repository was not reached.",
+        f"The model {source!r} cannot be loaded: there is no such folder, and the hub could not be reached.",
         "Check the name and the network, or give the path of a folder.",
     )
 
 
 def _no_model(source: str, reason: str) -> ModelError:
     return ModelError(
-        f"{source!r} holds no causal language model that can be loaded: {reason}.",
+        f"{source!r} contains no causal language model that can be loaded: {reason}.",
         "It needs config.json, the tokenizer's files and safetensors weights.",
     )
 
@@ -260,7 +244,7 @@ def _no_model(source: str, reason: str) -> ModelError:
 def _no_weights(source: str, pickled: Mapping[str, int]) -> ModelError:
     if pickled:
         return ModelError(
-            f"The weights of {source!r} are no safetensors ({min(pickled)}); such files can run code when they are read.",
-            "Take a repository with safetensors, or, if you trust its owners, allow it: --any-weights.",
+            f"The weights of {source!r} are not in safetensors format ({min(pickled)}); loading such files can run code.",
+            "Use a repository with safetensors, or, if you trust its owners, allow this with --any-weights.",
         )
     return _no_model(source, "it has no weights")

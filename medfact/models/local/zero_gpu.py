@@ -1,4 +1,4 @@
-"""Hugging Face's ZeroGPU: a GPU that is lent for a slice of time, to a function that is marked for it.
+"""Hugging Face's ZeroGPU: a shared GPU, lent to a decorated function for a slice of time.
 
 Source: the documentation of Spaces, "ZeroGPU" (the `spaces` package, its decorator `GPU` and its `duration` in seconds).
 """
@@ -15,11 +15,11 @@ from typing import Any
 
 from medfact.models.prompt import Completion, Prompt
 
-SLICE = 60
-"""Seconds that a slice is asked for."""
+SLICE_SECONDS = 60
+"""Length of the slices requested."""
 
-USED = 0.7
-"""The share of a slice after which no further pack is begun; the rest is for moving weights, and for what is under way."""
+USED_SHARE = 0.7
+"""Share of a slice after which no further pack starts; the rest is for moving weights and for packs under way."""
 
 
 def is_there() -> bool:
@@ -29,7 +29,7 @@ def is_there() -> bool:
 
 @dataclass(frozen=True)
 class Sliced:
-    """A local model that computes in slices of a lent GPU."""
+    """A local model that computes in slices of a shared GPU."""
 
     model: Any
     work: Callable[[Sequence[Prompt]], list[tuple[int, Completion]]]
@@ -47,25 +47,25 @@ class Sliced:
         return self.model.info
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """As the model's own; what a slice leaves over goes into the next one."""
-        left = list(range(len(prompts)))
-        while left:
-            done = self.work([prompts[place] for place in left])
-            yield from ((left[at], completion) for at, completion in done)
+        """As the model's own. Prompts that one slice leaves go into the next."""
+        remaining = list(range(len(prompts)))
+        while remaining:
+            done = self.work([prompts[index] for index in remaining])
+            yield from ((remaining[at], completion) for at, completion in done)
             answered = {at for at, _ in done}
-            left = [place for at, place in enumerate(left) if at not in answered]
+            remaining = [index for at, index in enumerate(remaining) if at not in answered]
 
 
 def in_slices(model: Any) -> Sliced:
-    """A local model whose prompts are computed on ZeroGPU; a slice answers at least one of them."""
+    """A local model that computes on ZeroGPU; each slice answers at least one prompt."""
     spaces = importlib.import_module("spaces")
 
     def work(prompts: Sequence[Prompt]) -> list[tuple[int, Completion]]:
         begun, done = time.monotonic(), []
         for answer in model.complete(prompts):
             done.append(answer)
-            if time.monotonic() - begun > USED * SLICE:
+            if time.monotonic() - begun > USED_SHARE * SLICE_SECONDS:
                 break
         return done
 
-    return Sliced(model, spaces.GPU(duration=SLICE)(work))
+    return Sliced(model, spaces.GPU(duration=SLICE_SECONDS)(work))

@@ -1,4 +1,4 @@
-"""The HTTP client for a service: where it may connect, and how much of an answer it takes in."""
+"""The HTTP client for a service: it connects only where the policy allows, and bounds the size of a reply."""
 
 from __future__ import annotations
 
@@ -13,103 +13,102 @@ import httpx2
 import openai
 
 from medfact.errors import ModelError
-from medfact.models.services.policy import checked_addresses, is_public_server, not_public
-from medfact.models.services.replies import MOST_BYTES
-from medfact.models.services.settings import ApiSettings, host_of, is_loopback
+from medfact.models.services.policy import check_public, is_on_this_machine, is_public_server, not_public
+from medfact.models.services.replies import MAX_BODY_BYTES
+from medfact.models.services.settings import ServiceSettings
 
-CUT_OFF = "medfact_cut_off"
-"""The extension of a response whose end was not read."""
+TRUNCATED = "medfact_truncated"
+"""The extension of a response that was not read to its end."""
 
-CONNECTS_WITHIN = 5.0
-"""Seconds that a connection may take to be made."""
+CONNECT_SECONDS = 5.0
+"""The longest time for making a connection."""
 
-_PACKED = {"gzip", "x-gzip", "deflate"}
+_ENCODINGS = {"gzip", "x-gzip", "deflate"}
 
-Hook = Callable[[httpx2.Request], Coroutine[Any, Any, None]]
+RequestHook = Callable[[httpx2.Request], Coroutine[Any, Any, None]]
 
 
-def http_client(settings: ApiSettings, before: Hook) -> httpx2.AsyncClient:
-    """A client that follows no redirect, reads MOST_BYTES of an answer at most, and connects to whom the policy allows.
+def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.AsyncClient:
+    """A client that follows no redirects, reads at most MAX_BODY_BYTES of a reply, and connects only where the policy allows.
 
-    before: is called with each request when it is about to be sent. How long an answer may take is its caller's to bound.
+    on_request: called with each request just before it is sent. The caller bounds how long a reply may take.
     """
-    timeout = httpx2.Timeout(None, connect=min(CONNECTS_WITHIN, settings.timeout), write=settings.timeout)
+    timeout = httpx2.Timeout(None, connect=min(CONNECT_SECONDS, settings.timeout), write=settings.timeout)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
-    options: dict[str, Any] = {"transport": Pinned(limits)} if is_public_server() else {"limits": limits}
+    options: dict[str, Any] = {"transport": PublicTransport(limits)} if is_public_server() else {"limits": limits}
     return openai.DefaultAsyncHttpxClient(
         timeout=timeout,
-        event_hooks={"request": [before], "response": [_bounded]},
+        event_hooks={"request": [on_request], "response": [_bound_body]},
         follow_redirects=False,
         headers={"Accept-Encoding": "gzip, deflate"},
-        trust_env=not is_loopback(host_of(settings)),
+        trust_env=not is_on_this_machine(settings),
         **options,
     )
 
 
-async def _bounded(response: httpx2.Response) -> None:
-    """Has an answer unpacked and counted here, before anybody reads it."""
-    packing = response.headers.get("content-encoding", "").strip().lower()
-    packed = packing in _PACKED
-    if not packed and packing not in {"", "identity"}:
+async def _bound_body(response: httpx2.Response) -> None:
+    """Makes the response decompress and count its body here, before anything else reads it."""
+    encoding = response.headers.pop("content-encoding", "").strip().lower()
+    if encoding not in {*_ENCODINGS, "", "identity"}:
         await response.aclose()
-        raise httpx2.DecodingError(f"the answer is packed as {packing[:20]!r}, which was not asked for")
-    response.headers.pop("content-encoding", None)
-    response.stream = _Bounded(response.stream, packed, response)  # type: ignore[arg-type]
+        raise httpx2.DecodingError(f"the reply is encoded as {encoding[:20]!r}, which was not requested")
+    response.stream = _BoundedBody(response, encoding in _ENCODINGS)
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """The first MOST_BYTES of an answer."""
+class _BoundedBody(httpx2.AsyncByteStream):
+    """The first MAX_BODY_BYTES of a reply, decompressed."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, packed: bool, response: httpx2.Response) -> None:
-        self._stream, self._packed, self._response = stream, packed, response
+    def __init__(self, response: httpx2.Response, compressed: bool) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream, self._compressed, self._response = response.stream, compressed, response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MOST_BYTES
-        async with aclosing(_unpacked(self._stream) if self._packed else _as_it_is(self._stream)) as chunks:
+        left = MAX_BODY_BYTES
+        async with aclosing(_chunks(self._stream, self._compressed)) as chunks:
             async for chunk in chunks:
                 yield chunk[:left]
                 left -= len(chunk)
                 if left < 0:
-                    self._response.extensions[CUT_OFF] = True
+                    self._response.extensions[TRUNCATED] = True
                     return
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-async def _as_it_is(stream: httpx2.AsyncByteStream) -> AsyncGenerator[bytes, None]:
-    async for chunk in stream:
-        yield chunk
-
-
-async def _unpacked(stream: httpx2.AsyncByteStream) -> AsyncGenerator[bytes, None]:
-    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # of either kind, which its first bytes tell
-    async for packed in stream:
-        while packed:
+async def _chunks(stream: httpx2.AsyncByteStream, compressed: bool) -> AsyncGenerator[bytes, None]:
+    """The body in pieces of at most MAX_BODY_BYTES each where it is compressed, so that none can fill the memory."""
+    decompressor = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # detects gzip and zlib by their first bytes
+    async for received in stream:
+        if not compressed:
+            yield received
+            continue
+        rest = received
+        while rest:
             try:
-                yield unpacking.decompress(packed, MOST_BYTES)
+                yield decompressor.decompress(rest, MAX_BODY_BYTES)
             except zlib.error as error:
                 raise httpx2.DecodingError(str(error)) from error
-            packed = unpacking.unconsumed_tail
+            rest = decompressor.unconsumed_tail
 
 
-class Pinned(httpx2.AsyncBaseTransport):
-    """Connects to public https addresses alone. A host is looked up once, and what its name means later changes nothing."""
+class PublicTransport(httpx2.AsyncBaseTransport):
+    """Connects only to public https addresses. It looks each host up once, so that a later change of DNS has no effect."""
 
     def __init__(self, limits: httpx2.Limits) -> None:
         self._transport = httpx2.AsyncHTTPTransport(limits=limits)
-        self._known: dict[tuple[str, int], list[str]] = {}
-        self._looking = asyncio.Lock()
+        self._addresses: dict[tuple[str, int], list[str]] = {}
+        self._lookup = asyncio.Lock()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host, port = request.url.host, request.url.port or 443
         if request.url.scheme != "https":
             raise not_public(host)
-        addresses = await self._addresses(host, port)
+        addresses = await self._checked_addresses(host, port)
         pinned = httpx2.Request(
             request.method,
             request.url.copy_with(host=addresses[0]),
-            headers=request.headers,  # the host's name among them
+            headers=request.headers,  # these include the host's name
             stream=request.stream,
             extensions={**request.extensions, "sni_hostname": host},
         )
@@ -119,12 +118,14 @@ class Pinned(httpx2.AsyncBaseTransport):
             addresses.append(addresses.pop(0))
             raise
 
-    async def _addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of a host that were checked when it was first asked. Raises ModelError where one is not public."""
-        async with self._looking:
-            if (host, port) not in self._known:
-                self._known[host, port] = checked_addresses(host, await _look_up(host, port))
-            return self._known[host, port]
+    async def _checked_addresses(self, host: str, port: int) -> list[str]:
+        """A host's addresses as they were at its first request. Raises ModelError if one is not public."""
+        async with self._lookup:
+            if (host, port) not in self._addresses:
+                found = await _look_up(host, port)
+                check_public(host, found)
+                self._addresses[host, port] = found
+            return self._addresses[host, port]
 
     async def aclose(self) -> None:
         await self._transport.aclose()
@@ -134,5 +135,5 @@ async def _look_up(host: str, port: int) -> list[str]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise ModelError(f"The host {host} is not found.", "Check the base URL.") from None
+        raise ModelError(f"The host {host} was not found.", "Check the base URL.") from None
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -1,4 +1,4 @@
-"""How many calls a service gets at once, and how long to wait before the next try."""
+"""How many calls a service gets at once, and how long to wait before a retry."""
 
 from __future__ import annotations
 
@@ -10,53 +10,52 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds before the second try, at most; doubled for each further one, up to the longest."""
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
+"""Bounds of the random wait before a retry: the first doubles with each try, up to the second."""
 
-FIRST_WAIT_WHEN_CROWDED = 2.0
-"""The same where a service says that calls are too many, but not when to come again."""
+FIRST_WAIT_SECONDS_OVERLOADED = 2.0
+"""The first bound at a service that reports too many calls but not when to retry."""
 
-LONGEST_ASKED = 60.0
-"""The longest wait, in seconds, that a service may ask for."""
+LONGEST_RETRY_AFTER_SECONDS = 60.0
+"""The longest wait that a service may ask for."""
 
-GROWS_AFTER, GROWS_SLOWLY_AFTER = 2, 6
-"""Calls that must go well before one more may be in flight: far below the limit that was too much at last, and near it."""
+LONGEST_PROBE_WAIT_SECONDS = 4.0
+"""The longest pause between calls to a service that seems to be away, unless it asks for more."""
 
-LOOKS_BACK, CROWD, SHARE = 32, 3, 8
-"""A service is crowded where, of so many calls or fewer, at least CROWD and more than one in SHARE were turned away."""
+SUCCESSES_TO_GROW, SUCCESSES_TO_GROW_NEAR_LIMIT = 2, 6
+"""Successful calls before the limit grows by one: far below the last limit that was too much, and near it."""
 
-
-LONGEST_PROBE_WAIT = 4.0
-"""Seconds between two calls to a service that seems to be away, at most, unless it asks for more."""
+RECENT_CALLS, MIN_REJECTED, REJECTED_SHARE = 32, 3, 8
+"""A service is overloaded if it rejected at least MIN_REJECTED, and more than one in REJECTED_SHARE, of its recent calls."""
 
 
 class Gate:
-    """Lets so many in at once, in the order in which they came. Halved where a service is crowded, then widened by steps.
+    """Limits the calls in flight, first come, first served. The limit halves when the service is overloaded, then grows again.
 
-    One call that is turned away says little: some services turn away a few, however many are in flight. Where a service seems
-    to be away, `probe` lets one in at a time, after a wait, until something goes well.
+    A single rejection says little: some services reject a few calls, however many are in flight. When a service seems to be
+    away, `probe` lets in one call at a time, after a wait, until one succeeds.
     """
 
-    def __init__(self, limit: int, most: int | None = None) -> None:
+    def __init__(self, limit: int, largest: int | None = None) -> None:
         self.limit = limit
-        self.most = most or limit
+        self.largest = largest or limit
         self.inside = 0
         self._queue: deque[asyncio.Future[None]] = deque()
-        self._went_well = 0
-        self._turned_away: deque[bool] = deque(maxlen=LOOKS_BACK)
-        self._narrowed = float("-inf")
-        self._too_much = 2 * self.most
+        self._successes = 0
+        self._rejections: deque[bool] = deque(maxlen=RECENT_CALLS)
+        self._narrowed_at = float("-inf")
+        self._too_much = 2 * self.largest
         self._shut = False
         self._probing = False
-        self._opens = 0.0
+        self._opens_at = 0.0
 
     async def enter(self) -> None:
-        """Waits for a place. Whoever enters must leave. Nobody enters a gate that is shut: CancelledError."""
+        """Waits for a slot. Whoever enters must leave. Raises CancelledError if the gate is shut."""
         if self._shut:
             raise asyncio.CancelledError
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
-        self._let_in()
+        self._admit()
         try:
             await turn
         except asyncio.CancelledError:
@@ -66,54 +65,57 @@ class Gate:
 
     def leave(self) -> None:
         self.inside -= 1
-        self._let_in()
+        self._admit()
 
     def shut(self) -> None:
-        """Lets nobody in any more; those inside leave when they will."""
+        """Admits no further calls; those inside leave in their own time."""
         self._shut = True
         while self._queue:
             self._queue.popleft().cancel()
 
     def widen(self, limit: int) -> None:
-        """A new limit, where that is more."""
+        """Raises the limit, if the new one is higher."""
         self.limit = max(self.limit, limit)
-        self._let_in()
+        self._admit()
 
     def probe(self, seconds: float) -> None:
-        """Lets one in at a time from now on, the next one after so many seconds."""
-        self._probing, self._opens = True, max(self._opens, time.monotonic() + seconds)
-        asyncio.get_running_loop().call_later(seconds + 0.001, self._let_in)
+        """Admits one call at a time from now on, the next one after this many seconds."""
+        self._probing, self._opens_at = True, max(self._opens_at, time.monotonic() + seconds)
+        asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
 
-    def went_well(self) -> None:
-        self._probing, self._opens = False, 0.0
-        self._let_in()
-        self._turned_away.append(False)
-        self._went_well += 1
-        near = 4 * self.limit >= 3 * self._too_much
-        if self._went_well >= (GROWS_SLOWLY_AFTER if near else GROWS_AFTER) and self.limit < self.most:
-            self._went_well = 0
+    def succeeded(self) -> None:
+        """Notes a successful call."""
+        self._probing, self._opens_at = False, 0.0
+        self._admit()
+        self._rejections.append(False)
+        self._successes += 1
+        near_limit = 4 * self.limit >= 3 * self._too_much
+        needed = SUCCESSES_TO_GROW_NEAR_LIMIT if near_limit else SUCCESSES_TO_GROW
+        if self._successes >= needed and self.limit < self.largest:
+            self._successes = 0
             self.widen(self.limit + 1)
 
-    def turned_away(self, seconds: float) -> bool:
-        """A call that took so many seconds was one too many. Calls that were already out when the gate was narrowed are not
-        counted against it again.
+    def rejected(self, seconds: float) -> bool:
+        """Notes that the service rejected a call, which took this many seconds, as one too many.
 
-        Returns whether the gate was narrowed since the call left: then the crowd is to blame, and not the call.
+        Calls that were already in flight when the gate narrowed do not narrow it again.
+
+        Returns whether the gate has narrowed since the call was sent: then the load was the cause, not the call.
         """
-        if time.monotonic() - seconds <= self._narrowed:
+        if time.monotonic() - seconds <= self._narrowed_at:
             return True
-        self._turned_away.append(True)
-        self._went_well = 0
-        count = sum(self._turned_away)
-        if self.limit > 1 and count >= CROWD and count * SHARE > len(self._turned_away):
+        self._rejections.append(True)
+        self._successes = 0
+        count = sum(self._rejections)
+        if self.limit > 1 and count >= MIN_REJECTED and count * REJECTED_SHARE > len(self._rejections):
             self._too_much, self.limit = self.limit, self.limit // 2
-            self._narrowed = time.monotonic()
-            self._turned_away.clear()
+            self._narrowed_at = time.monotonic()
+            self._rejections.clear()
             return True
         return False
 
-    def _let_in(self) -> None:
-        if time.monotonic() < self._opens:
+    def _admit(self) -> None:
+        if time.monotonic() < self._opens_at:
             return
         while self._queue and self.inside < (1 if self._probing else self.limit):
             turn = self._queue.popleft()
@@ -122,15 +124,15 @@ class Gate:
                 turn.set_result(None)
 
 
-def wait_before(attempt: int, *, crowded: bool = False, asked: float | None = None) -> float:
-    """Seconds to wait after so many tries (1, 2, ...): somewhere up to a bound that doubles, never less than was asked for."""
-    first = FIRST_WAIT_WHEN_CROWDED if crowded and asked is None else FIRST_WAIT
-    drawn = random.uniform(0.0, min(LONGEST_WAIT, first * 2.0 ** (attempt - 1)))
-    return drawn if asked is None else max(asked, min(drawn, LONGEST_WAIT)) + random.uniform(0.0, 0.1)
+def wait_before(attempt: int, *, overloaded: bool = False, requested: float | None = None) -> float:
+    """Seconds to wait after this many tries (1, 2, …): random up to a doubling bound, at least what the service requested."""
+    first = FIRST_WAIT_SECONDS_OVERLOADED if overloaded and requested is None else FIRST_WAIT_SECONDS
+    wait = random.uniform(0.0, min(LONGEST_WAIT_SECONDS, first * 2.0 ** (attempt - 1)))
+    return wait if requested is None else max(requested, wait) + random.uniform(0.0, 0.1)
 
 
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a service asks to wait (Retry-After: seconds or a date), at most LONGEST_ASKED; None: it does not say."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The wait in seconds that a service asks for (Retry-After: seconds or a date), bounded; None if it asks for none."""
     text = headers.get("retry-after", "")
     milliseconds = headers.get("retry-after-ms", "")
     try:
@@ -141,4 +143,4 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
         except ValueError:
             return None
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_ASKED) if seconds == seconds else None
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS) if seconds == seconds else None

@@ -1,43 +1,42 @@
-"""The parameters that a service is asked with, and how they give way where it refuses one."""
+"""The parameters sent to a service, and how they change when it refuses one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from medfact.models.prompt import Message, Prompt
 from medfact.models.services.errors import PARAMETER
-from medfact.models.services.settings import ApiSettings
+from medfact.models.services.settings import ServiceSettings
 
 THINKING_TOKENS = 4096
-"""Tokens for thoughts and answer together, where a service counts both and nobody says how many."""
-
-FEWER_ALTERNATIVES = 5
-"""Alternatives that are asked for next, where a service wants fewer and does not say how many."""
+"""Default limit for thinking and answer together, at a service that counts both."""
 
 REPLY_TOKENS = 256
-"""Tokens of a reply, at least, where nobody says how many: a service bills what it uses, and a reply cut off is unreadable."""
+"""Default limit of a reply: a service bills only what it uses, and a truncated reply may be unreadable."""
+
+FEWER_ALTERNATIVES = 5
+"""Alternatives requested next, when a service wants fewer but does not say how many."""
 
 _TOO_LONG = re.compile(r"context.{0,20}length|too (?:long|large|many tokens)|maximum context", re.IGNORECASE)
-"""A complaint about this prompt, whatever parameters it mentions."""
+"""A complaint about the length of the prompt, whichever parameters it mentions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What goes out beside the prompt. A field that is None is left to the service.
+class Parameters:
+    """What is sent with a prompt. None leaves a parameter to the service.
 
-    max_tokens: what a person gave; None takes the prompt's own. limit: the name under which the service takes it. messages:
-    whether the model takes messages; else it is asked for the completion of a text. stop: whether the service is told where a
-    reply ends.
+    max_tokens: set by the user; None takes the prompt's own limit. limit_name: the service's name for that parameter.
+    messages:   the model takes messages; otherwise it completes a text.
+    stop:       the service is told where a reply ends.
     """
 
     temperature: float | None
     top_logprobs: int | None
     max_tokens: int | None
     seed: int | None
-    limit: str | None = "max_tokens"
+    limit_name: str | None = "max_tokens"
     messages: bool = True
     stop: bool = True
 
@@ -46,92 +45,91 @@ class Terms:
         """Where prompts go, after the base URL."""
         return "/chat/completions" if self.messages else "/completions"
 
-    def body(self, prompt: Prompt, turn: int = 0) -> dict[str, Any]:
-        """A prompt and its parameters; with repeats each turn has a seed of its own."""
-        wanted: dict[str, Any] = {"messages": messages_of(prompt)} if self.messages else {"prompt": text_of(prompt)}
-        wanted["temperature"] = self.temperature
+    def body(self, prompt: Prompt, repeat: int = 0) -> dict[str, Any]:
+        """The body of a request, without the model's name. Each repeat has its own seed."""
+        body: dict[str, Any] = {"messages": messages_of(prompt)} if self.messages else {"prompt": _text_of(prompt)}
+        body["temperature"] = self.temperature
         if self.top_logprobs is not None:
             alternatives = {"logprobs": True, "top_logprobs": self.top_logprobs}
-            wanted |= alternatives if self.messages else {"logprobs": self.top_logprobs}
-        if self.limit:
-            wanted[self.limit] = self.tokens(prompt)
+            body |= alternatives if self.messages else {"logprobs": self.top_logprobs}
+        if self.limit_name:
+            body[self.limit_name] = self.token_limit(prompt)
         if self.seed is not None:
-            wanted["seed"] = self.seed + turn
+            body["seed"] = self.seed + repeat
         if self.stop and prompt.stop:
-            wanted["stop"] = [prompt.stop]
-        return {name: value for name, value in wanted.items() if value is not None}
+            body["stop"] = [prompt.stop]
+        return {name: value for name, value in body.items() if value is not None}
 
-    def tokens(self, prompt: Prompt) -> int:
-        """Tokens that a reply may take. A text is completed as by a model on this machine, which would go on for ever too."""
+    def token_limit(self, prompt: Prompt) -> int:
+        """Most tokens in a reply. A text completion gets the prompt's limit, like a local model: it may never end by itself."""
         if self.max_tokens is not None:
             return self.max_tokens
-        least = THINKING_TOKENS if self.limit == "max_completion_tokens" else REPLY_TOKENS
+        least = THINKING_TOKENS if self.limit_name == "max_completion_tokens" else REPLY_TOKENS
         return max(least, prompt.max_tokens) if self.messages else prompt.max_tokens
 
 
 def messages_of(prompt: Prompt) -> list[Message]:
-    """A prompt as messages: a text goes out as one of the user."""
+    """A prompt as messages; a text becomes one user message."""
     return [{"role": "user", "content": prompt.content}] if isinstance(prompt.content, str) else [*prompt.content]
 
 
-def text_of(prompt: Prompt) -> str:
-    """A prompt as one text."""
+def _text_of(prompt: Prompt) -> str:
     return prompt.content if isinstance(prompt.content, str) else "\n".join(turn["content"] for turn in prompt.content)
 
 
-def terms_of(settings: ApiSettings) -> Terms:
-    """What is tried first: as the settings say. Repeated answers are drawn, so nothing is asked of their temperature."""
-    drawn = bool(settings.repeats)
-    return Terms(
-        temperature=None if drawn else settings.temperature,
-        top_logprobs=None if drawn else settings.top_logprobs or None,
+def parameters_of(settings: ServiceSettings) -> Parameters:
+    """The parameters to try first. Repeated answers are sampled, so they use the service's own temperature."""
+    sampled = bool(settings.repeats)
+    return Parameters(
+        temperature=None if sampled else settings.temperature,
+        top_logprobs=None if sampled else settings.top_logprobs or None,
         max_tokens=settings.max_tokens,
         seed=settings.seed,
         messages=not settings.completions,
     )
 
 
-def given_way(terms: Terms, message: str, parameter: str | None = None) -> tuple[Terms, str] | None:
-    """Terms without what a service refuses, and a note that says so; None where it refuses something else.
+def without_refused(parameters: Parameters, message: str, named: str | None = None) -> tuple[Parameters, str] | None:
+    """The parameters without the one that a service refuses, and a note for the user; None if it refuses something else.
 
     Args:
-        message: what the service says about the refusal. parameter: the one that it names, where it does so apart.
+        message: the service's words. named: the parameter that it names in a field of its own.
     """
     if _TOO_LONG.search(message):
         return None
-    named = [parameter] if parameter else []
-    for name in dict.fromkeys([*named, *PARAMETER.findall(message)]):
-        if (made := _without(terms, name, message)) is not None:
-            return made
+    for name in dict.fromkeys([*([named] if named else []), *PARAMETER.findall(message)]):
+        if (change := _without(parameters, name, message)) is not None:
+            return change
     return None
 
 
-def _without(terms: Terms, name: str, message: str) -> tuple[Terms, str] | None:
-    if name == "temperature" and terms.temperature is not None:
-        return replace(terms, temperature=None), "The service takes no temperature for this model: its own default is used."
-    if name == "stop" and terms.stop:
-        return replace(terms, stop=False), "The service takes no stop for this model: replies are cut here."
-    if name == "seed" and terms.seed is not None:
-        return replace(terms, seed=None), "The service takes no seed for this model."
-    if (name == "top_logprobs" or (name == "logprobs" and not terms.messages)) and terms.top_logprobs is not None:
-        return _fewer_alternatives(terms, terms.top_logprobs, message)
-    if name == "logprobs" and terms.top_logprobs is not None:
-        return replace(terms, top_logprobs=None), "The service gives no log-probabilities for this model: P(True) is not known."
-    if name == "max_tokens" and terms.limit == "max_tokens":
-        note = "The service takes max_completion_tokens for this model, thoughts included."
-        return replace(terms, limit="max_completion_tokens"), note
-    if name == "max_completion_tokens" and terms.limit == name:
-        return replace(terms, limit=None), "The service takes no limit of a reply's length for this model."
+def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameters, str] | None:
+    alternatives = parameters.top_logprobs
+    if name == "temperature" and parameters.temperature is not None:
+        note = "The service does not accept a temperature for this model, so its default is used."
+        return replace(parameters, temperature=None), note
+    if name == "stop" and parameters.stop:
+        note = "The service does not accept a stop sequence for this model, so medfact cuts the replies itself."
+        return replace(parameters, stop=False), note
+    if name == "seed" and parameters.seed is not None:
+        return replace(parameters, seed=None), "The service does not accept a seed for this model."
+    if (name == "top_logprobs" or (name == "logprobs" and not parameters.messages)) and alternatives is not None:
+        return _fewer_alternatives(parameters, alternatives, message)
+    if name == "logprobs" and alternatives is not None:
+        note = "The service returns no log-probabilities for this model, so P(True) is unknown."
+        return replace(parameters, top_logprobs=None), note
+    if name == "max_tokens" and parameters.limit_name == name:
+        note = "For this model, the service limits replies by max_completion_tokens, which includes thinking."
+        return replace(parameters, limit_name="max_completion_tokens"), note
+    if name == "max_completion_tokens" and parameters.limit_name == name:
+        return replace(parameters, limit_name=None), "The service does not accept a limit on reply length for this model."
     return None
 
 
-def _fewer_alternatives(terms: Terms, asked: int, message: str) -> tuple[Terms, str]:
-    """As many alternatives as the refusal allows; it may name the number that was asked for too."""
-    allowed = max(_smaller(message, asked), default=FEWER_ALTERNATIVES)
-    if allowed < asked:
-        return replace(terms, top_logprobs=allowed), f"The service shows {allowed} alternatives of a token at most."
-    return replace(terms, top_logprobs=None), "The service shows no alternatives of a token: P(True) is not known."
-
-
-def _smaller(message: str, asked: int) -> Sequence[int]:
-    return [number for number in map(int, re.findall(r"\b\d{1,2}\b", message)) if 1 <= number < asked]
+def _fewer_alternatives(parameters: Parameters, requested: int, message: str) -> tuple[Parameters, str]:
+    """As many alternatives as the refusal allows; it may also quote the number requested."""
+    numbers = map(int, re.findall(r"\b\d{1,2}\b", message))
+    allowed = max((number for number in numbers if 1 <= number < requested), default=FEWER_ALTERNATIVES)
+    if allowed < requested:
+        return replace(parameters, top_logprobs=allowed), f"The service returns at most {allowed} alternatives per token."
+    return replace(parameters, top_logprobs=None), "The service returns no alternative tokens, so P(True) is unknown."

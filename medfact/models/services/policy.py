@@ -1,7 +1,12 @@
-"""Who may be asked, and with whose key. The client of services enforces it for every request.
+"""Who may be contacted, and with whose key: the one policy of contact.
 
-A server is public where strangers use it: on Hugging Face Spaces, or with MEDFACT_PUBLIC=1. From there only https addresses
-that everybody can reach are asked, no folder of the server is a model, and the key of whoever runs the server is not used.
+- A server is public when strangers use it: on Hugging Face Spaces, or with MEDFACT_PUBLIC=1. A public server contacts only
+  https addresses that everybody can reach, loads models only from the hub, and never sends its environment's key unasked.
+- The environment's key goes to OpenAI, to OPENAI_BASE_URL, and to addresses that the person at this command line has named.
+- An imported run may name any service. Someone must give a key or agree before medfact contacts it.
+- Own facts leave this machine only if the user agrees.
+
+The client enforces address and key for every request. Runs and both doors ask here before they start.
 """
 
 from __future__ import annotations
@@ -10,20 +15,37 @@ import ipaddress
 import os
 import re
 import socket
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from medfact.errors import ModelError
+from medfact.errors import Mistake, ModelError
+from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
-IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+OPENAI_URL = "https://api.openai.com/v1"
+"""Where calls go by default."""
+
+NO_KEY = "none"
+"""Sent to a service that needs no key, because the protocol requires one."""
 
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-_TUNNELS = tuple(map(ipaddress.IPv6Network, ("2001::/32", "2002::/16")))
-"""Teredo and 6to4: addresses that carry one of the older kind, which may be anything. NAT64's lie outside 2000::/3."""
-_RELAYS = tuple(map(ipaddress.IPv4Network, ("192.88.99.0/24", "192.0.0.0/24", "168.63.129.16/32")))
-"""Of 6to4, of protocols, and of one cloud, whose machines alone reach what is there."""
-_EXAMPLES = ipaddress.IPv6Network("3fff::/20")
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "2001::/32",  # Teredo, and 6to4 below: both embed an IPv4 address, which may be private
+            "2002::/16",
+            "3fff::/20",  # documentation
+            "192.88.99.0/24",  # 6to4 relays
+            "192.0.0.0/24",  # protocol assignments
+            "168.63.129.16/32",  # Azure's host, reachable only from its virtual machines
+        ),
+    )
+)
+"""Networks that `ipaddress` calls global although not everybody reaches them. NAT64 lies outside 2000::/3."""
 
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
+
+# ------------------------------------------------------------------------------------------------ public servers
 
 
 def is_public_server() -> bool:
@@ -31,31 +53,39 @@ def is_public_server() -> bool:
     return bool(os.environ.get("SPACE_ID")) or os.environ.get("MEDFACT_PUBLIC", "") not in {"", "0"}
 
 
+def check_model_source(source: str) -> None:
+    """Raises ModelError if a public server may not load a local model: it loads hub repositories, never folders.
+
+    The message is the same for every folder, so that it does not reveal which exist.
+    """
+    if is_public_server() and not _HUB_NAME.fullmatch(source):
+        raise ModelError(
+            f"{source!r} is not the name of a repository on the Hugging Face Hub.",
+            "On a public page, name a model as OWNER/NAME.",
+        )
+
+
 def is_public_address(text: str) -> bool:
-    """Whether an IP address is one that everybody can reach, and no way round to one that not everybody can."""
+    """Whether everybody can reach an IP address, and it is no detour to a private one."""
     try:
-        address: IPAddress = ipaddress.ip_address(text.partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(address, ipaddress.IPv4Address):
-        return address.is_global and not address.is_multicast and not any(address in relay for relay in _RELAYS)
-    return address.is_global and address in _GLOBAL_UNICAST and not any(address in net for net in (*_TUNNELS, _EXAMPLES))
+    if not address.is_global or address.is_multicast or any(address in network for network in _NOT_PUBLIC):
+        return False
+    return isinstance(address, ipaddress.IPv4Address) or address in _GLOBAL_UNICAST
 
 
-def checked_addresses(host: str, found: list[str]) -> list[str]:
-    """The IP addresses of a host, all of them public.
-
-    Raises ModelError where there is none, or one is not.
-    """
-    if not found or not all(map(is_public_address, found)):
+def check_public(host: str, addresses: Sequence[str]) -> None:
+    """Raises ModelError unless a host has IP addresses and all of them are public."""
+    if not addresses or not all(map(is_public_address, addresses)):
         raise not_public(host)
-    return found
 
 
 def check_public_url(url: str) -> None:
-    """Raises ModelError where a public server may not ask an address: it is not https, or its host is not public.
+    """Raises ModelError if a public server may not contact a URL: it is not https, or its host is not public.
 
-    This looks the host up. The client looks again when it connects, and connects to what it saw.
+    This looks the host up. The client looks it up again when it connects, and connects to the address that it checked.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -65,21 +95,115 @@ def check_public_url(url: str) -> None:
         found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise not_public(host) from None
-    checked_addresses(host, [str(entry[4][0]) for entry in found])
+    check_public(host, [str(entry[4][0]) for entry in found])
 
 
 def not_public(host: str) -> ModelError:
-    """The error where a public server may not ask a host."""
-    return ModelError(f"{host} is not a public address.", "From a public page, use an https server that everybody can reach.")
+    """The error when a public server may not contact a host."""
+    return ModelError(f"{host} is not a public address.", "On a public page, use an https server that everybody can reach.")
 
 
-def check_model_source(source: str) -> None:
-    """Raises ModelError where a public server may not load a model: only repositories of the hub, never a folder.
+# ------------------------------------------------------------------------------------------------ addresses
 
-    It says the same of every folder, so that nobody learns which exist.
+
+def address_of(settings: ServiceSettings) -> str:
+    """The base URL that calls go to.
+
+    Raises:
+        ModelError: it is not a web address, or contains a user name or password.
     """
-    if is_public_server() and not _HUB_NAME.fullmatch(source):
-        raise ModelError(
-            f"{source!r} is not the name of a repository on the Hugging Face Hub.",
-            "On a public page, name a model as OWNER/NAME.",
+    address = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).strip().rstrip("/")
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ModelError("The base URL is not a web address.", "Write it as https://host/v1.")
+    if "@" in parts.netloc:
+        raise ModelError("The base URL contains a user name or password.", "Leave them out and set OPENAI_API_KEY.")
+    return address
+
+
+def host_of(settings: ServiceSettings) -> str:
+    """The name of the host that prompts go to. Raises as `address_of` does."""
+    return str(urlsplit(address_of(settings)).hostname)
+
+
+def is_on_this_machine(settings: ServiceSettings) -> bool:
+    """Whether the service runs on this machine. Raises as `address_of` does."""
+    host = host_of(settings)
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+# ------------------------------------------------------------------------------------------------ keys
+
+
+def environment_key(settings: ServiceSettings) -> str:
+    """OPENAI_API_KEY if it may be sent unasked: to OpenAI or OPENAI_BASE_URL, and never from a public server; else ""."""
+    known = {OPENAI_URL, os.environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")}
+    if is_public_server() or address_of(settings) not in known:
+        return ""
+    return os.environ.get("OPENAI_API_KEY", "")
+
+
+def named_address_key(is_named: bool) -> str | None:
+    """OPENAI_API_KEY, or NO_KEY, for an address that the person at this command line has named; None for any other address.
+
+    They name it when they type it, now or when they began the run, or when they agree to contact it.
+    """
+    return (os.environ.get("OPENAI_API_KEY") or NO_KEY) if is_named else None
+
+
+def key_of(settings: ServiceSettings) -> str:
+    """The key to send. OpenAI requires one; a service of one's own may not.
+
+    Raises:
+        ModelError: the key is missing or malformed. The message never quotes it.
+    """
+    key = (settings.key or environment_key(settings)).strip() or NO_KEY
+    host = host_of(settings)
+    if key == NO_KEY and host == urlsplit(OPENAI_URL).hostname:
+        raise no_key(host)
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ModelError(f"The key for {host} contains characters that no key has.", "Copy it again.")
+    return key
+
+
+def no_key(host: str) -> ModelError:
+    """The error when a service wants a key and there is none."""
+    return ModelError(f"No key for {host}.", "Type it." if is_public_server() else "Set OPENAI_API_KEY, or type it.")
+
+
+# ------------------------------------------------------------------------------------------------ runs
+
+
+def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> None:
+    """Checks, before a visitor's run is recorded, that its service may be contacted.
+
+    own_facts: the run sends facts of the visitor's own. agreed: the visitor agreed to that.
+
+    Raises:
+        ModelError: the key is missing or malformed, or a public server may not contact the address.
+        Mistake: own facts would leave this machine without agreement.
+    """
+    key_of(settings)
+    if own_facts and not agreed and not is_on_this_machine(settings):
+        raise Mistake(
+            f"Your own facts would go to {host_of(settings)}.", "Tick the box if you agree and they contain no patient data."
+        )
+    if is_public_server():
+        check_public_url(address_of(settings))
+
+
+def check_imported_run(run_id: str, settings: ServiceSettings) -> None:
+    """Raises Mistake if an imported run names a service that is neither the default one nor on this machine."""
+    host = host_of(settings)
+    if host != host_of(DEFAULTS) and not is_on_this_machine(settings):
+        raise Mistake(
+            f"Run {run_id} was imported from a file, which names the service at {host}.",
+            "If you trust that service, give a key for it, or add --yes.",
         )

@@ -1,4 +1,4 @@
-"""What a run will cost: a table of list prices, and tokens estimated from text before any are counted by a service."""
+"""What a run costs: a table of list prices, and estimates of tokens before a service has counted any."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from medfact.models.prompt import Message
 
 PRICES = ASSETS / "prices.yaml"
 
-CHARACTERS_A_TOKEN = 4
-"""Of scripts that put spaces between words."""
+CHARACTERS_PER_TOKEN = 4
+"""In scripts that put spaces between words."""
 
-TOKENS_A_MESSAGE = 4
-"""What a chat's format adds to each message: who speaks, where it begins and ends."""
+TOKENS_PER_MESSAGE = 4
+"""What a chat format adds to each message: the role, its beginning and end."""
 
 _DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4,8})\Z")
 _DENSE = re.compile(
@@ -33,7 +33,7 @@ _DENSE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A list price in USD per million tokens, by whom, where it was read and when (ISO 8601)."""
+    """A list price in USD per million tokens: whose it is, where it was read and when (ISO 8601)."""
 
     model: str
     input: float
@@ -44,10 +44,10 @@ class Price:
 
 
 def price_of(model: str, table: Path = PRICES) -> Price | None:
-    """The price of a model by its name: exactly so, or without the date at its end; None where it is unknown.
+    """The price of a model by its exact name, or by its name without a date at the end; None if it is unknown.
 
     Raises:
-        ModelError: the table cannot be read; says where.
+        ModelError: the table cannot be read.
     """
     prices = _prices(table)
     name = model.removeprefix("openai:").strip()
@@ -55,28 +55,28 @@ def price_of(model: str, table: Path = PRICES) -> Price | None:
 
 
 def estimate(statements: int, prompt_tokens: float, completion_tokens: float, price: Price) -> float:
-    """What a run costs, in USD.
+    """The cost of a run in USD.
 
     Args:
-        statements: how many are asked. prompt_tokens, completion_tokens: of one statement, on average. After a run: 1 statement
-            and the run's sums.
+        statements: their number. prompt_tokens, completion_tokens: the mean per statement. For a finished run, pass 1 statement
+            and the run's totals.
     """
     return statements * (prompt_tokens * price.input + completion_tokens * price.output) / 1e6
 
 
 def tokens_in(content: str | Iterable[Message]) -> int:
-    """About how many tokens a text or messages hold; a text counts as one message.
+    """About how many tokens a text or messages have; a text counts as one message.
 
-    A character of a script that puts no spaces between words, or of Korean, counts as a token, four others as one; each message
-    is rounded up, with TOKENS_A_MESSAGE beside it. A service counts by its own tokenizer: only its count after a run is exact.
+    Each character of a script without spaces between words, or of Korean, counts as one token, and four other characters count
+    as one. Each message is rounded up, plus TOKENS_PER_MESSAGE. The service's own count after a run is the exact one.
     """
     texts = [content] if isinstance(content, str) else [message["content"] for message in content]
-    return sum(_tokens(text) + TOKENS_A_MESSAGE for text in texts)
+    return sum(_tokens(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
 def _tokens(text: str) -> int:
     dense = len(_DENSE.findall(text))
-    return math.ceil(dense + (len(text) - dense) / CHARACTERS_A_TOKEN)
+    return math.ceil(dense + (len(text) - dense) / CHARACTERS_PER_TOKEN)
 
 
 @cache
@@ -93,10 +93,10 @@ def _prices(table: Path) -> Mapping[str, Price]:
 
 
 def _group(group: dict[str, Any]) -> list[Price]:
-    made = []
-    for model, (entering, leaving) in group["models"].items():
-        price = Price(str(model), float(entering), float(leaving), group["provider"], group["source"], str(group["as_of"]))
+    prices = []
+    for model, (input_, output) in group["models"].items():
+        price = Price(str(model), float(input_), float(output), group["provider"], group["source"], str(group["as_of"]))
         if not (0 <= price.input < math.inf and 0 <= price.output < math.inf):
             raise ValueError(f"{model}: no price")
-        made.append(price)
-    return made
+        prices.append(price)
+    return prices

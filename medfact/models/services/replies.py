@@ -1,4 +1,4 @@
-"""What a service's reply says: text, P(True), why it ended, what it cost."""
+"""What a service's reply contains: text, P(True), why it ended, and its tokens."""
 
 from __future__ import annotations
 
@@ -11,140 +11,145 @@ from itertools import zip_longest
 from typing import Any
 
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, until
-from medfact.models.services.alternatives import Chances, chances
-from medfact.models.services.parameters import Terms, terms_of
+from medfact.models.services.alternatives import AnswerProbability, answer_probability
+from medfact.models.services.parameters import Parameters, parameters_of
 from medfact.models.services.settings import DEFAULTS
 
-DEFAULT_TERMS = terms_of(DEFAULTS)
+DEFAULT_PARAMETERS = parameters_of(DEFAULTS)
 
-MOST_BYTES = 1_000_000
-"""Of an answer, unpacked; what comes after them is not read."""
+MAX_BODY_BYTES = 1_000_000
+"""Most bytes read of a reply, decompressed."""
 
-LONGEST_REPLY, LONGEST_NAME = 20_000, 200
-"""Characters of a reply, and of a service's name for a model, that are kept."""
+MAX_REPLY_CHARACTERS, MAX_NAME_CHARACTERS = 20_000, 200
+"""Most characters kept of a reply, and of a service's name for a model."""
 
-MOST_TOKENS = 10_000_000
-"""More than any call can take: what a service counts beyond that is no count."""
+MAX_TOKENS = 10_000_000
+"""More tokens than any call can use: a larger count is an error of the service."""
 
-_THOUGHTS = re.compile(r"\A.*</(?:think|thinking|reasoning)>|<(?:think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"\A.*</(?:think|thinking|reasoning)>|<(?:think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
 _OPENING = re.compile(r"\W*(?:answer\b(?:\s+is\b)?\W*)?(\w+)", re.IGNORECASE)
+_CONTENT = re.compile(r'"(?:content|text)"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 
 class Malformed(ValueError):
-    """A body that is no reply. `page`: it is a web page."""
+    """A body that is not a reply. `is_web_page`: it is a web page."""
 
-    def __init__(self, reason: str, *, page: bool = False) -> None:
+    def __init__(self, reason: str, *, is_web_page: bool = False) -> None:
         super().__init__(reason)
-        self.page = page
+        self.is_web_page = is_web_page
 
 
 def completion_of(
-    body: bytes, prompt: Prompt, terms: Terms = DEFAULT_TERMS, *, whole: bool = True, scrub: Callable[[str], str] = str
+    body: bytes,
+    prompt: Prompt,
+    parameters: Parameters = DEFAULT_PARAMETERS,
+    *,
+    whole: bool = True,
+    scrub: Callable[[str], str] = str,
 ) -> Completion:
-    """The completion that a body holds: one JSON object, or the events of a stream.
+    """The completion in a body: one JSON object, or the events of a stream.
 
     Args:
-        whole: whether the body was read to its end. scrub: takes out of a text what nobody may see.
+        whole: the body was read to its end. scrub: removes from a text what nobody may see.
 
     Raises:
-        Malformed: it is cut short, a web page, or something else.
+        Malformed: the body is incomplete, a web page, or something else.
     """
     if body.lstrip()[:1] == b"<":
-        raise Malformed("a web page in place of an answer", page=True)
+        raise Malformed("a web page instead of a reply", is_web_page=True)
     if not whole:
         return _beginning(body, prompt, scrub)
     try:
         reply = _from_events(body) if body.lstrip().startswith((b"data:", b"event:", b":")) else json.loads(body)
         choice = reply["choices"][0]
-        message = choice["message"] if terms.messages or "text" not in choice else {"content": choice["text"]}
+        message = choice["message"] if parameters.messages or "text" not in choice else {"content": choice["text"]}
         text = _text(message.get("content"))
         refusal = _text(message.get("refusal"))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise Malformed("a reply that is not whole") from None
-    # a text that is completed ends as one on this machine does
-    as_here = not terms.messages and terms.tokens(prompt) == prompt.max_tokens
-    found = _chances(choice.get("logprobs"), prompt)
+        raise Malformed("an incomplete reply") from None
+    probability = _probability(choice.get("logprobs"), prompt)
+    # a text completion that reaches the prompt's own limit ends as it would on this machine: it was not truncated
+    at_own_limit = not parameters.messages and parameters.token_limit(prompt) == prompt.max_tokens
     return Completion(
-        as_kept(scrub(until(prompt.stop, text or refusal))),
-        found.p_true,
-        found.p_mass,
-        p_low=found.p_low,
-        p_high=found.p_high,
-        cut=_cut(choice.get("finish_reason"), bool(refusal), as_here),
+        shortened(scrub(until(prompt.stop, text or refusal))),
+        probability.p_true,
+        probability.p_mass,
+        p_low=probability.p_low,
+        p_high=probability.p_high,
+        cut=_cut(choice.get("finish_reason"), bool(refusal), at_own_limit),
         served=_served(reply, scrub),
     )
 
 
 def _from_events(body: bytes) -> dict[str, Any]:
-    """The reply that the events of a stream make up: what a service sends that only streams."""
+    """The reply assembled from the events of a stream, which some services always send."""
     parts: list[str] = []
     positions: list[Any] = []
     reply: dict[str, Any] = {}
     choice: dict[str, Any] = {}
     for line in body.decode().splitlines():
-        event = line.removeprefix("data:").strip()
-        if not line.startswith("data:") or event == "[DONE]":
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or data == "[DONE]":
             continue
-        told = json.loads(event)
-        reply |= {name: value for name, value in told.items() if name != "choices" and value is not None}
-        for part in told.get("choices") or ():
+        event = json.loads(data)
+        reply |= {name: value for name, value in event.items() if name != "choices" and value is not None}
+        for part in event.get("choices") or ():
             parts.append(_text((part.get("delta") or part.get("message") or {}).get("content")) or _text(part.get("text")))
             logprobs = part.get("logprobs")
             positions += (logprobs.get("content") or []) if isinstance(logprobs, dict) else []
             choice |= {"finish_reason": part.get("finish_reason") or choice.get("finish_reason")}
     if not choice:
-        raise ValueError("no event holds a choice")
+        raise ValueError("no event contains a choice")
     text = "".join(parts)
     logprobs = {"content": positions} if positions else None
     return {**reply, "choices": [{**choice, "message": {"content": text}, "text": text, "logprobs": logprobs}]}
 
 
-_CONTENT = re.compile(r'"(?:content|text)"\s*:\s*"((?:[^"\\]|\\.)*)')
-
-
 def _beginning(body: bytes, prompt: Prompt, scrub: Callable[[str], str]) -> Completion:
-    """What can be told of a reply that is too long to be read whole: how it begins."""
-    found = _CONTENT.search(body.decode(errors="replace"))
+    """The beginning of a reply that is too long to be read whole."""
+    content = _CONTENT.search(body.decode(errors="replace"))
     with contextlib.suppress(ValueError):
-        text = json.loads(f'"{found[1]}"', strict=False) if found else ""
-        said = scrub(until(prompt.stop, text))[:LONGEST_REPLY]
-        return Completion(f"{said}… [cut here: the service's answer is longer than {MOST_BYTES:,} bytes]", cut=LENGTH)
-    raise Malformed("a reply that is not whole")
+        text = json.loads(f'"{content[1]}"', strict=False) if content else ""
+        kept = scrub(until(prompt.stop, text))[:MAX_REPLY_CHARACTERS]
+        return Completion(f"{kept}… [cut here: the service's reply is longer than {MAX_BODY_BYTES:,} bytes]", cut=LENGTH)
+    raise Malformed("an incomplete reply")
 
 
-def as_kept(text: str) -> str:
-    """As much of a reply as is kept."""
-    if len(text) <= LONGEST_REPLY:
+def shortened(text: str) -> str:
+    """A reply, at most MAX_REPLY_CHARACTERS of it."""
+    if len(text) <= MAX_REPLY_CHARACTERS:
         return text
-    return f"{text[:LONGEST_REPLY]}… [cut here: the reply has {len(text):,} characters]"
+    return f"{text[:MAX_REPLY_CHARACTERS]}… [cut here: the reply has {len(text):,} characters]"
 
 
 def _text(content: object) -> str:
-    """Some services give a reply in parts; nothing at all is an empty reply."""
+    """The text of a message. Some services send it in parts; no content is an empty reply."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 
-def _cut(reason: object, refused: bool, as_here: bool) -> str | None:
+def _cut(reason: object, refused: bool, at_own_limit: bool) -> str | None:
     if refused or reason == CONTENT_FILTER:
         return CONTENT_FILTER
-    return LENGTH if reason == LENGTH and not as_here else None
+    return LENGTH if reason == LENGTH and not at_own_limit else None
 
 
-def _chances(logprobs: object, prompt: Prompt) -> Chances:
+def _probability(logprobs: object, prompt: Prompt) -> AnswerProbability:
     if not isinstance(logprobs, dict):
-        return Chances()
+        return AnswerProbability()
     positions = logprobs.get("content")
     if positions is None and isinstance(logprobs.get("tokens"), list):
-        positions = _older_positions(logprobs)
-    return chances(positions, prompt.choices, prompt.place, prompt.stop) if isinstance(positions, list) else Chances()
+        positions = _legacy_positions(logprobs)
+    if not isinstance(positions, list):
+        return AnswerProbability()
+    return answer_probability(positions, prompt.choices, prompt.place, prompt.stop)
 
 
-def _older_positions(logprobs: dict[str, Any]) -> list[dict[str, Any]]:
-    """The positions of /completions as the protocol first had them: token, its log-probability, and a mapping of others'."""
-    said, alternatives = (
-        of if isinstance(of := logprobs.get(name), list) else [] for name in ("token_logprobs", "top_logprobs")
+def _legacy_positions(logprobs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The positions of /completions, which keeps the protocol's first format: parallel lists, alternatives as a mapping."""
+    chosen, alternatives = (
+        column if isinstance(column := logprobs.get(name), list) else [] for name in ("token_logprobs", "top_logprobs")
     )
     return [
         {
@@ -152,7 +157,7 @@ def _older_positions(logprobs: dict[str, Any]) -> list[dict[str, Any]]:
             "logprob": logprob,
             "top_logprobs": [{"token": other, "logprob": p} for other, p in others.items()] if isinstance(others, dict) else [],
         }
-        for token, logprob, others in zip_longest(logprobs["tokens"], said, alternatives)
+        for token, logprob, others in zip_longest(logprobs["tokens"], chosen, alternatives)
         if token is not None
     ]
 
@@ -169,72 +174,71 @@ def _served(reply: dict[str, Any], scrub: Callable[[str], str]) -> Served:
 
 
 def _name(value: object, scrub: Callable[[str], str]) -> str | None:
-    return scrub(value)[:LONGEST_NAME] if isinstance(value, str) and value else None
+    return scrub(value)[:MAX_NAME_CHARACTERS] if isinstance(value, str) and value else None
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens; None of what can be none."""
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+    """A number of tokens; None for anything that cannot be one."""
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
 
 
-# ------------------------------------------------------------------------------------------------ repeated answers
+# ------------------------------------------------------------------------------------------------ several calls, one prompt
 
 
-def without_thoughts(text: str) -> str:
-    """What a reply says beside its thoughts."""
-    return _THOUGHTS.sub("", text)
+def without_thinking(text: str) -> str:
+    """A reply without its thinking."""
+    return _THINKING.sub("", text)
 
 
-def added(served: Served | None, before: Served | None) -> Served | None:
-    """What a service said of a call, with the tokens of one before it that was asked again."""
-    if served is None or before is None:
+def with_tokens_of(earlier: Served | None, served: Served | None) -> Served | None:
+    """What a service reported of a call, plus the tokens of an earlier call whose reply was discarded."""
+    if served is None or earlier is None:
         return served
-    sums = ((served.prompt_tokens, before.prompt_tokens), (served.completion_tokens, before.completion_tokens))
-    prompt, completion = (sum(filter(None, pair)) if any(pair) else None for pair in sums)
-    return replace(served, prompt_tokens=prompt, completion_tokens=completion)
+    prompt = _sum([served.prompt_tokens, earlier.prompt_tokens])
+    return replace(served, prompt_tokens=prompt, completion_tokens=_sum([served.completion_tokens, earlier.completion_tokens]))
 
 
 def opening_word(text: str, choices: tuple[tuple[str, ...], tuple[str, ...]]) -> bool | None:
-    """Whether a reply opens with a True word (True) or a False word (False), whole and in any case; None: with neither.
+    """Whether a reply opens with a True word (True) or a False word (False), whole and in any case; None for neither.
 
-    Thoughts, signs, and an "Answer:" or "Answer is" in front of the word do not count. A word further on never does.
+    Thinking, punctuation, and a leading "Answer:" or "Answer is" are skipped. A later word never counts.
     """
-    found = _OPENING.match(without_thoughts(text))
-    word = found[1].lower() if found else ""
+    opening = _OPENING.match(without_thinking(text))
+    word = opening[1].lower() if opening else ""
     for side, meaning in zip(choices, (True, False), strict=True):
         if word in {choice.lower() for choice in side}:
             return meaning
     return None
 
 
-def together(replies: Sequence[Completion], prompt: Prompt) -> Completion:
-    """One completion from repeated answers to one prompt: the words of the first that came, P(True) from all that open with a
-    True or a False word.
+def combined(replies: Sequence[Completion], prompt: Prompt) -> Completion:
+    """One completion from repeated answers: the text of the first, and P(True) from all that open with a True or False word.
 
-    With t True and f False ones P(True) is (t + 1/2) / (t + f + 1): where each of k replies opens so, (t + 1/2) / (k + 1).
-    `p_mass` is the share of such replies. It failed where no call gave a reply.
+    With t True and f False ones, P(True) is (t + 1/2) / (t + f + 1). `p_mass` is the share of replies that open with one. The
+    completion has failed if all calls did.
     """
-    came = [reply for reply in replies if reply.text is not None]
-    served = _sum([reply.served for reply in replies if reply.served is not None])
-    if not came:
+    answered = [reply for reply in replies if reply.text is not None]
+    served = _total([reply.served for reply in replies if reply.served is not None])
+    if not answered:
         return Completion(None, failure=replies[0].failure, served=served)
-    read = [opening_word(reply.text or "", prompt.choices) for reply in came if reply.cut is None]
-    true, false = read.count(True), read.count(False)
+    words = [opening_word(reply.text or "", prompt.choices) for reply in answered if reply.cut is None]
+    true, false = words.count(True), words.count(False)
     p_true = (true + 0.5) / (true + false + 1) if true + false else None
-    return Completion(came[0].text, p_true, (true + false) / len(came), cut=came[0].cut, served=served)
+    return Completion(answered[0].text, p_true, (true + false) / len(answered), cut=answered[0].cut, served=served)
 
 
-def _sum(served: Sequence[Served]) -> Served | None:
+def _total(served: Sequence[Served]) -> Served | None:
     if not served:
         return None
-    first = next((one for one in served if one.model), served[0])
-    prompt_tokens = [one.prompt_tokens for one in served if one.prompt_tokens is not None]
-    completion_tokens = [one.completion_tokens for one in served if one.completion_tokens is not None]
-    return Served(
-        first.model,
-        first.fingerprint,
-        sum(prompt_tokens) if prompt_tokens else None,
-        sum(completion_tokens) if completion_tokens else None,
-        first.seconds,
-        sum(one.attempts for one in served),
+    return replace(
+        next((one for one in served if one.model), served[0]),
+        prompt_tokens=_sum([one.prompt_tokens for one in served]),
+        completion_tokens=_sum([one.completion_tokens for one in served]),
+        attempts=sum(one.attempts for one in served),
+        wasted_tokens=sum(one.wasted_tokens for one in served),
     )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

@@ -1,277 +1,264 @@
-"""Prompts asked of a service: so many at once, tried again where that may help, identical ones once."""
+"""Sends prompts to a service: several at once, with retries, and identical prompts only once."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import replace
 
-from medfact.errors import ModelError, ServiceAway
+from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt, Served
-from medfact.models.services.errors import Follows, Trouble
-from medfact.models.services.pacing import LONGEST_PROBE_WAIT, Gate, wait_before
+from medfact.models.services.calls import Caller
+from medfact.models.services.errors import Action, CallFailure
+from medfact.models.services.health import ServiceHealth
+from medfact.models.services.monitor import NO_MONITOR, Monitor
+from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
-from medfact.models.services.replies import together
-from medfact.models.services.settings import NOBODY, ApiSettings, Watch
+from medfact.models.services.replies import combined
 
-OPEN = 1024
-"""Prompts that may wait for another try, beside those in flight."""
+MAX_WAITING = 1024
+"""Prompts that may wait for a retry, beside those in flight."""
 
-STRIKES, QUICK_WAIT = 3, 0.15
-"""Tries, and seconds between them, after which a service that nobody has reached yet counts as out of reach."""
+UNREACHED_TRIES, UNREACHED_WAIT_SECONDS = 3, 0.15
+"""Tries, and seconds between them, after which a service that has never answered counts as out of reach."""
 
-NEARLY_ALL = 8
-"""So many prompts must have met that for each one that is still on its way: a name server may lose one question of many."""
+UNREACHED_PER_HOPEFUL = 8
+"""Prompts that must have failed so for each prompt still on its way: a name server may lose one query of many."""
 
-ARRIVES_WITHIN = 2.0
-"""Seconds that calls in flight get once a run must end for a reason."""
+LAST_CALLS_SECONDS = 2.0
+"""Time for calls in flight once an error ends the run."""
 
-KEPT = 1 << 16
-"""Answers that are remembered, the latest ones."""
+MAX_REMEMBERED = 1 << 16
+"""Answers remembered for identical prompts, the latest ones."""
 
-DOUBT = 8
-"""Calls in a row that bring nothing, after which a service is asked one thing at a time."""
-
-ALIKE, ALIKE_SECONDS = 20, 20.0
-"""Calls that bring nothing, all for one reason and before any answer, after which a run ends; not before so many seconds where
-another try may help: a service may be starting.
-"""
-
-AWAY = 50
-"""Calls in a row that bring nothing, after which a service that has answered before counts as away."""
-
-AWAY_TIMEOUTS = 10
-"""The same, where it is asked and silent for so many times as long as a call may take."""
-
-MOST_UNCOUNTED = 8
-"""Tries of a prompt that failed because of the crowd, and do not count."""
+MAX_FREE_TRIES = 8
+"""Tries of a prompt that failed only because of the load, and do not count."""
 
 Emit = Callable[[tuple[int, Completion]], None]
 
 
-@dataclass
-class Known:
-    """What is known of a service over all that is asked of it.
+class Memory:
+    """What is known of a service over all that it was asked: its health, the calls it took at once, and recent answers."""
 
-    heard: how many answers it has given. limit: how many calls it took at once when it last answered. kept: answers by their
-           prompt. in_vain: why calls have brought nothing since it last answered. since: when that was, or the first call.
-    failures: why calls have failed in a row that began at failing_since, which an answer ends whose call left after that: one
-              that was on its way says nothing of what came later. proven: how many answers there were but those.
-    """
+    def __init__(self, caller: Caller) -> None:
+        self.health = ServiceHealth(caller.host, caller.settings.timeout)
+        self.limit = caller.settings.in_flight
+        self.answers: dict[bytes, Completion] = {}
 
-    limit: int
-    heard: int = 0
-    kept: dict[bytes, Completion] = field(default_factory=dict)
-    in_vain: Counter[str] = field(default_factory=Counter)
-    since: float = field(default_factory=time.monotonic)
-    failures: Counter[str] = field(default_factory=Counter)
-    failing_since: float = 0.0
-    proven: int = 0
-
-    def answered(self, left: float) -> None:
-        """Notes an answer, and when its call left."""
-        self.heard += 1
-        self.since = time.monotonic()
-        self.in_vain.clear()
-        if not self.failures or left > self.failing_since:
-            self.proven += 1
-            self.failures.clear()
-
-    def failed(self, kind: str) -> None:
-        """Notes that a call failed, and why."""
-        if not self.failures:
-            self.failing_since = time.monotonic()
-        self.failures[kind] += 1
-
-    def keep(self, name: bytes, completion: Completion) -> None:
-        self.kept[name] = completion
-        if len(self.kept) > KEPT:
-            del self.kept[next(iter(self.kept))]
+    def remember(self, digest: bytes, completion: Completion) -> None:
+        """Keeps an answer for identical prompts."""
+        self.answers[digest] = completion
+        if len(self.answers) > MAX_REMEMBERED:
+            del self.answers[next(iter(self.answers))]
 
 
-class Line(Protocol):
-    """One call at a time to a service."""
+class Schedule:
+    """One set of prompts on its way through a service. `emit` gets the index and completion of each as they arrive."""
 
-    @property
-    def settings(self) -> ApiSettings: ...
-
-    @property
-    def known(self) -> Known: ...
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether an identical prompt would get the same answer again."""
-        ...
-
-    async def call(
-        self, prompt: Prompt, turn: int, gate: Gate, launched: Callable[[], None]
-    ) -> tuple[Completion | Trouble, float]:
-        """The reply, or why there is none, and the seconds that it took.
-
-        Args:
-            turn: counts repeated answers, from 0. gate: the call is inside from its departure to its end.
-            launched: is told when it departs, so that the next one may be made.
-        """
-        ...
-
-
-def name_of(prompt: Prompt) -> bytes:
-    """A hash of all in a prompt that a service's answer depends on."""
-    return hashlib.blake2b(repr((prompt.content, prompt.choices, prompt.max_tokens)).encode(), digest_size=16).digest()
-
-
-class Asking:
-    """One set of prompts on its way through a service. `emit` gets each place with its completion, as they come."""
-
-    def __init__(self, line: Line, prompts: Sequence[Prompt], emit: Emit, watch: Watch = NOBODY) -> None:
-        self._line, self._prompts, self._out, self._watch = line, prompts, emit, watch
-        self._known, self._settings = line.known, line.settings
-        self._gate = Gate(self._known.limit, self._settings.in_flight)
-        self._open = Gate(self._settings.in_flight + (OPEN if self._known.heard else 0))
-        self._waiting: dict[bytes, list[int]] = {}
+    def __init__(
+        self, caller: Caller, memory: Memory, prompts: Sequence[Prompt], emit: Emit, monitor: Monitor = NO_MONITOR
+    ) -> None:
+        self._caller, self._memory, self._prompts, self._forward, self._monitor = caller, memory, prompts, emit, monitor
+        self._health, self._settings = memory.health, caller.settings
+        self._calls = Gate(memory.limit, self._settings.in_flight)
+        self._open_prompts = Gate(self._settings.in_flight + (MAX_WAITING if self._health.answers else 0))
+        self._duplicates: dict[bytes, list[int]] = {}
         self._failed: dict[bytes, Completion] = {}
-        self._hopeful = self._struck = 0
-        self._all_begun = False
+        self._hopeful = self._unreached = 0
+        self._all_started = False
         self._ending = asyncio.Event()
         self._error: ModelError | None = None
-        self._out_there: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Asks all prompts; raises ModelError where the run must end."""
+        """Sends all prompts. Raises ModelError if the run must end."""
+        self._health.restart()
         try:
             async with asyncio.TaskGroup() as self._tasks:
-                for place in range(len(self._prompts)):
+                for index in range(len(self._prompts)):
                     if self._ending.is_set():
                         break
-                    await self._begin(place)
-                self._all_begun = True
+                    await self._start(index)
+                self._all_started = True
         except BaseExceptionGroup as group:
             raise _first(group) from None
         if self._error is not None:
             raise self._error
 
-    def _end_for(self, error: ModelError) -> None:
-        """The run must end for a reason; calls that are out, and perhaps paid for, get a moment to arrive."""
+    def end(self) -> None:
+        """Sends no further calls; those in flight may still bring their answers."""
+        self._ending.set()
+        self._calls.shut()
+
+    def _end_with(self, error: ModelError) -> None:
+        """Ends the run with an error. Calls in flight, which may be billed, get a moment to arrive."""
         if self._error is None:
             self._error = error
             self.end()
-            asyncio.get_running_loop().call_later(ARRIVES_WITHIN, self._drop)
+            asyncio.get_running_loop().call_later(LAST_CALLS_SECONDS, self._cancel)
 
-    def _drop(self) -> None:
-        for task in self._out_there:
+    def _cancel(self) -> None:
+        for task in self._running:
             task.cancel()
 
-    def _start(self, place: int, prompt: Prompt, name: bytes | None, launched: asyncio.Event) -> None:
-        task = self._tasks.create_task(self._one(place, prompt, name, launched))
-        self._out_there.add(task)
-        task.add_done_callback(self._out_there.discard)
+    def _emit(self, index: int, completion: Completion) -> None:
+        self._monitor.completed(completion)
+        self._forward((index, completion))
+        self._end_if_stopped()
 
-    def end(self) -> None:
-        """No further call goes out; those in flight may still bring their answers."""
-        self._ending.set()
-        self._gate.shut()
-
-    def _emit(self, came: tuple[int, Completion]) -> None:
-        self._watch.came(came[1])
-        self._out(came)
-        if self._watch.patience() is not None:
+    def _end_if_stopped(self) -> None:
+        if self._monitor.seconds_left() is not None:
             self.end()
 
-    async def _begin(self, place: int) -> None:
-        """Starts a prompt as soon as a call for it may go out, unless its answer is known or on its way."""
-        prompt = self._prompts[place]
-        name = name_of(prompt) if self._line.repeatable else None
-        if name is not None:
-            if (known := self._known.kept.get(name) or self._failed.get(name)) is not None:
-                self._emit((place, _reused(known)))
+    # -------------------------------------------------------------------------------- prompts
+
+    async def _start(self, index: int) -> None:
+        """Starts a prompt as soon as a call for it may be sent, unless its answer is known or on its way."""
+        prompt = self._prompts[index]
+        digest = _digest(prompt) if self._caller.is_repeatable else None
+        if digest is not None:
+            if (known := self._memory.answers.get(digest) or self._failed.get(digest)) is not None:
+                self._emit(index, _reused(known))
                 await asyncio.sleep(0)
                 return
-            if name in self._waiting:
-                self._waiting[name].append(place)
+            if digest in self._duplicates:
+                self._duplicates[digest].append(index)
                 return
-            self._waiting[name] = []
-        await self._open.enter()
-        launched = asyncio.Event()
-        self._start(place, prompt, name, launched)
-        await launched.wait()
+            self._duplicates[digest] = []
+        await self._open_prompts.enter()
+        sent = asyncio.Event()
+        self._run_prompt(index, prompt, digest, sent)
+        await sent.wait()
 
-    async def _one(self, place: int, prompt: Prompt, name: bytes | None, launched: asyncio.Event) -> None:
+    def _run_prompt(self, index: int, prompt: Prompt, digest: bytes | None, sent: asyncio.Event) -> None:
+        task = self._tasks.create_task(self._prompt(index, prompt, digest, sent))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _prompt(self, index: int, prompt: Prompt, digest: bytes | None, sent: asyncio.Event) -> None:
         try:
-            completion = await self._completion(prompt, launched)
+            completion = await self._completion(prompt, sent)
         finally:
-            self._open.leave()
-            launched.set()
-        self._emit((place, completion))
-        if name is None:
+            self._open_prompts.leave()
+            sent.set()
+        self._emit(index, completion)
+        if digest is not None:
+            await self._serve_duplicates(prompt, digest, completion)
+
+    async def _serve_duplicates(self, prompt: Prompt, digest: bytes, completion: Completion) -> None:
+        """Gives the completion to identical prompts, or asks each of them if the service turned out to sample."""
+        duplicates = self._duplicates.pop(digest)
+        if completion.text is not None and not self._caller.is_repeatable:
+            for index in duplicates:
+                await self._open_prompts.enter()
+                self._run_prompt(index, prompt, None, asyncio.Event())
             return
-        others = self._waiting.pop(name)
         if completion.text is None:
-            self._failed[name] = completion
-        elif self._line.repeatable:
-            self._known.keep(name, completion)
+            self._failed[digest] = completion
         else:
-            for other in others:
-                await self._open.enter()
-                self._start(other, prompt, None, asyncio.Event())
-            return
-        for other in others:
-            self._emit((other, _reused(completion)))
+            self._memory.remember(digest, completion)
+        for index in duplicates:
+            self._emit(index, _reused(completion))
 
-    async def _completion(self, prompt: Prompt, launched: asyncio.Event) -> Completion:
+    async def _completion(self, prompt: Prompt, sent: asyncio.Event) -> Completion:
         if not self._settings.repeats:
-            return await self._reply(prompt, 0, launched)
+            return await self._reply(prompt, 0, sent)
         async with asyncio.TaskGroup() as tasks:
-            replies = [tasks.create_task(self._reply(prompt, turn, launched)) for turn in range(self._settings.repeats)]
-        return together([reply.result() for reply in replies], prompt)
+            replies = [tasks.create_task(self._reply(prompt, repeat, sent)) for repeat in range(self._settings.repeats)]
+        return combined([reply.result() for reply in replies], prompt)
 
-    async def _reply(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> Completion:
-        """One reply, after as many tries as it takes; a completion with a failure after as many as it may."""
-        strikes = attempt = counted = in_vain = 0
-        heard = proven = None  # how much when this prompt failed first
+    # -------------------------------------------------------------------------------- tries
+
+    async def _reply(self, prompt: Prompt, repeat: int, sent: asyncio.Event) -> Completion:
+        """One reply, after as many tries as it takes, or a failed completion after the most tries allowed."""
+        attempt = counted = wasted_tokens = unreached = 0
+        answers = fresh_answers = None  # as many as there were when this prompt first failed
         self._hopeful += 1
         try:
             while True:
                 attempt += 1
-                outcome, seconds, counts = await self._call(prompt, turn, launched)
+                outcome, seconds, counts = await self._call(prompt, repeat, sent)
                 if isinstance(outcome, Completion):
-                    return _served(outcome, seconds, attempt, in_vain)
-                in_vain += self._pay(outcome, prompt)
-                heard = self._known.heard if heard is None else heard
-                if heard == self._known.heard:  # else the prompt is to blame: others were answered since it failed first
-                    self._doubt(outcome)
-                proven = self._known.proven if proven is None else proven
-                if proven == self._known.proven and not outcome.crowded:
-                    self._count_failure(outcome)
-                counted += counts or attempt - counted > MOST_UNCOUNTED
-                if outcome.follows is Follows.UNREACHED and not self._known.heard:
-                    self._hopeful -= strikes == 0
-                    self._struck += strikes == 0
-                    strikes += STRIKES if outcome.slow else 1
-                    self._end_where_hopeless(outcome, strikes)
-                over = outcome.follows is Follows.LOST or counted >= self._settings.tries
-                if over or await self._ended_within(self._wait(outcome, attempt)):
-                    return _served(_failed(outcome, attempt), seconds, attempt, in_vain)
+                    return _with_effort(outcome, seconds, attempt, wasted_tokens)
+                wasted_tokens += self._note_wasted(outcome, prompt)
+                answers = self._health.answers if answers is None else answers
+                if answers == self._health.answers:  # otherwise the prompt is to blame: others were answered since
+                    self._note_silence(outcome)
+                fresh_answers = self._health.fresh_answers if fresh_answers is None else fresh_answers
+                if fresh_answers == self._health.fresh_answers and not outcome.overloaded:
+                    self._note_failure_in_row(outcome)
+                counted += counts or attempt - counted > MAX_FREE_TRIES
+                if self._is_unreached(outcome):
+                    self._hopeful -= unreached == 0
+                    self._unreached += unreached == 0
+                    unreached += UNREACHED_TRIES if outcome.slow else 1
+                    self._end_if_unreachable(outcome, unreached)
+                given_up = outcome.action is Action.FAIL_PROMPT or counted >= self._settings.tries
+                if given_up or await self._ends_within(self._wait(outcome, attempt)):
+                    return _with_effort(_failed(outcome, attempt), seconds, attempt, wasted_tokens)
         finally:
-            self._hopeful -= strikes == 0
+            self._hopeful -= unreached == 0
 
-    def _pay(self, trouble: Trouble, prompt: Prompt) -> int:
-        """About how many tokens a call that brought nothing may have to be paid for; the watch is told."""
-        tokens = tokens_in(prompt.content) if trouble.billed else 0
+    async def _call(self, prompt: Prompt, repeat: int, sent: asyncio.Event) -> tuple[Completion | CallFailure, float, bool]:
+        """One call, its seconds, and whether it counts as a try: it does not if only the load was the cause."""
+        outcome, seconds = await self._caller.call(prompt, repeat, self._calls, sent.set)
+        if isinstance(outcome, Completion):
+            self._calls.succeeded()
+            self._memory.limit = self._calls.limit
+            self._health.answered(time.monotonic() - seconds)
+            if self._health.answers == 1:
+                self._open_prompts.widen(self._settings.in_flight + MAX_WAITING)
+            return outcome, seconds, True
+        if outcome.action is Action.END_RUN and outcome.error is not None:
+            self._end_with(outcome.error)
+            raise asyncio.CancelledError
+        return outcome, seconds, not (outcome.overloaded and self._calls.rejected(seconds))
+
+    def _is_unreached(self, failure: CallFailure) -> bool:
+        """Whether the service was not reached, and has never answered."""
+        return failure.action is Action.RETRY_UNREACHED and not self._health.answers
+
+    def _note_wasted(self, failure: CallFailure, prompt: Prompt) -> int:
+        """Tells the monitor of a failed call that may be billed; returns its estimated tokens."""
+        tokens = tokens_in(prompt.content) if failure.billed else 0
         if tokens:
-            self._watch.in_vain(tokens)
-            if self._watch.patience() is not None:
-                self.end()
+            self._monitor.wasted(tokens)
+            self._end_if_stopped()
         return tokens
 
-    async def _ended_within(self, seconds: float) -> bool:
-        """Waits before the next try. Whether the run must end for a reason meanwhile; where it was stopped, nothing follows."""
+    def _note_failure_in_row(self, failure: CallFailure) -> None:
+        if error := self._health.failed_in_row(failure):
+            self._end_with(error)
+
+    def _note_silence(self, failure: CallFailure) -> None:
+        """Slows down when the service is silent, and ends the run if that lasts."""
+        if self._is_unreached(failure):
+            return  # `_end_if_unreachable` is quicker
+        error = self._health.failed_since_answer(failure)
+        if self._error is not None:
+            return
+        if error is not None:
+            self._end_with(error)
+        elif not self._all_started and failure.action is not Action.FAIL_PROMPT:  # otherwise retries wait anyway
+            wait = self._health.probe_wait(failure)
+            if wait is not None:
+                self._calls.probe(wait)
+
+    def _end_if_unreachable(self, failure: CallFailure, tries: int) -> None:
+        """Ends the run once a prompt has been tried enough and nearly all prompts on their way met the same failure."""
+        tried_enough = tries >= min(UNREACHED_TRIES, self._settings.tries)
+        if failure.error is not None and tried_enough and UNREACHED_PER_HOPEFUL * self._hopeful <= self._unreached:
+            raise failure.error
+
+    def _wait(self, failure: CallFailure, attempt: int) -> float:
+        if self._is_unreached(failure):
+            return UNREACHED_WAIT_SECONDS * attempt
+        return wait_before(attempt, overloaded=failure.overloaded, requested=failure.retry_after)
+
+    async def _ends_within(self, seconds: float) -> bool:
+        """Waits before a retry; whether an error ends the run meanwhile. Raises CancelledError if the run is stopped."""
         try:
             await asyncio.wait_for(self._ending.wait(), seconds)
         except TimeoutError:
@@ -280,96 +267,36 @@ class Asking:
             raise asyncio.CancelledError
         return True
 
-    async def _call(self, prompt: Prompt, turn: int, launched: asyncio.Event) -> tuple[Completion | Trouble, float, bool]:
-        """One call, its seconds, and whether it counts as a try: not where the crowd is to blame, which the gate learns."""
-        outcome, seconds = await self._line.call(prompt, turn, self._gate, launched.set)
-        if isinstance(outcome, Completion):
-            self._gate.went_well()
-            self._known.limit = self._gate.limit
-            self._known.answered(time.monotonic() - seconds)
-            if self._known.heard == 1:
-                self._open.widen(self._settings.in_flight + OPEN)
-            return outcome, seconds, True
-        if outcome.follows is Follows.FATAL and outcome.error is not None:
-            self._end_for(outcome.error)
-            raise asyncio.CancelledError
-        return outcome, seconds, not (outcome.crowded and self._gate.turned_away(seconds))
 
-    def _count_failure(self, trouble: Trouble) -> None:
-        """Ends the run where a service that has answered fails many times in a row."""
-        self._known.failed(trouble.kind)
-        if self._error is None and self._known.heard and self._known.failures.total() >= AWAY:
-            self._end_for(_away(self._line.host, self._known.heard, self._known.failures))
-
-    def _doubt(self, trouble: Trouble) -> None:
-        """Asks less of a service that brings nothing, and ends the run where that goes on."""
-        known = self._known
-        if trouble.follows is Follows.UNREACHED and not known.heard:
-            return  # `_end_where_hopeless` is quicker
-        known.in_vain[trouble.kind] += 1
-        count, silent = known.in_vain.total(), time.monotonic() - known.since
-        if self._error is not None or count < DOUBT:
-            return
-        away = count >= AWAY or silent > AWAY_TIMEOUTS * self._settings.timeout
-        alike = count >= ALIKE and len(known.in_vain) == 1
-        if known.heard and away:
-            self._end_for(_away(self._line.host, known.heard, known.in_vain))
-        elif not known.heard and (away or (alike and (trouble.follows is Follows.LOST or silent > ALIKE_SECONDS))):
-            self._end_for(_never_there(self._line.host, trouble, known))
-        elif not self._all_begun and trouble.follows is not Follows.LOST:  # else tries wait by themselves, or there are none
-            wait = wait_before(count - DOUBT + 1, asked=trouble.asked)
-            self._gate.probe(wait if trouble.asked else min(wait, LONGEST_PROBE_WAIT))
-
-    def _wait(self, trouble: Trouble, attempt: int) -> float:
-        if trouble.follows is Follows.UNREACHED and not self._known.heard:
-            return QUICK_WAIT * attempt
-        return wait_before(attempt, crowded=trouble.crowded, asked=trouble.asked)
-
-    def _end_where_hopeless(self, trouble: Trouble, strikes: int) -> None:
-        """Ends the run once a prompt has been tried enough and nearly all of those on their way met the same."""
-        tried_enough = strikes >= min(STRIKES, self._settings.tries)
-        if trouble.error is not None and tried_enough and NEARLY_ALL * self._hopeful <= self._struck:
-            raise trouble.error
+def _digest(prompt: Prompt) -> bytes:
+    """A hash of everything in a prompt that a service's answer depends on."""
+    return hashlib.blake2b(repr((prompt.content, prompt.choices, prompt.max_tokens)).encode(), digest_size=16).digest()
 
 
-def _away(host: str, heard: int, failures: Counter[str]) -> ServiceAway:
-    (reason, _), *_ = failures.most_common(1)
-    return ServiceAway(
-        f"{host} gave {heard:,} answers, and none to the last {failures.total():,} calls: {reason}.",
-        "Resume the run once it is back.",
-    )
+def _failed(failure: CallFailure, attempts: int) -> Completion:
+    return Completion(None, failure=f"{failure.reason} ({attempts} {'try' if attempts == 1 else 'tries'})")
 
 
-def _never_there(host: str, trouble: Trouble, known: Known) -> ModelError:
-    (reason, count), *_ = known.in_vain.most_common(1)
-    said = trouble.reason if trouble.kind == reason else reason
-    return ModelError(
-        f"{host} has answered none of {known.in_vain.total():,} calls; to {count:,} of them: {said}.",
-        "Check the model's name, the base URL, and what the service logs.",
-    )
-
-
-def _failed(trouble: Trouble, attempts: int) -> Completion:
-    return Completion(None, failure=f"{trouble.reason} ({attempts} {'try' if attempts == 1 else 'tries'})")
-
-
-def _served(completion: Completion, seconds: float, attempts: int, in_vain: int) -> Completion:
+def _with_effort(completion: Completion, seconds: float, attempts: int, wasted_tokens: int) -> Completion:
+    """A completion with the time and the calls that it took."""
     served = completion.served or Served()
-    tokens = (served.prompt_tokens or 0) + in_vain if in_vain else served.prompt_tokens
-    made = replace(served, seconds=seconds, attempts=attempts, prompt_tokens=tokens, in_vain=in_vain)
-    return replace(completion, served=made)
+    tokens = (served.prompt_tokens or 0) + wasted_tokens if wasted_tokens else served.prompt_tokens
+    return replace(
+        completion,
+        served=replace(served, seconds=seconds, attempts=attempts, prompt_tokens=tokens, wasted_tokens=wasted_tokens),
+    )
 
 
 def _reused(completion: Completion) -> Completion:
     """The answer to an identical prompt: it took no call and cost nothing."""
     if completion.served is None:
         return completion
-    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0, in_vain=0)
+    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0, wasted_tokens=0)
     return replace(completion, served=free)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error in a group of groups."""
+    """The first error in nested groups."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

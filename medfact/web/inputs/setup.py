@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL, check_spec, is_service, known_models
-from medfact.models.services.policy import check_public_url, is_public_server
-from medfact.models.services.settings import ApiSettings, address_of, host_of, is_loopback, key_of
+from medfact.models.services.policy import check_new_run
 from medfact.runs.plan import protocol_of
 from medfact.runs.run import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
@@ -98,8 +98,7 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None) -> l
     check_room(services, owner, len(specs))
     for spec in specs:
         if is_service(spec.model):
-            key_of(ApiSettings(base_url=spec.service.base_url, key=key))
-            _check_address(spec.service, setup.agreed, spec.facts is not None)
+            check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=setup.agreed)
     store = services.store.of(owner)
     runs = [start_planned(spec, planned(spec, source, store.rejections()), store) for spec in specs]
     for run, spec in zip(runs, specs, strict=True):
@@ -112,15 +111,6 @@ def check_room(services: Services, owner: str, more: int) -> None:
     going = services.jobs.going(owner)
     if going + more > MOST_GOING:
         raise Mistake(f"{going} of your runs are going on already.", "Wait for some to end, or stop some.")
-
-
-def _check_address(settings: ApiSettings, agreed: bool, own: bool) -> None:
-    """Raises Mistake where prompts may not go to an address: not agreed to, or from a public server into its own network."""
-    host = host_of(settings)
-    if own and not agreed and not is_loopback(host):
-        raise Mistake(f"Your own facts would go to {host}.", "Tick that they may, and that they hold no patient data.")
-    if is_public_server():
-        check_public_url(address_of(settings))
 
 
 def model_choices() -> Sequence[str]:

@@ -20,7 +20,8 @@ from medfact.datasets.collection import summary
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.metrics.uncertainty import expected_half_width
 from medfact.models import is_service
-from medfact.models.services.settings import ApiSettings, host_of
+from medfact.models.services.policy import host_of
+from medfact.models.services.settings import ServiceSettings
 from medfact.negatives import RULES, explain
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.live import Live
@@ -194,7 +195,7 @@ def pairs_of(live: Live) -> int:
 
 def _host(setup: Setup) -> str:
     with suppress(MedfactError):
-        return host_of(ApiSettings(base_url=setup.address or None))
+        return host_of(ServiceSettings(base_url=setup.address or None))
     return "the service"
 
 
