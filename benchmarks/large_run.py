@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.prototypes import load_pool
 from medfact.results.live import Reports
-from medfact.runs.jobs import WAITING, Jobs
+from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import RUNNING, Store, tables
+from medfact.store import GOING, Store, schema
 
 TAILS_OF_A_HEAD = 5
 ASIDE = 10
@@ -99,7 +99,7 @@ def asked_while_watched(store: Store, run: str) -> None:
     begun = time.perf_counter()
     jobs.submit(run)
     watcher = Watcher(lambda: reports.live(run))
-    while (snapshot := jobs.snapshot(run)) is not None and snapshot.state in {WAITING, RUNNING}:
+    while (snapshot := jobs.snapshot(run)) is not None and snapshot.state in GOING:
         time.sleep(0.05)
     show("asking it", time.perf_counter() - begun)
     watcher.end()
@@ -115,7 +115,7 @@ def looked_at(store: Store, run: str) -> None:
     """Prints how long the first looks take of an application that has just been started."""
     jobs = Jobs(store)
     with store._engine.begin() as connection:
-        connection.execute(tables.sheets.update().values(figures=None, figures_of=None))
+        connection.execute(schema.sheets.update().values(figures=None, figures_of=None))
     show("first look, where no figures were kept", timed(lambda: Reports(store, jobs).live(run))[0])
     show("first look at kept figures", timed(lambda: Reports(store, jobs).live(run))[0])
     show(f"a page of {PAGE} facts", timed(lambda: store.asked(run, facts=range(1000, 1000 + PAGE)))[0])

@@ -22,7 +22,7 @@ from visitors import Visitor, file_data
 from medfact.errors import Mistake
 from medfact.exchange import export_run
 from medfact.models import ApiSettings
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
 from medfact.web.app import SESSIONS

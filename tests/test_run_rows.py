@@ -9,9 +9,10 @@ from small_facts import Answerer
 from medfact.results.live import Live
 from medfact.results.report import figures_of
 from medfact.runs.jobs import Snapshot
-from medfact.runs.run import answer, start
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
-from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Happened, Run, Store
+from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Run, RunEvent, Store
 from medfact.web import live_views, run_rows
 
 
@@ -44,11 +45,11 @@ def at(minute: int, second: int = 0) -> str:
 )
 def test_time_is_that_of_asking(ended: Run, events: list[tuple[str, str]], said: str) -> None:
     run = replace(ended, finished_at=None, beat_at=at(59))
-    assert run_rows._took([Happened(*event, None) for event in events], run, going=False) == said
+    assert run_rows._took([RunEvent(*event, None) for event in events], run, going=False) == said
 
 
 def test_time_goes_on_while_a_run_does(ended: Run) -> None:
-    assert run_rows._took([Happened(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(
+    assert run_rows._took([RunEvent(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(
         " min so far"
     )
 
@@ -81,7 +82,7 @@ def test_a_model_here_costs_nothing() -> None:
 
 
 def test_a_row(store: Store, ended: Run) -> None:
-    row = run_rows.row(ended, live(store, ended), store.happened(ended.run), "a visitor")
+    row = run_rows.row(ended, live(store, ended), store.events(ended.run), "a visitor")
     assert row["title"] == "answerer"
     assert row["who"]["here"] == "asked on the command line"
     assert row["asked"]["facts"] == "4 facts (true and false)"

@@ -27,7 +27,9 @@ from medfact.models.services.policy import check_public_url, is_public_address
 from medfact.models.services.replies import LONGEST_REPLY, MOST_BYTES, Malformed, completion_of
 from medfact.models.services.settings import key_of
 from medfact.results.report import report_of
-from medfact.runs.run import Failed, Finished, answer, run, start
+from medfact.runs.events import Failed, Finished
+from medfact.runs.run import answer, run
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
 

@@ -107,18 +107,17 @@ def statements(options: argparse.Namespace) -> int:
 
 def prompts(options: argparse.Namespace) -> int:
     """Makes the prompts."""
-    from medfact.answers import make_prompt
     from medfact.models import takes_messages
-    from medfact.runs.plan import plan, protocol_of, question_of
+    from medfact.runs.plan import plan
+    from medfact.runs.prompts import prompt_of
 
     spec = spec_of(options, options.model or "")
     made = plan(spec, collection_of(spec), rejections(options))
     say_all(made.notes)
     chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
-    how = {"question": question_of(spec), "reading": protocol_of(spec).reading}
     rows = (
-        statement_row(planned.statement) | {"prompt": _prompt_content(make_prompt(planned.statement, shots, chat=chat, **how))}
-        for planned, shots in ((p, made.demonstrations.get(p.shots_of, ())) for p in made.statements)
+        statement_row(item.statement) | {"prompt": _prompt_content(prompt_of(item, made.demonstrations, spec, chat=chat))}
+        for item in made.statements
     )
     return emit(rows, options.output)
 

@@ -18,7 +18,7 @@ from medfact.errors import Mistake, StoreError, UnknownName
 
 if TYPE_CHECKING:
     from medfact.models import ApiSettings
-    from medfact.runs.run import Event, Finished
+    from medfact.runs.events import Event, Finished
     from medfact.spec import RunSpec
     from medfact.store import Run, Store
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_anew(options: argparse.Namespace) -> int:
     from medfact.models import BUNDLED_MODEL, check_spec
-    from medfact.runs.run import start
+    from medfact.runs.start import start
     from medfact.store import Store
 
     specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
@@ -49,7 +49,8 @@ def _run_anew(options: argparse.Namespace) -> int:
 def _run_again(options: argparse.Namespace) -> int:
     """What a run asked, from its record alone."""
     from medfact.models import check_spec
-    from medfact.runs.run import check_address, is_ones_own, recorded_plan, start_again
+    from medfact.runs.run import check_address, is_ones_own
+    from medfact.runs.start import recorded_plan, start_again
     from medfact.store import Store
 
     store = Store(options.db)
@@ -61,7 +62,7 @@ def _run_again(options: argparse.Namespace) -> int:
         from medfact.runs.costs import costs
 
         made = recorded_plan(record, store)
-        return emit((costs(spec, made=made) for spec in specs), options.output)
+        return emit((costs(spec, planned=made) for spec in specs), options.output)
     _ask_leave(specs, options.yes)
     own = is_ones_own(record, store) or options.yes
     if not own and options.base_url is None:
@@ -196,7 +197,7 @@ def _answer(run_id: str, store: Store, key: str | None, budget: float | None = N
 
 
 def _code(event: Event) -> int:
-    from medfact.runs.run import Failed, Finished
+    from medfact.runs.events import Failed, Finished
 
     if isinstance(event, Failed):
         say(f"medfact: {event.error}")
@@ -206,7 +207,7 @@ def _code(event: Event) -> int:
 
 def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
     """Passes events on and tells progress on stderr: a moving line on a terminal, else one at the beginning and the end."""
-    from medfact.runs.run import Answered, Finished, Loading, Started
+    from medfact.runs.events import AnswersSaved, Finished, Loading, Started
 
     total = done = 0
     stage = ""
@@ -216,11 +217,11 @@ def _shown(events: Iterator[Event], model: str) -> Iterator[Event]:
             say(f"run {event.run}: {model}, {total} statements, {done} answered before")
         elif isinstance(event, Loading):
             if sys.stderr.isatty():
-                print(f"\r\033[K{model}: {event.said}", end="", file=sys.stderr)
-            elif event.said.partition(":")[0] != stage:
-                say(f"{model}: {event.said}")
-            stage = event.said.partition(":")[0]
-        elif isinstance(event, Answered):
+                print(f"\r\033[K{model}: {event.step}", end="", file=sys.stderr)
+            elif event.step.partition(":")[0] != stage:
+                say(f"{model}: {event.step}")
+            stage = event.step.partition(":")[0]
+        elif isinstance(event, AnswersSaved):
             done += len(event.answers)
             if sys.stderr.isatty():
                 print(f"\r\033[K{model}: {done} of {total}", end="", file=sys.stderr)

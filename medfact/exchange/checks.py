@@ -1,15 +1,14 @@
-"""What the lines of a run's file may say, which may come from a stranger. All checks raise ValueError, saying what is wrong."""
+"""Checks of the rows in a run's file, which may come from a stranger. They raise ValueError, which names the problem."""
 
 from __future__ import annotations
 
 import json
 import re
-import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from datetime import datetime
-from types import NoneType
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS
 from medfact.errors import MedfactError
@@ -20,23 +19,23 @@ from medfact.models.services.settings import host_of
 from medfact.prototypes.pool import READY
 from medfact.spec import PROTOCOLS, RETRIEVALS, RunSpec
 from medfact.statements import VARIANTS, Statement
-from medfact.store.records import COMPLETE, FAILED_RUN, PAUSED, STOPPED
-from medfact.store.tables import FACT_TEXTS
+from medfact.store.entities import COMPLETE, FAILED_RUN, PAUSED, STOPPED
+from medfact.store.schema import FACT_TEXTS
 
 AT_REST = frozenset({COMPLETE, STOPPED, FAILED_RUN, PAUSED})
-"""States of a run that nobody asks."""
+"""Stored states of a run that is not going on."""
 
-MOST_MASS = 1.001
-"""Probabilities that were added up may be a little more than 1."""
+_MAX_MASS = 1.001
+"""A sum of probabilities may exceed 1 by a rounding error."""
 
-DEEPEST = 8
-"""Levels of lists and objects in what is recorded of a model's decoding."""
+_MAX_DEPTH = 8
+"""Levels of nested lists and objects in a model's decoding settings."""
 
-LONGEST_KEY = 64
-LONGEST_GROUP = 1_100
-"""Characters: a relation's name and a variant's."""
+_MAX_KEY_CHARS = 64
+_MAX_GROUP_CHARS = 1_100
+"""The names of a relation and a variant."""
 
-LONGEST_TEXTS: dict[str, dict[str, int]] = {
+_MAX_TEXT_CHARS: dict[str, dict[str, int]] = {
     RUN: {"reason": 5_000, "model": 512, "model_revision": 128, "dataset": 1_000, "dataset_fingerprint": 64, "pool": 1_000}
     | {"name": 500, "note": 10_000},
     STATEMENT: dict.fromkeys(FACT_TEXTS, 10_000) | {"text": 20_000, "origin": 200, "pool": 1_000},
@@ -44,18 +43,15 @@ LONGEST_TEXTS: dict[str, dict[str, int]] = {
     EVENT: {"said": 5_000},
     ANSWER: {"raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000},
 }
-"""Characters that a line's texts may have."""
-
-LONGEST_RECORDS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
-"""Characters of what is recorded of a run as JSON."""
-
+_MAX_JSON_CHARS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
+_SPEC = TypeAdapter(RunSpec)
 _RUN_ID = re.compile("[0-9a-f]{32}")
-_WHAT = re.compile("[a-z][a-z -]{0,31}")
+_EVENT_NAME = re.compile("[a-z][a-z -]{0,31}")
 
 
 def check(kind: str, row: dict[str, Any]) -> None:
-    """Checks a row whose columns and types are right."""
-    for name, most in LONGEST_TEXTS.get(kind, {}).items():
+    """Checks a row whose columns and types are right already."""
+    for name, most in _MAX_TEXT_CHARS.get(kind, {}).items():
         if row[name] is not None and len(row[name]) > most:
             raise ValueError(f"its {name} is longer than {most:,} characters")
     _CHECKS[kind](row)
@@ -70,28 +66,12 @@ def spec_in(row: Mapping[str, Any]) -> RunSpec:
         raise ValueError("its spec is none that this medfact knows") from None
     if spec.service.key is not None:
         raise ValueError("its spec holds a key")
-    _check_types(spec)
-    _check_types(spec.service)
-    _check_types(spec.placement)
+    try:
+        _SPEC.validate_json(json.dumps(spec.to_record()), strict=True)
+    except ValidationError as error:
+        field = [part for part in error.errors()[0]["loc"] if isinstance(part, str)][-1]
+        raise ValueError(f"its spec has a {field} of the wrong kind") from None
     return spec
-
-
-def _check_types(record: Any) -> None:
-    hints = typing.get_type_hints(type(record))
-    for f in fields(record):
-        if not _is(getattr(record, f.name), hints[f.name]):
-            raise ValueError(f"its spec has a {f.name} of the wrong kind")
-
-
-def _is(value: object, hint: Any) -> bool:
-    """Whether a value is of a type as records write it: a class, a union of some, or a tuple of any length or of pairs."""
-    inner = typing.get_args(hint)
-    if typing.get_origin(hint) is tuple:
-        kinds = inner[:1] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else inner
-        return isinstance(value, tuple) and len(value) == len(kinds) and all(map(_is, value, kinds))
-    if inner:
-        return any(_is(value, one) for one in inner)
-    return type(value) is (hint or NoneType) or (hint is float and type(value) is int)
 
 
 def _run(row: dict[str, Any]) -> None:
@@ -113,22 +93,22 @@ def _run(row: dict[str, Any]) -> None:
 
 
 def _check_records(row: dict[str, Any]) -> None:
-    for name, most in LONGEST_RECORDS.items():
+    for name, most in _MAX_JSON_CHARS.items():
         if len(json.dumps(row[name])) > most:
             raise ValueError(f"its {name} is longer than {most:,} characters")
     texts = [*row["notes"], *row["versions"].values()]
-    for said in (row["pool_text"] or {}).values():
-        texts += said.values() if isinstance(said, dict) else [None]
+    for sentences in (row["pool_text"] or {}).values():
+        texts += sentences.values() if isinstance(sentences, dict) else [None]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("its notes, versions or pool_text are of the wrong kind")
-    if not _is_flat(row["decoding"], DEEPEST):
+    if not _is_shallow(row["decoding"], _MAX_DEPTH):
         raise ValueError("its decoding is of the wrong kind")
 
 
-def _is_flat(value: Any, levels: int) -> bool:
-    """Whether lists and objects stand in each other no deeper than that."""
+def _is_shallow(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested no deeper than so many levels."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return levels > 0 and all(_is_flat(one, levels - 1) for one in inner)
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
 
 
 def _check_spec(spec: RunSpec) -> None:
@@ -143,7 +123,7 @@ def _check_spec(spec: RunSpec) -> None:
 
 
 def _statement(row: dict[str, Any]) -> None:
-    """Ids are hashes of what they name: so a statement cannot pass for another."""
+    """Ids are recomputed from the contents, so that no statement can pass for another."""
     if row["variant"] not in VARIANTS:
         raise ValueError(f"there is no variant {row['variant']!r}")
     negative = row["negative_of"] is not None
@@ -166,25 +146,25 @@ def _statement(row: dict[str, Any]) -> None:
 
 def _place(row: dict[str, Any]) -> None:
     _check_numbers(row, "position", "draw")
-    _check_length(row, "shots_of", LONGEST_GROUP)
+    _check_length(row, "shots_of", _MAX_GROUP_CHARS)
 
 
 def _demonstration(row: dict[str, Any]) -> None:
     _check_numbers(row, "position")
-    _check_length(row, "shots_of", LONGEST_GROUP)
+    _check_length(row, "shots_of", _MAX_GROUP_CHARS)
 
 
 def _event(row: dict[str, Any]) -> None:
     _check_time(row["at"])
-    if not _WHAT.fullmatch(row["what"]):
+    if not _EVENT_NAME.fullmatch(row["what"]):
         raise ValueError("what happened has no name")
 
 
 def _answer(row: dict[str, Any]) -> None:
     _check_time(row["asked_at"])
-    _check_length(row, "key", LONGEST_KEY)
+    _check_length(row, "key", _MAX_KEY_CHARS)
     _check_numbers(row, "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts")
-    for name, most in (("p_true", 1.0), ("p_low", 1.0), ("p_high", 1.0), ("p_mass", MOST_MASS)):
+    for name, most in (("p_true", 1.0), ("p_low", 1.0), ("p_high", 1.0), ("p_mass", _MAX_MASS)):
         if row[name] is not None and not 0 <= row[name] <= most:
             raise ValueError(f"its {name} is no probability")
     if row["failure"] is not None and row["answer"] is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from medfact.answers import Demonstration, make_prompt
+from medfact.answers import Demonstration
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.models import is_service
@@ -15,7 +15,7 @@ from medfact.prototypes import load_pool
 from medfact.results import plots
 from medfact.results.live import Live
 from medfact.runs.costs import bill_in_words
-from medfact.runs.plan import question_of
+from medfact.runs.prompts import prompt_text
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, WAITING, Answer, Asked, Run
@@ -272,11 +272,6 @@ def detail(
 ) -> dict[str, Any]:
     """Everything about one answer: statement, label, true fact, verdict, P(True), the exact prompt and the raw reply."""
     statement, answer = item.statement, item.answer
-    prompt = make_prompt(
-        statement, demonstrations.get(item.shots_of, ()), chat=bool(run.chat), question=question_of(run.spec)
-    ).content
-    if not isinstance(prompt, str):
-        prompt = "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in prompt)
     return {
         "statement": statement.text,
         "label": statement.label,
@@ -286,7 +281,7 @@ def detail(
         "fate": fate(item),
         "verdict": _verdict(item),
         "p_true": _probability(answer),
-        "prompt": prompt,
+        "prompt": prompt_text(run, item, demonstrations),
         "raw": "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)",
     }
 

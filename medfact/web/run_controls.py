@@ -14,7 +14,7 @@ from medfact.models import BUNDLED_MODEL, ApiSettings, check_spec, is_service, k
 from medfact.models.services.policy import check_public_url, is_public_server
 from medfact.models.services.settings import address_of, host_of, is_loopback, key_of
 from medfact.runs.costs import costs
-from medfact.runs.run import start_planned
+from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.web.services import Services, Source, collection_of, planned, spec_of
 from medfact.web.view import AT_ONCE, message, view

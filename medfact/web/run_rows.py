@@ -23,8 +23,8 @@ from medfact.store import (
     STOP_ASKED,
     STOPPED,
     WAITING,
-    Happened,
     Run,
+    RunEvent,
 )
 from medfact.web import live_views
 
@@ -102,7 +102,7 @@ def _counted(runs: int) -> str:
     return "1 run" if runs == 1 else f"{runs:,} runs"
 
 
-def row(run: Run, live: Live, events: Sequence[Happened], owner: str) -> dict[str, Any]:
+def row(run: Run, live: Live, events: Sequence[RunEvent], owner: str) -> dict[str, Any]:
     """One run in the table. run: its record as it is now, with its name; owner: the visitor's."""
     made = live.figures
     return {
@@ -180,7 +180,7 @@ def _cost(bill: Mapping[str, Any] | None) -> dict[str, str]:
     return {"text": "less than $0.01" if small else f"${bill['usd']:,.2f}", "title": said}
 
 
-def _took(events: Sequence[Happened], run: Run, *, going: bool) -> str:
+def _took(events: Sequence[RunEvent], run: Run, *, going: bool) -> str:
     """How long a model was asked, all times together that it was taken up; "" where it never was."""
     seconds = _seconds_asked(events, run.finished_at or (None if going else run.beat_at))
     if seconds is None:
@@ -188,7 +188,7 @@ def _took(events: Sequence[Happened], run: Run, *, going: bool) -> str:
     return f"{_duration(seconds)}{' so far' if going else ''}"
 
 
-def _seconds_asked(events: Sequence[Happened], end: str | None) -> float | None:
+def _seconds_asked(events: Sequence[RunEvent], end: str | None) -> float | None:
     """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
     moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED}]
     pairs = zip_longest(moved, moved[1:])
@@ -240,7 +240,7 @@ LONGEST_SAID = 600
 """Characters of what is said of one event."""
 
 
-def happened(run: Run, events: Sequence[Happened], earlier: int, changes: Sequence[str]) -> dict[str, Any]:
+def happened(run: Run, events: Sequence[RunEvent], earlier: int, changes: Sequence[str]) -> dict[str, Any]:
     """What happened to a run at last, what it was made from, and what of that has changed since.
 
     earlier: how many events came before these.
@@ -267,7 +267,7 @@ def _shortened(said: str) -> str:
     return said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}…"
 
 
-def _happened(one: Happened) -> str:
+def _happened(one: RunEvent) -> str:
     return "stopped" if one.what == STOPPED and one.said else HAPPENED.get(one.what, one.what)
 
 

@@ -191,7 +191,7 @@ def _listed(here: _Here, request: gr.Request, find: str, state: str, number: int
     number = max(0, min(number, (len(found) - 1) // PER_PAGE))
     part = found[number * PER_PAGE : (number + 1) * PER_PAGE]
     shown = [(run, live) for run in part if (live := _live(here.services, run)) is not None]
-    rows = [run_rows.row(run, live, here.services.store.moves(run.run), owner_of(request)) for run, live in shown]
+    rows = [run_rows.row(run, live, here.services.store.state_changes(run.run), owner_of(request)) for run, live in shown]
     table = run_rows.table(rows, number, len(found), len(runs), here.own.deleted(owners))
     moving = any(live.going or live.behind for _, live in shown)
     seen = tuple((run.run, live.version) for run, live in shown)
@@ -281,7 +281,7 @@ def _wire_rows(here: _Here, page: _Page) -> None:
         try:
             run = here.own.one(owners_seen_by(request), event._data.get("run"))
             store = here.services.store
-            events, count = store.happened(run.run, most=SHOWN_EVENTS), store.count_happened(run.run)
+            events, count = store.events(run.run, most=SHOWN_EVENTS), store.count_events(run.run)
             return [run_rows.happened(run, events, count - len(events), _changes(here.services, run)), gr.skip()]
         except MedfactError as error:
             return [gr.skip(), _refused(error)]

@@ -20,7 +20,7 @@ from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Plan, Run, Store
 from medfact.web.keys import Keys
