@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS
 from medfact.errors import MedfactError
-from medfact.exchange.lines import ANSWER, DEMONSTRATION, EVENT, PLACE, RUN, STATEMENT
+from medfact.exchange.lines import ANSWER, EVENT, RUN, STATEMENT
 from medfact.facts import Fact
 from medfact.models import is_service
 from medfact.models.services.settings import host_of
@@ -25,25 +25,19 @@ from medfact.store.schema import FACT_TEXTS
 AT_REST = frozenset({COMPLETE, STOPPED, FAILED_RUN, PAUSED})
 """Stored states of a run that is not going on."""
 
-_MAX_MASS = 1.001
-"""A sum of probabilities may exceed 1 by a rounding error."""
-
 _MAX_DEPTH = 8
 """Levels of nested lists and objects in a model's decoding settings."""
 
-_MAX_KEY_CHARS = 64
-_MAX_GROUP_CHARS = 1_100
-"""The names of a relation and a variant."""
-
-_MAX_TEXT_CHARS: dict[str, dict[str, int]] = {
-    RUN: {"reason": 5_000, "model": 512, "model_revision": 128, "dataset": 1_000, "dataset_fingerprint": 64, "pool": 1_000}
-    | {"name": 500, "note": 10_000},
-    STATEMENT: dict.fromkeys(FACT_TEXTS, 10_000) | {"text": 20_000, "origin": 200, "pool": 1_000},
-    DEMONSTRATION: {"text": 20_000},
-    EVENT: {"said": 5_000},
-    ANSWER: {"raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000},
-}
+_MAX_CHARS = {
+    **dict.fromkeys(FACT_TEXTS, 10_000), "text": 20_000, "origin": 200, "pool": 1_000, "model": 512, "model_revision": 128,
+    "dataset": 1_000, "dataset_fingerprint": 64, "name": 500, "note": 10_000, "reason": 5_000, "said": 5_000, "shots_of": 1_100,
+    "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
+}  # fmt: skip
 _MAX_JSON_CHARS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
+_MAX_PROBABILITY = {"p_true": 1.0, "p_low": 1.0, "p_high": 1.0, "p_mass": 1.001}  # a sum may exceed 1 by a rounding error
+_TIMES = {"started_at", "finished_at", "at", "asked_at"}
+_AMOUNTS = {"shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts"}
+
 _SPEC = TypeAdapter(RunSpec)
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _EVENT_NAME = re.compile("[a-z][a-z -]{0,31}")
@@ -51,10 +45,29 @@ _EVENT_NAME = re.compile("[a-z][a-z -]{0,31}")
 
 def check(kind: str, row: dict[str, Any]) -> None:
     """Checks a row whose columns and types are right already."""
-    for name, most in _MAX_TEXT_CHARS.get(kind, {}).items():
-        if row[name] is not None and len(row[name]) > most:
-            raise ValueError(f"its {name} is longer than {most:,} characters")
-    _CHECKS[kind](row)
+    for name, value in row.items():
+        if value is not None:
+            _check_value(name, value)
+    if kind in _CHECKS:
+        _CHECKS[kind](row)
+
+
+def _check_value(name: str, value: Any) -> None:
+    if name in _MAX_CHARS and len(value) > _MAX_CHARS[name]:
+        raise ValueError(f"its {name} is longer than {_MAX_CHARS[name]:,} characters")
+    if name in _AMOUNTS and value < 0:
+        raise ValueError(f"its {name} is less than 0")
+    if name in _MAX_PROBABILITY and not 0 <= value <= _MAX_PROBABILITY[name]:
+        raise ValueError(f"its {name} is no probability")
+    if name in _TIMES and not _is_time(value):
+        raise ValueError(f"{value[:40]!r} is no time")
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return len(text) <= 32 and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def spec_in(row: Mapping[str, Any]) -> RunSpec:
@@ -79,20 +92,16 @@ def _run(row: dict[str, Any]) -> None:
         raise ValueError("its id is no run's")
     if row["state"] not in AT_REST:
         raise ValueError(f"its state is {row['state'][:40]!r}")
-    _check_time(row["started_at"])
-    if row["finished_at"] is not None:
-        _check_time(row["finished_at"])
-    _check_numbers(row, "shots", "facts")
     if row["statements"] < 1:
         raise ValueError("it asks nothing")
-    _check_records(row)
+    _check_json(row)
     spec = spec_in(row)
     if spec.model != row["model"]:
         raise ValueError("its spec is of another model")
     _check_spec(spec)
 
 
-def _check_records(row: dict[str, Any]) -> None:
+def _check_json(row: dict[str, Any]) -> None:
     for name, most in _MAX_JSON_CHARS.items():
         if len(json.dumps(row[name])) > most:
             raise ValueError(f"its {name} is longer than {most:,} characters")
@@ -144,58 +153,14 @@ def _statement(row: dict[str, Any]) -> None:
         raise ValueError("its id is another statement's")
 
 
-def _place(row: dict[str, Any]) -> None:
-    _check_numbers(row, "position", "draw")
-    _check_length(row, "shots_of", _MAX_GROUP_CHARS)
-
-
-def _demonstration(row: dict[str, Any]) -> None:
-    _check_numbers(row, "position")
-    _check_length(row, "shots_of", _MAX_GROUP_CHARS)
-
-
 def _event(row: dict[str, Any]) -> None:
-    _check_time(row["at"])
     if not _EVENT_NAME.fullmatch(row["what"]):
         raise ValueError("what happened has no name")
 
 
 def _answer(row: dict[str, Any]) -> None:
-    _check_time(row["asked_at"])
-    _check_length(row, "key", _MAX_KEY_CHARS)
-    _check_numbers(row, "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts")
-    for name, most in (("p_true", 1.0), ("p_low", 1.0), ("p_high", 1.0), ("p_mass", _MAX_MASS)):
-        if row[name] is not None and not 0 <= row[name] <= most:
-            raise ValueError(f"its {name} is no probability")
     if row["failure"] is not None and row["answer"] is not None:
         raise ValueError("its call failed, and it has an answer")
 
 
-def _check_time(text: str) -> None:
-    try:
-        if len(text) <= 32 and datetime.fromisoformat(text).tzinfo is not None:
-            return
-    except ValueError:
-        pass
-    raise ValueError(f"{text[:40]!r} is no time")
-
-
-def _check_numbers(row: Mapping[str, Any], *names: str) -> None:
-    for name in names:
-        if row[name] is not None and row[name] < 0:
-            raise ValueError(f"its {name} is less than 0")
-
-
-def _check_length(row: Mapping[str, Any], name: str, most: int) -> None:
-    if len(row[name]) > most:
-        raise ValueError(f"its {name} is longer than {most} characters")
-
-
-_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
-    RUN: _run,
-    STATEMENT: _statement,
-    PLACE: _place,
-    DEMONSTRATION: _demonstration,
-    EVENT: _event,
-    ANSWER: _answer,
-}
+_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {RUN: _run, STATEMENT: _statement, EVENT: _event, ANSWER: _answer}

@@ -26,7 +26,7 @@ _CHECK_SERVER = "Check that its server runs, and the host and the port in its ad
 _HINTS = {
     "is full": _FREE_DISK,
     "No space": _FREE_DISK,
-    "is locked": "Another program locks it. Once it is free, resume the run; the answers so far are kept.",
+    "is locked": "Another program holds it. Once it is free, resume the run; the answers so far are kept.",
     "readonly": "Make its file and its folder writable, then resume the run; the answers so far are kept.",
     "not a database": "Choose another --db.",
     "malformed": "Its file is damaged: restore it from a copy, or choose another --db.",

@@ -99,20 +99,9 @@ sheets = sql.Table(
 """A cache, so that pages open at once. `figures_of` is the run's `changed` when `figures` was computed."""
 
 FACT_TEXTS = (
-    "fact_id",
-    "negative_of",
-    "head",
-    "relation",
-    "tail",
-    "head_type",
-    "tail_type",
-    "head_id",
-    "tail_id",
-    "source",
-    "source_id",
-    "strength",
-    "specialty",
-)
+    "fact_id", "negative_of", "head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id",
+    "strength", "specialty",
+)  # fmt: skip
 
 statements = sql.Table(
     "statements",
