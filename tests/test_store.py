@@ -438,6 +438,21 @@ def test_rejected_partners_are_their_owners(store: Store) -> None:
     store.reject("f1", "itch"), store.reject("f1", "itch"), store.reject("f1", "rash")
     Store(store.url, owner="visitor").reject("f1", "fever")
     assert store.rejections() == {"f1": frozenset({"itch", "rash"})}
+    store.unreject("f1", "itch"), store.unreject("f1", "fever")
+    assert store.rejections() == {"f1": frozenset({"rash"})}
+    assert Store(store.url, owner="visitor").rejections() == {"f1": frozenset({"fever"})}
+
+
+def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
+    first, second, going = (store.start_run(SPEC, PLAN, VERSIONS) for _ in range(3))
+    assert store.last_complete(SPEC.model) is None
+    for run in (second, first):
+        store.set_state(run, COMPLETE)
+        in_sql(store, f"update runs set finished_at = '2026-01-0{1 + (run == first)}' where run = '{run}'")
+    assert store.last_complete(SPEC.model) == store.run(first)
+    store.delete(first)
+    assert store.last_complete(SPEC.model) == store.run(second)
+    assert (store.last_complete("another"), store.run(going).state) == (None, WAITING)
 
 
 def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store) -> None:

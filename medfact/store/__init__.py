@@ -68,6 +68,13 @@ class Store(Recording, Lifecycle, RunAnswers):
         with self._writing() as connection:
             connection.execute(self._insert_new(schema.rejections), [row])
 
+    def unreject(self, fact_id: str, tail: str) -> None:
+        """Takes a rejection back."""
+        row = schema.rejections.c
+        with self._writing() as connection:
+            same = (row.owner == self.owner, row.fact_id == fact_id, row.tail == tail)
+            connection.execute(schema.rejections.delete().where(*same))
+
     def rejections(self) -> dict[str, frozenset[str]]:
         """Id of a positive fact → the tails that this owner has rejected as false partners."""
         row = schema.rejections.c

@@ -13,7 +13,7 @@ from medfact.errors import Mistake, UnknownName
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Database
-from medfact.store.entities import GOING, IMPORTED, INTERRUPTED, NOTED, STOP_ASKED, Run, RunEvent
+from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, STOP_ASKED, Run, RunEvent
 from medfact.store.workers import is_alive
 
 MOST_EVENTS = 1_000
@@ -48,6 +48,12 @@ class Lookup(Database):
         row = schema.runs.c
         restorable = sql.select(schema.runs).where(row.deleted_at > oldest_restorable(), row.owner.in_(owners))
         return self._runs(restorable.order_by(row.deleted_at.desc()))
+
+    def last_complete(self, model: str) -> Run | None:
+        """The run of a model that was completed last, of any owner; None if there is none."""
+        row = schema.runs.c
+        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None))
+        return next(iter(self._runs(complete.order_by(row.finished_at.desc()).limit(1))), None)
 
     def _runs(self, query: sql.Select[Any]) -> list[Run]:
         with self._reading() as connection:

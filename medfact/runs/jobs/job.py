@@ -19,6 +19,9 @@ from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
 _RATE_SECONDS = 3.0
 """The time over which statements per second are averaged."""
 
+_LEAST_RATE_SECONDS = 0.3
+"""A rate over a shorter time means nothing."""
+
 
 @dataclass(frozen=True)
 class JobUpdate:
@@ -130,7 +133,7 @@ class Job:
     def rate(self) -> float | None:
         """Statements per second lately; None if not known."""
         recent = [point for point in self._progress.copy() if point[0] >= time.monotonic() - _RATE_SECONDS]
-        if len(recent) < 2 or recent[-1][0] == recent[0][0]:
+        if len(recent) < 2 or recent[-1][0] - recent[0][0] < _LEAST_RATE_SECONDS:
             return None
         return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])
 
