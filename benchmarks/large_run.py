@@ -28,9 +28,9 @@ from medfact.prototypes import load_pool
 from medfact.results.live import Reports
 from medfact.runs.jobs import WAITING, Jobs
 from medfact.runs.plan import plan
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import RUNNING, Store, tables
+from medfact.store import RUNNING, Store, schema
 
 TAILS_OF_A_HEAD = 5
 ASIDE = 10
@@ -115,7 +115,7 @@ def open_afterwards(store: Store, run: str) -> None:
     """Prints how long the first reports take in an application that has just started."""
     jobs = Jobs(store)
     with store._engine.begin() as connection:
-        connection.execute(tables.sheets.update().values(figures=None, figures_of=None))
+        connection.execute(schema.sheets.update().values(figures=None, figures_of=None))
     show("first report without stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show("first report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show(f"one page of {PAGE} facts", timed(lambda: store.asked(run, facts=range(1000, 1000 + PAGE)))[0])

@@ -6,8 +6,9 @@ from typing import Any
 
 from medfact.answers import make_prompt
 from medfact.models import Completion, Prompt
+from medfact.runs.events import Event
 from medfact.runs.plan import question_of
-from medfact.runs.run import Event, answer
+from medfact.runs.run import answer
 from medfact.store import Asked, Store
 
 RIGHT, WRONG, UNREADABLE, FAILED = "+", "-", "?", "!"

@@ -19,7 +19,8 @@ from medfact.results.live import Reports
 from medfact.results.text import difference
 from medfact.results.wording import ABSENT
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer, start
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 

@@ -23,7 +23,7 @@ from visitors import Visitor
 
 from medfact.exchange import export_run
 from medfact.models import ServiceSettings
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
 from medfact.web.guard import UPDATE_BYTES

@@ -23,8 +23,10 @@ from medfact.models import Placement
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.runs.jobs import Jobs, Snapshot
-from medfact.runs.jobs.worker import Kept, Told
-from medfact.runs.run import answer, start
+from medfact.runs.jobs.job import JobUpdate
+from medfact.runs.jobs.run_threads import ModelCache
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
 from medfact.web.services import Services
@@ -108,12 +110,11 @@ def test_a_second_run_finds_the_model_loaded_also_after_a_stop(jobs: Jobs, tmp_p
 
 
 def test_a_model_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
-    kept = Kept()
+    kept = ModelCache()
     spec = f"hf:{small_llama(tmp_path / 'model')}"
     model = weakref.ref(kept.load(spec).model)
-    kept.release_if(False)
     assert kept.load(spec).model is model()
-    kept.release_if(True)
+    kept.release()
     assert model() is None
     assert kept.load(spec, placement=Placement(dtype="bfloat16")).model.dtype != kept.load(spec).model.dtype
 
@@ -186,8 +187,8 @@ ENDLESS = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% 
 def test_a_model_that_gives_no_sign_is_ended_and_the_next_run_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = small_llama(tmp_path / "endless", chat=True)
     (folder / "chat_template.jinja").write_text(ENDLESS)
-    monkeypatch.setattr("medfact.runs.jobs.LOOKS_EVERY", 0.2)
-    monkeypatch.setattr("medfact.runs.jobs.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
+    monkeypatch.setattr("medfact.runs.jobs.manager.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("medfact.runs.jobs.manager.SILENT_SECONDS_WHEN_WAITED_FOR", 15.0)
     jobs = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     try:
         endless = start(RunSpec(model=f"hf:{folder}", limit=2, shots=0), jobs.store)
@@ -227,7 +228,7 @@ class Lane:
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[str] = []
-        monkeypatch.setattr("medfact.runs.jobs.Worker.ask", lambda _, run, *__: self.asked.append(self.owners[run]))
+        monkeypatch.setattr("medfact.runs.jobs.worker.Worker.ask", lambda _, run, *__: self.asked.append(self.owners[run]))
         self.jobs = Jobs(store)
         self.owners: dict[str, str] = {}
 
@@ -239,7 +240,7 @@ class Lane:
         return runs
 
     def end(self, run: str) -> None:
-        self.jobs._told(run, Told(COMPLETE))
+        self.jobs._update(run, JobUpdate(COMPLETE))
 
 
 def test_who_presses_often_waits_for_those_who_pressed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

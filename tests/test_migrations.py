@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import medfact.store.database
 import pytest
 import sqlalchemy as sql
 from records import reported
 from small_facts import Answerer, rows_of_facts, write_csv
 
-import medfact.store.connection
 from medfact.answers import Demonstration
-from medfact.runs.run import Finished, Started, answer, start
+from medfact.runs.events import Finished, Started
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, SCHEMA_VERSION, STOPPED, Answer, Store
@@ -363,7 +365,7 @@ def opened_with(monkeypatch: pytest.MonkeyPatch, url: str, before: Callable[[int
         return engine
 
     with monkeypatch.context() as patched:
-        patched.setattr(medfact.store.connection, "open_engine", listened)
+        patched.setattr(medfact.store.database, "open_engine", listened)
         return Store(url)
 
 

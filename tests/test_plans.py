@@ -1,6 +1,6 @@
 """What visitors and several models ask alike is planned once; what differs is planned anew."""
 
-from medfact.runs.run import start_planned
+from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.services import planned

@@ -13,8 +13,10 @@ from medfact.errors import Mistake, ModelError, UnknownName
 from medfact.facts import KnowledgeBase
 from medfact.models import Completion, Prompt
 from medfact.runs.ask import BATCH
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Started
 from medfact.runs.plan import plan
-from medfact.runs.run import Answered, Event, Failed, Finished, Started, answer, run, start
+from medfact.runs.run import answer, run
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, Plan, Store
@@ -57,7 +59,7 @@ def test_answers_are_on_disk_before_they_are_told(spec: RunSpec, store: Store) -
         if isinstance(event, Started):
             run_id = event.run
             assert other.run(run_id).state == RUNNING
-        if isinstance(event, Answered):
+        if isinstance(event, AnswersSaved):
             told += len(event.answers)
             on_disk = {item.answer for item in other.asked(run_id) if item.answer is not None}
             assert set(event.answers) <= on_disk
@@ -190,7 +192,7 @@ def test_what_was_answered_is_kept_when_a_model_breaks(spec: RunSpec, store: Sto
 def test_baselines_of_one_seed_say_the_same_and_of_another_do_not(spec: RunSpec, store: Store) -> None:
     def answers(seed: int) -> list[bool | None]:
         made = everything(run(RunSpec(model="baseline:random", facts=spec.facts, shots=0, seed=seed), store))
-        return [given.answer for event in made if isinstance(event, Answered) for given in event.answers]
+        return [given.answer for event in made if isinstance(event, AnswersSaved) for given in event.answers]
 
     assert answers(0) == answers(0) != answers(1)
     assert 0.4 < Counter(answers(0))[True] / 432 < 0.6  # 0.5 ± 4 standard errors of 0.024

@@ -9,9 +9,10 @@ from small_facts import Answerer
 from medfact.results.live import Live
 from medfact.results.report import report_of
 from medfact.runs.jobs import Snapshot
-from medfact.runs.run import answer, start
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Happened, Run, Store
+from medfact.store import COMPLETE, IMPORTED, INTERRUPTED, NOTED, PAUSED, RUNNING, STOPPED, WAITING, Run, RunEvent, Store
 from medfact.web.pages import progress, runs
 
 
@@ -44,11 +45,11 @@ def at(minute: int, second: int = 0) -> str:
 )
 def test_time_is_that_of_asking(ended: Run, events: list[tuple[str, str]], said: str) -> None:
     run = replace(ended, finished_at=None, beat_at=at(59))
-    assert runs.took([Happened(*event, None) for event in events], run, going=False) == said
+    assert runs.took([RunEvent(*event, None) for event in events], run, going=False) == said
 
 
 def test_time_goes_on_while_a_run_does(ended: Run) -> None:
-    assert runs.took([Happened(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(" min so far")
+    assert runs.took([RunEvent(at(0), RUNNING, None)], replace(ended, finished_at=None), going=True).endswith(" min so far")
 
 
 BILL = {

@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from medfact.exchange import export_run, import_run
 from medfact.models import Completion
-from medfact.runs.run import Finished, start
+from medfact.runs.events import Finished
 from medfact.runs.run import run as run_all
+from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, RUNNING, STOPPED, Answer, Store
 from medfact.web.pages.runs import RUNS_A_PAGE

@@ -19,7 +19,8 @@ from scripted import FAILED, RIGHT, Key, Scripted, answered, key_of, script
 from small_facts import write_csv
 
 from medfact.metrics import averages
-from medfact.runs.run import Finished, start
+from medfact.runs.events import Finished
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 from medfact.store import COMPLETE, Asked, Store

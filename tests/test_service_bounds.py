@@ -26,7 +26,9 @@ from medfact.models import Prompt, ServiceSettings
 from medfact.models.services.errors import Action, Endpoint, failure_from_status
 from medfact.models.services.policy import check_public_url, is_public_address, key_of
 from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, Malformed, completion_of
-from medfact.runs.run import Failed, Finished, answer, run, start
+from medfact.runs.events import Failed, Finished
+from medfact.runs.run import answer, run
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, Store
 

@@ -20,8 +20,10 @@ from medfact.results.plots import COLOURS, calibration, of_one_source
 from medfact.results.report import report_of
 from medfact.results.text import report_text
 from medfact.runs.costs import bill_in_words, costs
+from medfact.runs.events import AnswersSaved, Finished
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import Answered, Finished, answer, start
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, STOPPED, Store
 
@@ -190,7 +192,7 @@ def test_what_came_before_the_end_is_kept(facts_file: Path, store: Store) -> Non
         run_id = start(spec_of(service, facts_file, settings={"in_flight": 4}), store)
         events = answer(run_id, store, key=KEY)
         for event in events:
-            if isinstance(event, Answered):
+            if isinstance(event, AnswersSaved):
                 service.does.every = "quota"
         assert store.run(run_id).state == FAILED_RUN
         kept = {item_prompt(item) for item in store.asked(run_id) if item.answer is not None}

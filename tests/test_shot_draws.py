@@ -18,8 +18,10 @@ from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.models import Prompt
 from medfact.results.report import Board, board_of
 from medfact.runs.ask import BATCH
+from medfact.runs.events import Finished, Started
 from medfact.runs.plan import MAX_SHOT_DRAWS, plan
-from medfact.runs.run import Finished, Started, answer, run, start
+from medfact.runs.run import answer, run
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, STOPPED, Asked, Store

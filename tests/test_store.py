@@ -25,6 +25,7 @@ from medfact.statements import Statement
 from medfact.store import (
     COMPLETE,
     INTERRUPTED,
+    KEPT_DELETED,
     RESUMABLE,
     RUNNING,
     SCHEMA_VERSION,
@@ -36,7 +37,6 @@ from medfact.store import (
     Store,
     default_url,
 )
-from medfact.store.runs import KEPT_DELETED
 
 SPEC = RunSpec(model="baseline:random", facts="facts.csv", columns=(("head", "disease"),), limit=3, shots=2, seed=9)
 FACT = Fact(
@@ -230,9 +230,9 @@ def asked_by(store: Store, worker: str, state: str = RUNNING, beat_at: str | Non
 def test_a_run_that_another_process_asks_is_not_taken_up(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
     run = asked_by(store, name_of(neighbour))
     with pytest.raises(Mistake, match=f"is being asked by process {neighbour.pid} on "):
-        store.take_up(run)
+        store.claim(run)
     assert (store.run(run).state, store.run(run).worker) == (RUNNING, name_of(neighbour))
-    assert [h.what for h in store.happened(run)] == [WAITING]
+    assert [h.what for h in store.events(run)] == [WAITING]
 
 
 def test_a_run_whose_process_died_is_interrupted_and_may_be_taken_up(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
@@ -241,9 +241,9 @@ def test_a_run_whose_process_died_is_interrupted_and_may_be_taken_up(store: Stor
     for run in runs:
         assert store.run(run).state == INTERRUPTED
         assert INTERRUPTED in RESUMABLE
-        store.take_up(run)
+        store.claim(run)
         assert store.run(run).state == RUNNING
-        store.take_up(run)  # by the process that has it already
+        store.claim(run)  # by the process that has it already
 
 
 def test_a_number_that_was_given_to_another_process_is_not_the_one_that_asked(
@@ -256,7 +256,7 @@ def test_a_number_that_was_given_to_another_process_is_not_the_one_that_asked(
 def test_a_run_that_waits_may_be_taken_up_by_another_process(store: Store, neighbour: subprocess.Popen[bytes]) -> None:
     run = asked_by(store, name_of(neighbour), WAITING)
     assert store.run(run).state == WAITING
-    store.take_up(run)
+    store.claim(run)
     assert store.run(run).state == RUNNING
     assert store.run(run).worker not in {None, name_of(neighbour)}
 
@@ -267,7 +267,7 @@ def test_a_process_of_another_machine_lives_as_long_as_it_is_heard_of(store: Sto
     alive, silent = (asked_by(store, "elsewhere:7:1000.0", beat_at=at) for at in heard)
     assert (store.run(alive).state, store.run(silent).state) == (RUNNING, INTERRUPTED)
     with pytest.raises(Mistake, match="process 7 on elsewhere"):
-        store.take_up(alive)
+        store.claim(alive)
     store.beat(silent)
     assert store.run(silent).state == RUNNING
 
@@ -275,31 +275,31 @@ def test_a_process_of_another_machine_lives_as_long_as_it_is_heard_of(store: Sto
 def test_of_two_that_take_a_run_up_at_once_one_does(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
     before, other = store.run(run), Store(store.url)
-    other.take_up(run)
+    other.claim(run)
     monkeypatch.setattr(store, "run", lambda _: before)  # what this one read before the other wrote
     with pytest.raises(Mistake, match="by another process just now"):
-        store.take_up(run)
-    assert [h.what for h in other.happened(run)] == [WAITING, RUNNING]
+        store.claim(run)
+    assert [h.what for h in other.events(run)] == [WAITING, RUNNING]
 
 
 def test_a_state_is_not_set_where_the_run_went_on_meanwhile(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    before = store.taken_up(run)
-    taken = store.take_up(run)
-    assert taken.number == store.taken_up(run) > before
+    before = store.last_claim(run)
+    taken = store.claim(run)
+    assert taken == store.last_claim(run) > before
     store.set_state(run, STOPPED, "late", since=before)
     assert store.run(run).state == RUNNING
-    store.set_state(run, STOPPED, "in time", since=taken.number)
+    store.set_state(run, STOPPED, "in time", since=taken)
     assert (store.run(run).state, store.run(run).worker) == (STOPPED, None)
 
 
 def test_what_happened_is_told_in_order(store: Store) -> None:
     run, other = store.start_run(SPEC, PLAN, VERSIONS), store.start_run(SPEC, PLAN, VERSIONS)
-    store.take_up(run)
+    store.claim(run)
     store.set_state(run, STOPPED, "by hand")
-    store.take_up(run)
+    store.claim(run)
     store.set_state(run, COMPLETE)
-    told = store.happened(run)
+    told = store.events(run)
     assert [(h.what, h.said) for h in told] == [
         (WAITING, None),
         (RUNNING, None),
@@ -308,7 +308,7 @@ def test_what_happened_is_told_in_order(store: Store) -> None:
         (COMPLETE, None),
     ]
     assert [h.at for h in told] == sorted(h.at for h in told)
-    assert [h.what for h in store.happened(other)] == [WAITING]
+    assert [h.what for h in store.events(other)] == [WAITING]
 
 
 # ------------------------------------------------------------------------- what its owner does to it
@@ -429,15 +429,30 @@ def test_facts_are_asked_for_by_their_numbers(store: Store) -> None:
 def test_answers_of_others_are_not_taken(store: Store) -> None:
     theirs = Store(store.url, owner="visitor")
     theirs.save(theirs.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[0])])
-    assert store.answers_of(["key"]) == {}
+    assert store.reusable_answers(["key"]) == {}
     store.save(store.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[1]), said(STATEMENTS[2], None, "timed out", None)])
-    assert store.answers_of(["key", "another"]) == {"key": said(STATEMENTS[1])}
+    assert store.reusable_answers(["key", "another"]) == {"key": said(STATEMENTS[1])}
 
 
 def test_rejected_partners_are_their_owners(store: Store) -> None:
     store.reject("f1", "itch"), store.reject("f1", "itch"), store.reject("f1", "rash")
     Store(store.url, owner="visitor").reject("f1", "fever")
     assert store.rejections() == {"f1": frozenset({"itch", "rash"})}
+    store.unreject("f1", "itch"), store.unreject("f1", "fever")
+    assert store.rejections() == {"f1": frozenset({"rash"})}
+    assert Store(store.url, owner="visitor").rejections() == {"f1": frozenset({"fever"})}
+
+
+def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
+    first, second, going = (store.start_run(SPEC, PLAN, VERSIONS) for _ in range(3))
+    assert store.last_complete(SPEC.model) is None
+    for run in (second, first):
+        store.set_state(run, COMPLETE)
+        in_sql(store, f"update runs set finished_at = '2026-01-0{1 + (run == first)}' where run = '{run}'")
+    assert store.last_complete(SPEC.model) == store.run(first)
+    store.delete(first)
+    assert store.last_complete(SPEC.model) == store.run(second)
+    assert (store.last_complete("another"), store.run(going).state) == (None, WAITING)
 
 
 def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store) -> None:
@@ -452,7 +467,7 @@ def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store)
     assert replies[STATEMENTS[1].statement_id].failure == "\ufffd"
     record = store.run(run)
     assert (record.reason, record.name, record.note) == ("a reason\ufffd", "\ufffd", "\ufffd")
-    assert store.happened(run)[-1].said == "a reason\ufffd"
+    assert store.events(run)[-1].said == "a reason\ufffd"
     assert store.rejections() == {"f1": frozenset({"\ufffditch"})}
 
 
@@ -551,7 +566,7 @@ def test_who_may_not_use_a_server_is_told(users: Server) -> None:
     assert 'password authentication failed for user "locked". Check the user and the password' in wrong
     assert "s3cret" not in wrong
     assert 'role "nobody" does not exist' in told(users.url("nobody"))
-    assert "permission denied for schema public. Let its user make" in told(users.url("guest"))
+    assert "permission denied for schema public. Let its user create" in told(users.url("guest"))
 
 
 def test_a_password_opens_a_database(users: Server) -> None:
@@ -561,7 +576,7 @@ def test_a_password_opens_a_database(users: Server) -> None:
 
 
 def test_a_database_that_does_not_exist_on_a_server_is_told(server: Server) -> None:
-    assert 'database "nothing" does not exist. Make it first (createdb NAME)' in told(server.url(database="nothing"))
+    assert 'database "nothing" does not exist. Create it first (createdb NAME)' in told(server.url(database="nothing"))
 
 
 def test_a_database_that_cannot_hold_all_characters_is_told(server: Server, connected: None) -> None:

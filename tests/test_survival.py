@@ -32,11 +32,12 @@ from medfact.errors import StoreError
 from medfact.models import Placement, ServiceSettings
 from medfact.results.live import Reports
 from medfact.runs.ask import BATCH
+from medfact.runs.events import Failed, Finished, Started
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import Failed, Finished, Started, answer, start, start_again
+from medfact.runs.run import answer
+from medfact.runs.start import start, start_again
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, Answer, Store
-from medfact.store.runs import Taken
 from medfact.store.workers import is_alive, myself
 
 ROOT = Path(__file__).parents[1]
@@ -356,7 +357,7 @@ def test_a_full_disk_ends_a_command_with_one_line_and_loses_nothing(
     assert command.ended().code == 2
     *_, line = command.err.splitlines()
     assert "is full" in line
-    assert "Make room on its disk, then resume the run" in line
+    assert "Free space on its disk, then resume the run" in line
     assert command.err.count("medfact:") == 1
     assert "Traceback" not in command.err
     assert store.run(run).state in {PAUSED, INTERRUPTED}
@@ -380,7 +381,7 @@ def test_a_full_disk_pauses_a_job_until_there_is_room(facts_file: Path, small_di
         until(lambda: some(store, run))
         held = fill(small_disk)
         until(lambda: state_of(jobs, run) == PAUSED)
-        assert "Make room" in jobs.snapshot(run).reason
+        assert "Free space" in jobs.snapshot(run).reason
         live = Reports(store, jobs).live(run)
         assert (live.state, live.going) == (PAUSED, False)
         kept = answered(store, run)
@@ -415,7 +416,7 @@ def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: St
     pages = 0
     store._engine.dispose()
     until(lambda: store.run(run).state == PAUSED)
-    assert "Make room" in store.run(run).reason
+    assert "Free space" in store.run(run).reason
     *_, finished = answer(run, store)
     assert isinstance(finished, Finished)
     whole(store, run)
@@ -573,13 +574,13 @@ def test_of_two_who_resume_a_run_at_once_one_asks_and_the_other_says_so(
 class Overtaken(Store):
     """A database in which another process takes up the run, and answers some of it, just before this one would."""
 
-    def take_up(self, run: str) -> Taken:
+    def claim(self, run: str) -> int:
         other = Store(self.url)
         events = answer(run, other)
         while not some(other, run):
             next(events)
         events.close()
-        return super().take_up(run)
+        return super().claim(run)
 
 
 def test_what_another_process_answered_just_before_is_not_asked_again(facts_file: Path, url: str, service: MockService) -> None:
@@ -595,9 +596,9 @@ def test_what_another_process_answered_just_before_is_not_asked_again(facts_file
 
 def test_a_late_word_on_how_a_run_ended_says_nothing_of_how_it_goes_on(facts_file: Path, store: Store) -> None:
     run = start(RunSpec(model="baseline:random", facts=str(facts_file)), store)
-    first = store.take_up(run).number
-    assert store.taken_up(run) == first
-    second = store.take_up(run).number
+    first = store.claim(run)
+    assert store.last_claim(run) == first
+    second = store.claim(run)
     store.set_state(run, PAUSED, "The disk was full.", since=first)
     assert (store.run(run).state, store.run(run).reason) == (RUNNING, None)
     store.set_state(run, PAUSED, "The disk was full.", since=second)

@@ -23,7 +23,8 @@ from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.models import Placement, ServiceSettings
 from medfact.prototypes import load_pool
-from medfact.runs.run import Failed, answer
+from medfact.runs.events import Failed
+from medfact.runs.run import answer
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import (
@@ -37,7 +38,7 @@ from medfact.store import (
     Plan,
     Planned,
     Store,
-    tables,
+    schema,
 )
 
 KEY = "sk-nobody-may-see-me-0123456789"
@@ -98,7 +99,7 @@ def answer_to(planned: Planned, place: int) -> Answer | None:
 def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
     """A run with every fate of an answer, that was stopped."""
     run = store.start_run(spec, plan, {"medfact": "0.1.0", "python": "3.11"})
-    store.take_up(run)
+    store.claim(run)
     store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
     given = [made for place, planned in enumerate(plan.statements) if (made := answer_to(planned, place)) is not None]
     for first in range(0, len(given), 7):
@@ -181,8 +182,8 @@ def test_what_it_is_is_carried_and_whose_it_is_is_not(store: Store, other: Store
     for name in (same + "versions notes statements facts pool_text name note").split():
         assert getattr(after, name) == getattr(before, name), name
     assert other.asked(run) == store.asked(run)
-    *told, imported = other.happened(run)
-    assert told == store.happened(run)
+    *told, imported = other.events(run)
+    assert told == store.events(run)
     assert (imported.what, imported.at > told[-1].at) == (IMPORTED, True)
     latest = max(before.finished_at or "", told[-1].at)
     assert imported.said == f"from a file that shows it as it was at {latest}"
@@ -207,7 +208,7 @@ def test_a_copy_of_a_copy_is_a_copy(store: Store, other: Store, tmp_path: Path, 
     third = Store(f"sqlite:///{tmp_path / 'third.db'}")
     taken(third, exported(other, run))
     assert report(medfact, third.url, run) == report(medfact, store.url, run)
-    assert [h.what for h in third.happened(run)][-2:] == [IMPORTED, IMPORTED]
+    assert [h.what for h in third.events(run)][-2:] == [IMPORTED, IMPORTED]
 
 
 def test_ready_statements_go_along(store: Store, other: Store) -> None:
@@ -248,7 +249,7 @@ def test_a_run_that_is_going_on_arrives_as_one_that_was_stopped(store: Store, ot
         assert exported(store, run) == data
         taken(other, data)
         assert (other.run(run).state, other.run(run).reason) == (STOPPED, "It was going on when it was exported.")
-        assert other.run(run).finished_at == store.happened(run)[-1].at
+        assert other.run(run).finished_at == store.events(run)[-1].at
         assert store.run(run).state == state
 
 
@@ -266,11 +267,11 @@ def test_a_run_of_an_older_medfact_goes_along(store: Store, other: Store) -> Non
     run = a_run(store)
     older = {name: value for name, value in SPEC.to_record().items() if name not in {"service", "placement", "reuse"}}
     with store._writing() as connection:
-        connection.execute(tables.runs.update().values(spec=json.dumps({**older, "base_url": None}), pool_text=None))
-        connection.execute(tables.events.delete())
+        connection.execute(schema.runs.update().values(spec=json.dumps({**older, "base_url": None}), pool_text=None))
+        connection.execute(schema.events.delete())
     data = exported(store, run)
     taken(other, data)
-    assert [h.what for h in other.happened(run)] == [IMPORTED]
+    assert [h.what for h in other.events(run)] == [IMPORTED]
     assert other.run(run).spec.columns == SPEC.columns
 
 
@@ -279,15 +280,15 @@ def test_an_export_is_of_one_moment(either_url: str, monkeypatch: pytest.MonkeyP
     store, writer = Store(either_url), Store(either_url)
     run = a_run(store)
     before = exported(store, run)
-    written_header = transfer.written_header
+    encode_header = transfer.encode_header
 
     def save_meanwhile(*header: Any) -> bytes:
         writer.save(run, [Answer(PLAN.statements[5].statement.statement_id, "k", True, None, None, "True", None)])
         writer.set_state(run, COMPLETE)
-        return written_header(*header)
+        return encode_header(*header)
 
     with monkeypatch.context() as patched:
-        patched.setattr(transfer, "written_header", save_meanwhile)
+        patched.setattr(transfer, "encode_header", save_meanwhile)
         assert exported(store, run) == before
     assert exported(store, run) != before
 
@@ -324,7 +325,7 @@ def test_of_two_that_import_a_file_at_once_one_does(store: Store, either_url: st
     monkeypatch.setattr(Arrival, "take_over", second_first)
     with pytest.raises(Mistake, match=f"^Run {run} is here already.$"):
         taken(there, data)
-    assert [h.what for h in there.happened(run)] == [*(h.what for h in store.happened(run)), IMPORTED]
+    assert [h.what for h in there.events(run)] == [*(h.what for h in store.events(run)), IMPORTED]
 
 
 def test_nobody_who_writes_waits_for_the_reading(store: Store, either_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,8 +345,8 @@ def test_nobody_who_writes_waits_for_the_reading(store: Store, either_url: str, 
 def rows_in(store: Store) -> dict[str, list[Any]]:
     """All that a database holds, but what is made from the rest."""
     with store._reading() as connection:
-        names = [name for name in tables.metadata.tables if name != "sheets"]
-        return {name: sorted(map(repr, connection.execute(sql.select(tables.metadata.tables[name])))) for name in names}
+        names = [name for name in schema.metadata.tables if name != "sheets"]
+        return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
 
 
 def another_run(lines: list[Any]) -> list[Any]:
@@ -410,11 +411,11 @@ def test_answers_out_of_a_file_are_not_reused(store: Store, either_url: str) -> 
     """Anybody may have written them."""
     there = Store(either_url)
     taken(there, exported(store, a_run(store)))
-    assert store.answers_of(["k0"])["k0"].raw is not None
-    assert there.answers_of(["k0"]) == {}
+    assert store.reusable_answers(["k0"])["k0"].raw is not None
+    assert there.reusable_answers(["k0"]) == {}
     own = there.start_run(SPEC, PLAN, {})
     there.save(own, [replace(answer_to(PLAN.statements[0], 0), raw="my own")])
-    assert there.answers_of(["k0"])["k0"].raw == "my own"
+    assert there.reusable_answers(["k0"])["k0"].raw == "my own"
 
 
 # ------------------------------------------------------------------------- going on with it
@@ -791,7 +792,7 @@ def test_a_negative_of_another_fact_is_told(whole: bytes, empty: Store) -> None:
 def test_a_statement_that_nobody_asks_is_told(whole: bytes, empty: Store) -> None:
     lines = lines_of(whole)
     alone = Statement(Fact("gout", "symptoms", "pain"), "medfact", "none", "Pain is a symptom of gout.")
-    texts = {name: value for name in tables.FACT_TEXTS if (value := getattr(alone.fact, name)) is not None}
+    texts = {name: value for name in schema.FACT_TEXTS if (value := getattr(alone.fact, name)) is not None}
     told = {"statement_id": alone.statement_id, "positive": True, "k": 0, "pool": "medfact", "variant": "none"}
     lines.insert(2, {"statement": {**texts, **told, "text": alone.text, "origin": alone.origin}})
     lines[2 : 2 + 49] = sorted(lines[2 : 2 + 49], key=lambda line: str(line["statement"]["statement_id"]))

@@ -14,7 +14,8 @@ from medfact.errors import MedfactError, StoreError
 from medfact.results.compare import Comparisons
 from medfact.results.live import PACE, Reports
 from medfact.runs.jobs import Jobs
-from medfact.runs.run import answer, start
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
 from medfact.web.fragments import render

@@ -12,7 +12,8 @@ from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
 from records import reported
 
-from medfact.runs.run import answer, start
+from medfact.runs.run import answer
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
 

@@ -6,7 +6,7 @@ import pytest
 
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.results import wording
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 

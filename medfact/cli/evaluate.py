@@ -18,7 +18,8 @@ from medfact.models import BUNDLED_MODEL, check_spec, is_service
 from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes
-from medfact.runs.run import answer, check_address, is_ones_own, recorded_plan, start, start_again
+from medfact.runs.run import answer, check_address, is_ones_own
+from medfact.runs.start import recorded_plan, start, start_again
 from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
 from medfact.store.workers import myself
@@ -49,7 +50,7 @@ def _repeat(options: argparse.Namespace) -> int:
     _check_models(specs)
     if options.dry_run:
         planned = recorded_plan(record, store)
-        return emit((costs(spec, made=planned) for spec in specs), options.output)
+        return emit((costs(spec, planned=planned) for spec in specs), options.output)
     _confirm_upload(specs, options.yes)
     trusted = options.yes or bool(_typed_address(options)) or is_ones_own(record, store)
     if not trusted:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from medfact.cli import MISTAKE, OK, SOME_FAILED
 from medfact.cli.rows import print_progress
-from medfact.runs.run import Answered, Event, Failed, Finished, Loading, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
 
 
 def show_progress(events: Iterable[Event], model: str) -> int:
@@ -21,10 +21,10 @@ def show_progress(events: Iterable[Event], model: str) -> int:
                 total, done = event.statements, event.answered
                 print_progress(f"run {event.run}: {model}, {total} statements, {done} answered before")
             case Loading():
-                if not _moving_line(f"{model}: {event.said}") and event.said.partition(":")[0] != stage:
-                    print_progress(f"{model}: {event.said}")
-                stage = event.said.partition(":")[0]
-            case Answered():
+                if not _moving_line(f"{model}: {event.step}") and event.step.partition(":")[0] != stage:
+                    print_progress(f"{model}: {event.step}")
+                stage = event.step.partition(":")[0]
+            case AnswersSaved():
                 done += len(event.answers)
                 _moving_line(f"{model}: {done} of {total}")
             case Finished():

@@ -1,4 +1,4 @@
-"""A run as a file: out of one database and into another."""
+"""A run as a file, from one database to another."""
 
 from medfact.exchange.transfer import export_run, import_run
 

@@ -1,4 +1,4 @@
-"""A run that comes out of a file: read into temporary tables, checked there, and taken over by the database at once."""
+"""A run on its way from a file: read into temporary tables, checked there, and added to the database in one step."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from medfact.exchange.lines import (
     COUNTED,
     DEMONSTRATION,
     EVENT,
+    JSON_COLUMNS,
     PLACE,
-    RECORDS,
     RUN,
     STATEMENT,
     TABLES,
@@ -25,22 +25,20 @@ from medfact.exchange.lines import (
 )
 from medfact.exchange.portable import portable
 from medfact.models.services.replies import shortened
-from medfact.store import tables
-from medfact.store.connection import now
-from medfact.store.records import IMPORTED
+from medfact.store import schema
+from medfact.store.entities import IMPORTED
+from medfact.store.recording import add_event
 
 if TYPE_CHECKING:
     from medfact.store import Store
 
-BATCH, BATCH_BYTES = 500, 4 << 20
-"""Lines that are looked at together, and about how long they may be."""
+_BATCH_LINES, _BATCH_BYTES = 500, 4 << 20
+"""Limits of a batch of lines."""
 
-MOST_EVENTS = 10_000
-"""That may have happened to a run: it was taken up again some thousand times."""
+_MAX_EVENTS = 10_000
 
-SAME = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k", "pool", "variant", "text", "origin")
-"""What a statement says, and of which fact; its other columns describe the fact, and may do so in other words elsewhere."""
-
+_IDENTITY = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k", "pool", "variant", "text", "origin")
+"""Columns of a statement that must be the same in every database; the others only describe its fact."""
 
 _FACT = sql.table(
     "arriving_facts",
@@ -48,13 +46,13 @@ _FACT = sql.table(
     sql.column("positive", sql.Boolean()),
     sql.column("k", sql.Integer()),
 )
-"""What the statements of a file say of their facts, each once."""
+"""The facts of a file's statements, without duplicates."""
 
 
 class Arrival:
-    """A run on its way into the database behind a connection.
+    """A run on its way into the database of a connection.
 
-    Its methods raise ValueError, saying what is wrong; `line` is the number of the line that is, None where it is the whole.
+    Its methods raise ValueError if something is wrong: in line number `line`, or in the whole file if that is None.
     """
 
     def __init__(self, connection: sql.Connection, header: Mapping[str, Any]) -> None:
@@ -69,10 +67,8 @@ class Arrival:
         self._last: Any = None
         self._latest = ""
 
-    # --------------------------------------------------------------------------------- reading
-
-    def read(self, lines: Iterable[Line]) -> None:
-        """Reads all lines into temporary tables."""
+    def stage(self, lines: Iterable[Line]) -> None:
+        """Reads all lines into temporary tables, and checks each."""
         for kind, table in self._staged.items():
             columns = f"CREATE TEMPORARY TABLE {table.name} AS SELECT * FROM {TABLES[kind].name} WHERE 1 = 0"
             self._connection.execute(sql.text(columns))
@@ -83,35 +79,35 @@ class Arrival:
         for kind, group in groupby(lines, key=lambda line: line.kind):
             self._last = None
             if kind == RUN:
-                self._take_run(list(islice(group, 2)))
+                self._read_run(list(islice(group, 2)))
                 continue
             if not self.run:
                 raise ValueError("it does not begin with a run")
             for batch in _batches(group):
-                self._stage(self._staged[kind], rows_of[kind](batch))
+                self._insert(self._staged[kind], rows_of[kind](batch))
         self.line = None
 
-    def _stage(self, table: sql.TableClause, rows: Iterable[dict[str, Any]]) -> None:
-        """Adds rows as they are: their values need no more care, and there are many."""
+    def _insert(self, table: sql.TableClause, rows: Iterable[dict[str, Any]]) -> None:
+        """Adds rows through the driver itself: their values are checked already, and there are many."""
         names = table.c.keys()
         mark = "?" if self._connection.dialect.name == "sqlite" else "%s"
         columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join([mark] * len(names))
         values = [tuple(row.get(name) for name in names) for row in rows]
         self._connection.exec_driver_sql(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", values)
 
-    def _each(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+    def _rows(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         for line in batch:
             self.line = line.number
             self._counts[line.kind] += 1
             check(line.kind, line.row)
             yield line.row if line.kind == STATEMENT else {"run": self.run, **line.row}
 
-    def _take_run(self, lines: Sequence[Line]) -> None:
-        for row in self._each(lines):
+    def _read_run(self, lines: Sequence[Line]) -> None:
+        for row in self._rows(lines):
             if self.run:
                 raise ValueError("it holds a second run")
             spec = portable(spec_in(row))
-            records = {name: row[name] or kind() for name, kind in RECORDS.items()} | {"spec": spec.to_record()}
+            records = {name: row[name] or kind() for name, kind in JSON_COLUMNS.items()} | {"spec": spec.to_record()}
             self._row = {**row, **{name: json.dumps(record) for name, record in records.items()}}
             self._draws, self.run = spec.shot_draws, row["run"]
             if self._header.get("run") != self.run:
@@ -120,8 +116,8 @@ class Arrival:
             _refuse_known(self._connection, self.run)
 
     def _statements(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        for row in self._each(batch):
-            self._comes_after(row["statement_id"])
+        for row in self._rows(batch):
+            self._check_order(row["statement_id"])
             yield row
 
     def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
@@ -129,7 +125,7 @@ class Arrival:
         asked = {line.row["statement_id"] for line in batch}
         query = sql.select(staged.statement_id, staged.fact_id).where(staged.statement_id.in_(asked))
         facts = {row.statement_id: row.fact_id for row in self._connection.execute(query)}
-        for row in self._each(batch):
+        for row in self._rows(batch):
             if row["position"] != self._counts[PLACE] - 1:
                 raise ValueError(f"its position is {row['position']}, not {self._counts[PLACE] - 1}")
             if row["statement_id"] not in facts:
@@ -140,17 +136,17 @@ class Arrival:
             yield {**row, "fact": self._fact_numbers.setdefault(fact, len(self._fact_numbers))}
 
     def _shots(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        for row in self._each(batch):
+        for row in self._rows(batch):
             group, position = self._last or ("", -1)
-            self._comes_after((row["shots_of"], row["position"]))
+            self._check_order((row["shots_of"], row["position"]))
             if row["position"] != (position + 1 if row["shots_of"] == group else 0):
                 raise ValueError("a demonstration before it is missing")
             yield row
 
     def _events(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        for row in self._each(batch):
-            if self._counts[EVENT] > MOST_EVENTS:
-                raise ValueError(f"more than {MOST_EVENTS:,} things happened to it")
+        for row in self._rows(batch):
+            if self._counts[EVENT] > _MAX_EVENTS:
+                raise ValueError(f"more than {_MAX_EVENTS:,} things happened to it")
             if row["what"] != IMPORTED:
                 self._latest = max(self._latest, row["at"])
             yield {**row, "number": self._counts[EVENT]}
@@ -160,23 +156,21 @@ class Arrival:
         asked = {line.row["statement_id"] for line in batch}
         query = sql.select(staged.statement_id, staged.draw, staged.position).where(staged.statement_id.in_(asked))
         positions = {(name, draw): position for name, draw, position in self._connection.execute(query)}
-        for row in self._each(batch):
+        for row in self._rows(batch):
             position = positions.get((row["statement_id"], row["draw"]))
             if position is None:
                 raise ValueError("the run does not ask its statement")
-            self._comes_after(position)
+            self._check_order(position)
             self._latest = max(self._latest, row["asked_at"])
             yield {**row, "raw": row["raw"] and shortened(row["raw"]), "position": position, "batch": 1}
 
-    def _comes_after(self, place: Any) -> None:
-        if self._last is not None and not self._last < place:
+    def _check_order(self, key: Any) -> None:
+        if self._last is not None and not self._last < key:
             raise ValueError("it stands twice, or in the wrong place")
-        self._last = place
-
-    # -------------------------------------------------------------------------------- the whole
+        self._last = key
 
     def check(self) -> None:
-        """Checks what no line shows alone."""
+        """Checks what no single line shows: counts, duplicates, and what facts and statements say of each other."""
         if not self.run:
             raise ValueError("it holds no run")
         for kind, name in COUNTED.items():
@@ -189,15 +183,15 @@ class Arrival:
         columns = ", ".join(_FACT.c.keys())
         facts = f"CREATE TEMPORARY TABLE {_FACT.name} AS SELECT DISTINCT {columns} FROM {self._staged[STATEMENT].name}"
         self._connection.execute(sql.text(facts))
-        if self._connection.dialect.name == "postgresql":  # which else takes tables for small that it does not know
+        if self._connection.dialect.name == "postgresql":  # whose planner assumes that unknown tables are small
             for table in (*self._staged.values(), _FACT):
                 self._connection.execute(sql.text(f"ANALYZE {table.name}"))
-        for query, wrong in self._contradictions():
-            if (found := self._connection.execute(query.limit(1)).scalar()) is not None:
-                raise ValueError(f"{found} {wrong}")
+        for query, problem in self._contradictions():
+            if (wrong_id := self._connection.execute(query.limit(1)).scalar()) is not None:
+                raise ValueError(f"{wrong_id} {problem}")
 
     def _contradictions(self) -> Iterator[tuple[sql.Select[Any], str]]:
-        """Queries that find the id of what is wrong, and what that is."""
+        """Queries for ids that are wrong, and what is wrong with them."""
         statement, place = self._staged[STATEMENT], self._staged[PLACE]
         unasked = statement.outerjoin(place, place.c.statement_id == statement.c.statement_id)
         yield sql.select(statement.c.statement_id).select_from(unasked).where(place.c.run.is_(None)), "is never asked"
@@ -209,13 +203,11 @@ class Arrival:
         other = (negative.c.head != _FACT.c.head) | (negative.c.relation != _FACT.c.relation) | ~_FACT.c.positive
         yield sql.select(negative.c.fact_id).select_from(both).where(other), "is no negative of its fact"
 
-    # ------------------------------------------------------------------------------- taking over
-
     def take_over(self, store: Store) -> None:
-        """Makes it a run of the database, of a store's owner."""
+        """Adds it to the database as a run of the store's owner."""
         execute = self._connection.execute
         row = {**self._row, "owner": store.owner, "changed": 1}
-        if execute(store._insert_new(tables.runs).values(**row).returning(tables.runs.c.run)).first() is None:
+        if execute(store._insert_new(schema.runs).values(**row).returning(schema.runs.c.run)).first() is None:
             _refuse_known(self._connection, self.run)
         self._add_statements(store)
         for kind in (PLACE, DEMONSTRATION, ANSWER):
@@ -224,21 +216,20 @@ class Arrival:
             execute(table.insert().from_select(names, sql.select(*(staged.c[name] for name in names))))
         event = self._staged[EVENT].c
         happened = sql.select(event.run, event.at, event.what, event.said).order_by(event.number)
-        execute(tables.events.insert().from_select(["run", "at", "what", "said"], happened))
-        said = f"from a file that shows it as it was at {self._latest}"
-        execute(tables.events.insert().values(run=self.run, at=now(), what=IMPORTED, said=said))
+        execute(schema.events.insert().from_select(["run", "at", "what", "said"], happened))
+        add_event(self._connection, self.run, IMPORTED, f"from a file that shows it as it was at {self._latest}")
 
     def _add_statements(self, store: Store) -> None:
-        staged, here = self._staged[STATEMENT], tables.statements
+        staged, here = self._staged[STATEMENT], schema.statements
         new = sql.select(staged).where(sql.true()).order_by(staged.c.statement_id)
         self._connection.execute(store._insert_new(here).from_select(staged.c.keys(), new))
         both = staged.join(here, here.c.statement_id == staged.c.statement_id)
-        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in SAME))
+        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in _IDENTITY))
         query = sql.select(staged.c.statement_id).select_from(both).where(differs).limit(1)
-        if (found := self._connection.execute(query).scalar()) is not None:
+        if (differing := self._connection.execute(query).scalar()) is not None:
             raise Mistake(
-                f"The statement {found} of this file is here already, and says something else here.",
-                "The file was altered, or its facts are others: import it into another database with --db.",
+                f"The statement {differing} of this file is here already, and says something else here.",
+                "The file was altered, or its facts differ: import it into another database with --db.",
             )
 
 
@@ -247,8 +238,8 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
     size = 0
     for line in lines:
         batch.append(line)
-        size += line.size
-        if len(batch) == BATCH or size > BATCH_BYTES:
+        size += line.bytes
+        if len(batch) == _BATCH_LINES or size > _BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:
@@ -256,17 +247,17 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def _staged(table: sql.Table) -> sql.TableClause:
-    """The temporary table in which rows wait. Their text is as it may be stored already."""
-    kinds = {column.name: sql.Text() if isinstance(column.type, tables.Words) else column.type for column in table.c}
+    """The temporary table for rows of a table. Their texts are storable already."""
+    kinds = {column.name: sql.Text() if isinstance(column.type, schema.StoredText) else column.type for column in table.c}
     return sql.table(f"arriving_{table.name}", *(sql.column(name, kind) for name, kind in kinds.items()))
 
 
 def _refuse_known(connection: sql.Connection, run: str) -> None:
-    """Raises Mistake where the database has a run already."""
-    query = sql.select(tables.runs.c.deleted_at).where(tables.runs.c.run == run)
-    found = connection.execute(query).one_or_none()
-    if found is None:
+    """Raises Mistake if the database has the run already."""
+    query = sql.select(schema.runs.c.deleted_at).where(schema.runs.c.run == run)
+    known = connection.execute(query).one_or_none()
+    if known is None:
         return
-    if found.deleted_at is None:
+    if known.deleted_at is None:
         raise Mistake(f"Run {run} is here already.")
-    raise Mistake(f"Run {run} is here already, but was deleted on {found.deleted_at[:10]}.", "It can be restored.")
+    raise Mistake(f"Run {run} is here already, but was deleted on {known.deleted_at[:10]}.", "It can be restored.")

@@ -1,64 +1,73 @@
-"""What the lines of a run's file may say, which may come from a stranger. All checks raise ValueError, saying what is wrong."""
+"""Checks of the rows in a run's file, which may come from a stranger. They raise ValueError, which names the problem."""
 
 from __future__ import annotations
 
 import json
 import re
-import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from datetime import datetime
-from types import NoneType
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS
 from medfact.errors import MedfactError
-from medfact.exchange.lines import ANSWER, DEMONSTRATION, EVENT, PLACE, RUN, STATEMENT
+from medfact.exchange.lines import ANSWER, EVENT, RUN, STATEMENT
 from medfact.facts import Fact
 from medfact.models import is_service
 from medfact.models.services.policy import host_of
 from medfact.prototypes.pool import READY
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
-from medfact.store.records import COMPLETE, FAILED_RUN, PAUSED, STOPPED
-from medfact.store.tables import FACT_TEXTS
+from medfact.store.entities import COMPLETE, FAILED_RUN, PAUSED, STOPPED
+from medfact.store.schema import FACT_TEXTS
 
 AT_REST = frozenset({COMPLETE, STOPPED, FAILED_RUN, PAUSED})
-"""States of a run that nobody asks."""
+"""Stored states of a run that is not going on."""
 
-MOST_MASS = 1.001
-"""Probabilities that were added up may be a little more than 1."""
+_MAX_DEPTH = 8
+"""Levels of nested lists and objects in a model's decoding settings."""
 
-DEEPEST = 8
-"""Levels of lists and objects in what is recorded of a model's decoding."""
+_MAX_CHARS = {
+    **dict.fromkeys(FACT_TEXTS, 10_000), "text": 20_000, "origin": 200, "pool": 1_000, "model": 512, "model_revision": 128,
+    "dataset": 1_000, "dataset_fingerprint": 64, "name": 500, "note": 10_000, "reason": 5_000, "said": 5_000, "shots_of": 1_100,
+    "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
+}  # fmt: skip
+_MAX_JSON_CHARS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
+_MAX_PROBABILITY = {"p_true": 1.0, "p_low": 1.0, "p_high": 1.0, "p_mass": 1.001}  # a sum may exceed 1 by a rounding error
+_TIMES = {"started_at", "finished_at", "at", "asked_at"}
+_AMOUNTS = {"shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts"}
 
-LONGEST_KEY = 64
-LONGEST_GROUP = 1_100
-"""Characters: a relation's name and a variant's."""
-
-LONGEST_TEXTS: dict[str, dict[str, int]] = {
-    RUN: {"reason": 5_000, "model": 512, "model_revision": 128, "dataset": 1_000, "dataset_fingerprint": 64, "pool": 1_000}
-    | {"name": 500, "note": 10_000},
-    STATEMENT: dict.fromkeys(FACT_TEXTS, 10_000) | {"text": 20_000, "origin": 200, "pool": 1_000},
-    DEMONSTRATION: {"text": 20_000},
-    EVENT: {"said": 5_000},
-    ANSWER: {"raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000},
-}
-"""Characters that a line's texts may have."""
-
-LONGEST_RECORDS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
-"""Characters of what is recorded of a run as JSON."""
-
+_SPEC = TypeAdapter(RunSpec)
 _RUN_ID = re.compile("[0-9a-f]{32}")
-_WHAT = re.compile("[a-z][a-z -]{0,31}")
+_EVENT_NAME = re.compile("[a-z][a-z -]{0,31}")
 
 
 def check(kind: str, row: dict[str, Any]) -> None:
-    """Checks a row whose columns and types are right."""
-    for name, most in LONGEST_TEXTS.get(kind, {}).items():
-        if row[name] is not None and len(row[name]) > most:
-            raise ValueError(f"its {name} is longer than {most:,} characters")
-    _CHECKS[kind](row)
+    """Checks a row whose columns and types are right already."""
+    for name, value in row.items():
+        if value is not None:
+            _check_value(name, value)
+    if kind in _CHECKS:
+        _CHECKS[kind](row)
+
+
+def _check_value(name: str, value: Any) -> None:
+    if name in _MAX_CHARS and len(value) > _MAX_CHARS[name]:
+        raise ValueError(f"its {name} is longer than {_MAX_CHARS[name]:,} characters")
+    if name in _AMOUNTS and value < 0:
+        raise ValueError(f"its {name} is less than 0")
+    if name in _MAX_PROBABILITY and not 0 <= value <= _MAX_PROBABILITY[name]:
+        raise ValueError(f"its {name} is no probability")
+    if name in _TIMES and not _is_time(value):
+        raise ValueError(f"{value[:40]!r} is no time")
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return len(text) <= 32 and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def spec_in(row: Mapping[str, Any]) -> RunSpec:
@@ -70,28 +79,12 @@ def spec_in(row: Mapping[str, Any]) -> RunSpec:
         raise ValueError("its spec is none that this medfact knows") from None
     if spec.service.key is not None:
         raise ValueError("its spec holds a key")
-    _check_types(spec)
-    _check_types(spec.service)
-    _check_types(spec.placement)
+    try:
+        _SPEC.validate_json(json.dumps(spec.to_record()), strict=True)
+    except ValidationError as error:
+        field = [part for part in error.errors()[0]["loc"] if isinstance(part, str)][-1]
+        raise ValueError(f"its spec has a {field} of the wrong kind") from None
     return spec
-
-
-def _check_types(record: Any) -> None:
-    hints = typing.get_type_hints(type(record))
-    for f in fields(record):
-        if not _is(getattr(record, f.name), hints[f.name]):
-            raise ValueError(f"its spec has a {f.name} of the wrong kind")
-
-
-def _is(value: object, hint: Any) -> bool:
-    """Whether a value is of a type as records write it: a class, a union of some, or a tuple of any length or of pairs."""
-    inner = typing.get_args(hint)
-    if typing.get_origin(hint) is tuple:
-        kinds = inner[:1] * len(value) if isinstance(value, tuple) and inner[1:] == (...,) else inner
-        return isinstance(value, tuple) and len(value) == len(kinds) and all(map(_is, value, kinds))
-    if inner:
-        return any(_is(value, one) for one in inner)
-    return type(value) is (hint or NoneType) or (hint is float and type(value) is int)
 
 
 def _run(row: dict[str, Any]) -> None:
@@ -99,36 +92,32 @@ def _run(row: dict[str, Any]) -> None:
         raise ValueError("its id is no run's")
     if row["state"] not in AT_REST:
         raise ValueError(f"its state is {row['state'][:40]!r}")
-    _check_time(row["started_at"])
-    if row["finished_at"] is not None:
-        _check_time(row["finished_at"])
-    _check_numbers(row, "shots", "facts")
     if row["statements"] < 1:
         raise ValueError("it asks nothing")
-    _check_records(row)
+    _check_json(row)
     spec = spec_in(row)
     if spec.model != row["model"]:
         raise ValueError("its spec is of another model")
     _check_spec(spec)
 
 
-def _check_records(row: dict[str, Any]) -> None:
-    for name, most in LONGEST_RECORDS.items():
+def _check_json(row: dict[str, Any]) -> None:
+    for name, most in _MAX_JSON_CHARS.items():
         if len(json.dumps(row[name])) > most:
             raise ValueError(f"its {name} is longer than {most:,} characters")
     texts = [*row["notes"], *row["versions"].values()]
-    for said in (row["pool_text"] or {}).values():
-        texts += said.values() if isinstance(said, dict) else [None]
+    for sentences in (row["pool_text"] or {}).values():
+        texts += sentences.values() if isinstance(sentences, dict) else [None]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("its notes, versions or pool_text are of the wrong kind")
-    if not _is_flat(row["decoding"], DEEPEST):
+    if not _is_shallow(row["decoding"], _MAX_DEPTH):
         raise ValueError("its decoding is of the wrong kind")
 
 
-def _is_flat(value: Any, levels: int) -> bool:
-    """Whether lists and objects stand in each other no deeper than that."""
+def _is_shallow(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested no deeper than so many levels."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return levels > 0 and all(_is_flat(one, levels - 1) for one in inner)
+    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
 
 
 def _check_spec(spec: RunSpec) -> None:
@@ -143,7 +132,7 @@ def _check_spec(spec: RunSpec) -> None:
 
 
 def _statement(row: dict[str, Any]) -> None:
-    """Ids are hashes of what they name: so a statement cannot pass for another."""
+    """Ids are recomputed from the contents, so that no statement can pass for another."""
     if row["variant"] not in VARIANTS:
         raise ValueError(f"there is no variant {row['variant']!r}")
     negative = row["negative_of"] is not None
@@ -164,58 +153,14 @@ def _statement(row: dict[str, Any]) -> None:
         raise ValueError("its id is another statement's")
 
 
-def _place(row: dict[str, Any]) -> None:
-    _check_numbers(row, "position", "draw")
-    _check_length(row, "shots_of", LONGEST_GROUP)
-
-
-def _demonstration(row: dict[str, Any]) -> None:
-    _check_numbers(row, "position")
-    _check_length(row, "shots_of", LONGEST_GROUP)
-
-
 def _event(row: dict[str, Any]) -> None:
-    _check_time(row["at"])
-    if not _WHAT.fullmatch(row["what"]):
+    if not _EVENT_NAME.fullmatch(row["what"]):
         raise ValueError("what happened has no name")
 
 
 def _answer(row: dict[str, Any]) -> None:
-    _check_time(row["asked_at"])
-    _check_length(row, "key", LONGEST_KEY)
-    _check_numbers(row, "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts")
-    for name, most in (("p_true", 1.0), ("p_low", 1.0), ("p_high", 1.0), ("p_mass", MOST_MASS)):
-        if row[name] is not None and not 0 <= row[name] <= most:
-            raise ValueError(f"its {name} is no probability")
     if row["failure"] is not None and row["answer"] is not None:
         raise ValueError("its call failed, and it has an answer")
 
 
-def _check_time(text: str) -> None:
-    try:
-        if len(text) <= 32 and datetime.fromisoformat(text).tzinfo is not None:
-            return
-    except ValueError:
-        pass
-    raise ValueError(f"{text[:40]!r} is no time")
-
-
-def _check_numbers(row: Mapping[str, Any], *names: str) -> None:
-    for name in names:
-        if row[name] is not None and row[name] < 0:
-            raise ValueError(f"its {name} is less than 0")
-
-
-def _check_length(row: Mapping[str, Any], name: str, most: int) -> None:
-    if len(row[name]) > most:
-        raise ValueError(f"its {name} is longer than {most} characters")
-
-
-_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
-    RUN: _run,
-    STATEMENT: _statement,
-    PLACE: _place,
-    DEMONSTRATION: _demonstration,
-    EVENT: _event,
-    ANSWER: _answer,
-}
+_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {RUN: _run, STATEMENT: _statement, EVENT: _event, ANSWER: _answer}

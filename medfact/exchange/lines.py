@@ -1,7 +1,7 @@
-"""The lines of a file that holds a run: how they are written, within which limits they are read, and what each may hold.
+"""The format of a run's file: how lines are written, and the limits and types within which they are read.
 
-The file is JSON, one object a line, compressed with gzip: a header, then a run, its statements by their ids, their places in
-the run, its demonstrations, what happened to it, and its answers in the order of their places. What is null is left out.
+A file has one JSON object per line, compressed with gzip: a header, the run, its statements sorted by id, their places in the
+run, its demonstrations, its events, and its answers sorted by place. Null values are left out.
 """
 
 from __future__ import annotations
@@ -18,98 +18,89 @@ from typing import Any, BinaryIO, NoReturn
 import sqlalchemy as sql
 
 from medfact.errors import Mistake
-from medfact.store import tables
-from medfact.store.tables import writable
+from medfact.store import schema
+from medfact.store.schema import storable
 
 FORMAT = 1
-"""Grows when an older medfact could not read what a newer one writes."""
+"""Grows when older versions of medfact could not read new files."""
 
-LONGEST_LINE = 4 << 20
-LARGEST = 1 << 30
-"""Bytes of a line, and of all lines: more is no run, or a file that is made to fill a memory."""
+MAX_LINE_BYTES = 4 << 20
+MAX_BYTES = 1 << 30
+"""Limits of a line and of all lines unpacked: a larger file is no run, or was made to fill the memory."""
 
-FREE, TIMES = 8 << 20, 40
-"""Bytes that any file may unpack to, and how many for each of its own bytes: those of runs pack to a fifth or a tenth."""
+_FREE_BYTES, _MAX_UNPACKING = 8 << 20, 40
+"""Bytes that any file may unpack to, and how many more per packed byte: files of runs unpack to five or ten."""
 
-LARGEST_NUMBER = 2**31
-"""Of whole numbers: what databases hold."""
+_NUMBER_LIMIT = 2**31
+"""What the databases' integers hold."""
 
-AGAIN = "Export the run again, or get the file from where it was made."
+EXPORT_AGAIN = "Export the run again, or get the file again."
 
-HEADER, RUN, STATEMENT, PLACE, DEMONSTRATION, EVENT, ANSWER = (
-    "medfact",
-    "run",
-    "statement",
-    "place",
-    "demonstration",
-    "event",
-    "answer",
-)
+RUN, STATEMENT, PLACE, DEMONSTRATION, EVENT, ANSWER = "run", "statement", "place", "demonstration", "event", "answer"
 
 TABLES = {
-    RUN: tables.runs,
-    STATEMENT: tables.statements,
-    PLACE: tables.run_statements,
-    DEMONSTRATION: tables.demonstrations,
-    EVENT: tables.events,
-    ANSWER: tables.answers,
+    RUN: schema.runs,
+    STATEMENT: schema.statements,
+    PLACE: schema.run_statements,
+    DEMONSTRATION: schema.demonstrations,
+    EVENT: schema.events,
+    ANSWER: schema.answers,
 }
-"""Kinds of lines, in their order in the file, and whose rows they are."""
+"""Kind of a line → the table whose rows they hold, in the order of the file."""
 
 COUNTED = {STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", ANSWER: "answers"}
-"""Kinds whose number the header says. Of events it does not: a copy has one more, which says that it is one."""
+"""Kind → its name in the header, which counts its lines. Events are not counted: an imported run has one more."""
 
-_HERE = {
+_LOCAL = {
     RUN: {"number", "owner", "changed", "worker", "beat_at", "deleted_at"},
     PLACE: {"run", "fact"},
     DEMONSTRATION: {"run"},
     EVENT: {"run", "number"},
     ANSWER: {"run", "position", "batch"},
 }
-"""Columns that belong to one database, or follow from the others."""
+"""Columns that belong to one database or can be derived, and are left out."""
 
 COLUMNS: dict[str, dict[str, sql.Column[Any]]] = {
-    kind: {column.name: column for column in table.c if column.name not in _HERE.get(kind, ())}
+    kind: {column.name: column for column in table.c if column.name not in _LOCAL.get(kind, ())}
     for kind, table in TABLES.items()
 }
 
-RECORDS: dict[str, type] = {"spec": dict, "versions": dict, "notes": list, "decoding": dict, "pool_text": dict}
-"""Columns of a run that hold JSON, which stands in the file as it is."""
+JSON_COLUMNS: dict[str, type] = {"spec": dict, "versions": dict, "notes": list, "decoding": dict, "pool_text": dict}
+"""Columns of a run that hold JSON, with the type of its value; the file holds the value itself."""
 
 
-_WANTED = {
-    kind: {name: RECORDS.get(name, column.type.python_type) for name, column in columns.items()}
+_TYPES = {
+    kind: {name: JSON_COLUMNS.get(name, column.type.python_type) for name, column in columns.items()}
     for kind, columns in COLUMNS.items()
 }
-_NEEDED = {kind: [name for name, column in columns.items() if not column.nullable] for kind, columns in COLUMNS.items()}
+_REQUIRED = {kind: [name for name, column in columns.items() if not column.nullable] for kind, columns in COLUMNS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that was read: its number, its bytes, its kind, and a value for each column of that kind."""
+    """A line of a file. row: a value, or None, for each column of its kind."""
 
     number: int
-    size: int
+    bytes: int
     kind: str
     row: dict[str, Any]
 
 
-def written(kind: str, row: Mapping[str, Any]) -> bytes:
-    """A row as a line."""
-    given = {name: row[name] for name in COLUMNS[kind] if _is_there(row[name])}
-    return _json({kind: given})
+def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
+    """A row as a line, without nulls, NaN and infinity."""
+    return _json({kind: {name: row[name] for name in COLUMNS[kind] if _has_value(row[name])}})
 
 
-def written_header(run: str, counts: Mapping[str, int]) -> bytes:
+def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
     """The first line of a file."""
-    return _json({HEADER: "run", "format": FORMAT, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
+    return _json({"medfact": "run", "format": FORMAT, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(content).encode() + b"\n"
 
 
-def _is_there(value: Any) -> bool:
+def _has_value(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
@@ -119,33 +110,33 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 # ---------------------------------------------------------------------------------------------- reading
 
 
-def read_lines(file: BinaryIO, name: str, largest: int = LARGEST) -> tuple[dict[str, Any], Iterator[Line]]:
-    """The header of a file that holds a run, and its other lines as they are read: `largest` bytes of them at most.
+def read_lines(file: BinaryIO, name: str, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], Iterator[Line]]:
+    """The header of a run's file, and an iterator that reads its other lines.
 
-    Raises Mistake, which begins with the file's name, where it is no such file, is broken, goes beyond a limit, or has lines
-    whose kinds, order, columns or types are wrong.
+    Raises Mistake if the file holds no run, is damaged, exceeds a limit (`max_bytes` unpacked, for one), or has lines of wrong
+    kinds, order, columns or types.
     """
-    found = _objects(file, name, largest)
-    header = next(found, (1, 0, {}))[2]
-    if header.get(HEADER) != "run" or not isinstance(header.get("format"), int):
+    objects = _objects(file, name, max_bytes)
+    header = next(objects, (1, 0, {}))[2]
+    if header.get("medfact") != "run" or not isinstance(header.get("format"), int):
         raise Mistake(f"{name} is not a run that medfact exported.", "Choose a file that `medfact export` wrote.")
     if header["format"] > FORMAT:
         raise Mistake(f"{name} was written by a newer medfact.", "Update medfact, then import it.")
-    return header, _lines(found, name)
+    return header, _lines(objects, name)
 
 
-def _lines(found: Iterator[tuple[int, int, dict[str, Any]]], name: str) -> Iterator[Line]:
+def _lines(objects: Iterator[tuple[int, int, dict[str, Any]]], name: str) -> Iterator[Line]:
     order = list(TABLES)
-    reached = 0
-    for number, size, content in found:
+    previous = 0
+    for number, size, content in objects:
         try:
             kind, row = _kind_and_row(content)
-            if order.index(kind) < reached:
+            if order.index(kind) < previous:
                 raise ValueError(f"a line of the kind {kind} stands too late")
-            reached = order.index(kind)
-            yield Line(number, size, kind, _checked(kind, row))
+            previous = order.index(kind)
+            yield Line(number, size, kind, _complete_row(kind, row))
         except ValueError as error:
-            raise Mistake(f"{name}, line {number}: {error}.", AGAIN) from None
+            raise Mistake(f"{name}, line {number}: {error}.", EXPORT_AGAIN) from None
 
 
 def _kind_and_row(content: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -155,40 +146,40 @@ def _kind_and_row(content: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return kind, row
 
 
-def _objects(file: BinaryIO, name: str, largest: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The JSON objects of a compressed file, with the numbers of their lines and their bytes."""
-    size, begin = 0, file.tell()
+def _objects(file: BinaryIO, name: str, max_bytes: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The JSON objects of a compressed file, each after the number and the bytes of its line."""
+    total, start = 0, file.tell()
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         for number in count(1):
             text = _next_line(unpacked, number, name)
-            size += len(text)
+            total += len(text)
             if not text:
                 return
-            # of what was read so far: what follows a packed file may be of any length
-            if size > (most := min(largest, FREE + TIMES * (file.tell() - begin))):
-                raise Mistake(f"{name} unpacks to more than {most >> 20:,} MB.", "That is no run; check where it is from.")
+            # counts the packed bytes read so far: anything may follow the packed data in the file
+            if total > (most := min(max_bytes, _FREE_BYTES + _MAX_UNPACKING * (file.tell() - start))):
+                raise Mistake(f"{name} unpacks to more than {most >> 20:,} MB.", "That is no run: check where it came from.")
             try:
                 yield number, len(text), _object(text)
             except ValueError as error:
-                raise Mistake(f"{name}, line {number}: {error}.", AGAIN) from None
+                raise Mistake(f"{name}, line {number}: {error}.", EXPORT_AGAIN) from None
 
 
 def _next_line(unpacked: gzip.GzipFile, number: int, name: str) -> bytes:
     try:
-        return unpacked.readline(LONGEST_LINE + 1)
+        return unpacked.readline(MAX_LINE_BYTES + 1)
     except EOFError:
-        raise Mistake(f"{name} is cut off in line {number}.", AGAIN) from None
+        raise Mistake(f"{name} is cut off in line {number}.", EXPORT_AGAIN) from None
     except (gzip.BadGzipFile, zlib.error):
         if number == 1:
             raise Mistake(f"{name} is not a run that medfact exported.", "Choose a file that `medfact export` wrote.") from None
-        raise Mistake(f"{name} is damaged in line {number}.", AGAIN) from None
+        raise Mistake(f"{name} is damaged in line {number}.", EXPORT_AGAIN) from None
     except OSError as error:
         raise Mistake(f"{name} cannot be read: {error.strerror}.", "Choose another file.") from None
 
 
 def _object(text: bytes) -> dict[str, Any]:
-    if len(text) > LONGEST_LINE:
-        raise ValueError(f"it is longer than {LONGEST_LINE >> 20} MB")
+    if len(text) > MAX_LINE_BYTES:
+        raise ValueError(f"it is longer than {MAX_LINE_BYTES >> 20} MB")
     if not text.endswith(b"\n"):
         raise ValueError("it is cut off")
     try:
@@ -207,26 +198,26 @@ def _no_number(text: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
-def _checked(kind: str, row: dict[str, Any]) -> dict[str, Any]:
-    """A row with a value, or None, for each column of its kind. Raises ValueError, saying what is wrong."""
+def _complete_row(kind: str, row: dict[str, Any]) -> dict[str, Any]:
+    """A row with a value, or None, for each column of its kind. Raises ValueError if a column or a type is wrong."""
     columns = COLUMNS[kind]
-    made: dict[str, Any] = dict.fromkeys(columns)
+    complete: dict[str, Any] = dict.fromkeys(columns)
     for name, value in row.items():
         if name not in columns:
             raise ValueError(f"no {kind} has a column {name[:40]!r}")
-        made[name] = None if value is None else _value(name, value, _WANTED[kind][name])
-    for name in _NEEDED[kind]:
-        if made[name] is None:
+        complete[name] = None if value is None else _value(name, value, _TYPES[kind][name])
+    for name in _REQUIRED[kind]:
+        if complete[name] is None:
             raise ValueError(f"its {name} is missing")
-    return made
+    return complete
 
 
-def _value(name: str, value: Any, wanted: type) -> Any:
-    given = type(value)
-    if given is not wanted and (given, wanted) != (int, float):
+def _value(name: str, value: Any, expected: type) -> Any:
+    kind = type(value)
+    if kind is not expected and (kind, expected) != (int, float):
         raise ValueError(f"its {name} is of the wrong kind")
-    if given is str:
-        return writable(value)
-    if given in (int, float) and not abs(value) < LARGEST_NUMBER:  # infinity, which 1e999 is read as, among them
+    if kind is str:
+        return storable(value)
+    if kind in (int, float) and not abs(value) < _NUMBER_LIMIT:  # excludes infinity, as which 1e999 is read
         raise ValueError(f"its {name} is out of range")
-    return float(value) if wanted is float else value
+    return float(value) if expected is float else value

@@ -1,4 +1,4 @@
-"""A spec as it goes from one machine to another."""
+"""What remains of a spec when its run goes to another machine."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from medfact.models import HERE, is_service
 from medfact.models.services.policy import address_of
 from medfact.spec import RunSpec
 
-_ASKED = ("dtype", "thinking", "template", "max_tokens")
-"""What of a placement decides what a model says, on whatever machine."""
+_ANSWER_SETTINGS = ("dtype", "thinking", "template", "max_tokens")
+"""Fields of a placement that affect answers on any machine."""
 
-HUB = "hf:"
-"""How the name of a data set of the hub begins."""
+_HUB_PREFIX = "hf:"
 
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]*(/[\w.\[\]:%+-]+)?)?(@[\w./-]+)?")
 
 
 def portable(spec: RunSpec) -> RunSpec:
-    """A spec without what belongs to one machine: its folders, where a model is placed on it, and leave to run code there.
+    """A spec without folders, the placement of its model, and the permission to run its code, which belong to one machine.
 
-    The address of a service keeps its host and path; a name, a password or a key in it is taken out.
+    The address of a service keeps its host and path, but no user name, password or key.
     """
     base_url = spec.service.base_url
     return replace(
@@ -32,26 +31,26 @@ def portable(spec: RunSpec) -> RunSpec:
         pool=_name(spec.pool),
         templates=_name(spec.templates),
         demonstrations=_name(spec.demonstrations),
-        placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ASKED}),
+        placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ANSWER_SETTINGS}),
         service=replace(spec.service, key=None, base_url=base_url and _bare(base_url)),
     )
 
 
 def addressed(spec: RunSpec) -> RunSpec:
-    """A spec that says where its service is, which another machine may take to be elsewhere."""
+    """A spec with the address of its service, even if it came from the environment of this machine."""
     if not is_service(spec.model):
         return spec
     try:
         return replace(spec, service=replace(spec.service, base_url=address_of(spec.service)))
-    except ModelError:  # what it says is no address
+    except ModelError:  # its address is not one
         return spec
 
 
 def _name(path: str | None) -> str | None:
-    """The name of a file or folder without the folders that it is in; names of a pool or of the hub as they are."""
+    """The last part of a path. Names of pools and of data sets on the hub stay as they are."""
     if path is None:
         return None
-    prefix, rest = (HUB, path.removeprefix(HUB)) if path.startswith(HUB) else ("", path)
+    prefix, rest = (_HUB_PREFIX, path.removeprefix(_HUB_PREFIX)) if path.startswith(_HUB_PREFIX) else ("", path)
     if prefix and _HUB_NAME.fullmatch(rest):
         return path
     name = re.split(r"[\\/]", rest.rstrip("\\/"))[-1]
@@ -59,6 +58,7 @@ def _name(path: str | None) -> str | None:
 
 
 def _bare(address: str) -> str:
+    """An address without user name, password, query and fragment."""
     try:
         parts = urlsplit(address)
     except ValueError:

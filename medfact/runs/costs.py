@@ -1,4 +1,4 @@
-"""What a run at a service costs: an estimate before it, and a purse that is paid from while it goes on."""
+"""The costs of a run at a service: an estimate before it, a budget while it runs, a bill afterwards."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from medfact.answers import make_prompt
 from medfact.datasets import Collection
 from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
 from medfact.models.services.policy import host_of
 from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
-from medfact.runs.plan import plan, protocol_of, question_of
+from medfact.runs.plan import plan
+from medfact.runs.prompts import prompt_of
 from medfact.spec import RunSpec
 from medfact.store import Plan, Run, Store
 
-REPLY = 4
-"""Tokens of a reply, in estimates: an answer word, its full stop, and the end. Models that think use many more."""
+_REPLY_TOKENS = 4
+"""Estimate of a reply: an answer word, its full stop, and the end. Models that think use many more."""
 
 
-def costs(spec: RunSpec, collection: Collection | None = None, made: Plan | None = None) -> dict[str, Any]:
-    """What a run would ask and cost, before anything is asked: statements, estimated tokens, USD.
+def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | None = None) -> dict[str, Any]:
+    """An estimate before a run is asked: statements, tokens, USD, and all of it as a sentence (`said`).
 
-    `usd` is None where the price is not known or nothing is paid; `said` is the whole in a sentence. made: what it would ask,
-    where that is known already.
+    `usd` is None if the price is not known or nothing is paid. planned: the run's plan, if it exists already.
     """
-    made = made or plan(spec, collection)
-    how = {"question": question_of(spec), "reading": protocol_of(spec).reading}
+    planned = planned or plan(spec, collection)
     chat = is_service(spec.model) and takes_messages(spec.model, service=spec.service)
-    prompts = (make_prompt(p.statement, made.demonstrations.get(p.shots_of, ()), chat=chat, **how) for p in made.statements)
+    prompts = (prompt_of(item, planned.demonstrations, spec, chat=chat) for item in planned.statements)
     tokens = sum(tokens_in(prompt.content) for prompt in prompts)
     times = max(spec.service.repeats, 1)
-    count, entering, leaving = len(made.statements), tokens * times, REPLY * len(made.statements) * times
+    count, entering, leaving = len(planned.statements), tokens * times, _REPLY_TOKENS * len(planned.statements) * times
     price = price_of(spec.model) if is_service(spec.model) else None
     usd = estimate(1, entering, leaving, price) if price else None
     return {
@@ -43,16 +41,16 @@ def costs(spec: RunSpec, collection: Collection | None = None, made: Plan | None
         "prompt_tokens": entering,
         "completion_tokens": leaving,
         "usd": None if usd is None else round(usd, 2),
-        "said": _said(spec, count, entering + leaving, usd, price),
+        "said": _in_words(spec, count, entering + leaving, usd, price),
     }
 
 
-def _said(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
+def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
     if not is_service(spec.model):
         return f"{count:,} statements on this machine: nothing to pay."
     begin = f"{count:,} statements, about {tokens:,} tokens"
     if usd is None or price is None:
-        return f"{begin}; the price of {spec.model} is not known: write it into {PRICES.name}."
+        return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
     return (
         f"{begin}: about ${usd:,.2f} at the list price of {price.as_of} (${price.input:g} and ${price.output:g} a million "
         "tokens in and out). Models that think before they answer cost more."
@@ -60,12 +58,12 @@ def _said(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Pric
 
 
 def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
-    """What a run at a service took: tokens as it counted them, USD (None where the price is not known), seconds of its calls,
-    answers that were taken from identical prompts, and what the service calls itself. None for a model on this machine.
+    """The bill of a run at a service: tokens as it counted them, USD (None if the price is not known), seconds of its calls,
+    reused answers, and the service's own names. None for a model on this machine.
     """
     if not is_service(record.model):
         return None
-    calls = store.served(record.run)
+    calls = store.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     price = price_of(record.model)
     return {
@@ -95,7 +93,7 @@ def _bounded(widths: Sequence[float]) -> dict[str, float] | None:
 
 
 def bill_in_words(bill: dict[str, Any]) -> list[str]:
-    """A bill as sentences for a person."""
+    """A bill as sentences."""
     usd = "price not known" if bill["usd"] is None else f"${bill['usd']:,.2f} at the list price of {bill['price_of']}"
     names = ", ".join(bill["models"]) or "no name"
     sentences = [
@@ -113,17 +111,17 @@ def bill_in_words(bill: dict[str, Any]) -> list[str]:
             "are unreadable (--max-tokens allows longer ones)."
         )
     if bill["bounded"]:
-        made = bill["bounded"]
+        bounded = bill["bounded"]
         sentences.append(
-            f"The service shows only some alternatives: P(True) of {made['n']:,} statements is known within bounds, "
-            f"{made['mean_width']:.3f} apart on average and {made['widest']:.3f} at most."
+            f"The service shows only some alternatives: P(True) of {bounded['n']:,} statements is known within bounds, "
+            f"{bounded['mean_width']:.3f} apart on average and {bounded['widest']:.3f} at most."
         )
     return sentences
 
 
 @dataclass
 class Purse:
-    """What a run has cost so far, in USD, and what it may cost in all; no limit where it is None."""
+    """What a run has cost so far, in USD, and its limit, if it has one."""
 
     price: Price | None
     limit: float | None
@@ -140,15 +138,15 @@ class Purse:
         return f"The budget of ${self.limit:,.2f} is spent. Resume with a larger one to go on."
 
     def pay(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Takes what tokens cost, as the service counted them."""
+        """Adds the price of tokens."""
         if self.price is not None:
             self.spent += estimate(1, prompt_tokens, completion_tokens, self.price)
 
 
 def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
-    """The purse of a run, with what it has cost before. budget: in place of its spec's.
+    """The purse of a run, with its costs so far. budget: replaces that of its spec.
 
-    Raises Mistake where a budget is to be kept and the price is not known.
+    Raises Mistake if there is a budget and the price is not known.
     """
     if not is_service(record.model):
         return Purse(None, None)
@@ -157,6 +155,6 @@ def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
     if price is None and limit is not None:
         raise Mistake(
             f"The price of {record.model!r} is not known, so a budget cannot be kept.",
-            f"Write it into {PRICES.name}, or leave the budget out.",
+            f"Add it to {PRICES.name}, or leave the budget out.",
         )
-    return Purse(price, limit, estimate(1, *store.spent(record.run), price) if price else 0.0)
+    return Purse(price, limit, estimate(1, *store.tokens_used(record.run), price) if price else 0.0)

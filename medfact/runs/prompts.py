@@ -1,16 +1,26 @@
-"""The prompt of a statement: the one place where prompts are assembled."""
+"""The prompts of statements: the one place where they are assembled."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from medfact.answers import Demonstration, make_prompt
-from medfact.runs.plan import question_of
-from medfact.store import Asked, Run
+from medfact.models import Prompt
+from medfact.runs.plan import protocol_of, question_of
+from medfact.spec import RunSpec
+from medfact.store import Asked, Planned, Run
+
+Demonstrations = Mapping[str, Sequence[Demonstration]]
+"""Group → the demonstrations that precede its statements."""
 
 
-def prompt_text(run: Run, item: Asked, demonstrations: Mapping[str, Sequence[Demonstration]]) -> str:
-    """The exact prompt of a run's statement as one text, for people; the turns of a conversation each under its role."""
+def prompt_of(item: Planned | Asked, demonstrations: Demonstrations, spec: RunSpec, *, chat: bool) -> Prompt:
+    """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
     shots = demonstrations.get(item.shots_of, ())
-    prompt = make_prompt(item.statement, shots, chat=bool(run.chat), question=question_of(run.spec)).content
-    return prompt if isinstance(prompt, str) else "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in prompt)
+    return make_prompt(item.statement, shots, chat=chat, question=question_of(spec), reading=protocol_of(spec).reading)
+
+
+def prompt_text(run: Run, item: Asked, demonstrations: Demonstrations) -> str:
+    """The prompt of a recorded statement as one text for people; messages stand under their roles."""
+    content = prompt_of(item, demonstrations, run.spec, chat=bool(run.chat)).content
+    return content if isinstance(content, str) else "\n\n".join(f"[{turn['role']}]\n{turn['content']}" for turn in content)

@@ -1,7 +1,7 @@
-"""Runs, statements and answers on disk.
+"""Runs, statements and answers on disk: in SQLite (write-ahead log) by default, or in PostgreSQL.
 
-SQLite by default (write-ahead log), PostgreSQL by its URL. An answer is committed before it is counted anywhere.
-Statements are kept once for all runs, under their ids; a run holds the order in which they are asked.
+Answers are committed before they are counted anywhere. All runs share one copy of a statement; each run stores the order in
+which it asks them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import copy
 import sqlalchemy as sql
 
 from medfact.spec import LOCAL_OWNER
-from medfact.store import tables
-from medfact.store.answers import Answers, News
-from medfact.store.connection import now
+from medfact.store import schema
+from medfact.store.database import now
 from medfact.store.engine import default_url, exists, home
-from medfact.store.migrations import SCHEMA_VERSION
-from medfact.store.records import (
+from medfact.store.entities import (
     COMPLETE,
     FAILED_RUN,
+    GOING,
     IMPORTED,
     INTERRUPTED,
     NOTED,
@@ -30,48 +29,28 @@ from medfact.store.records import (
     WAITING,
     Answer,
     Asked,
-    Happened,
     Plan,
     Planned,
     Run,
+    RunEvent,
 )
-from medfact.store.runs import KEPT_DELETED, Runs, Taken
+from medfact.store.lifecycle import Lifecycle
+from medfact.store.lookup import KEPT_DELETED
+from medfact.store.migrations import SCHEMA_VERSION
+from medfact.store.recording import Recording
+from medfact.store.run_answers import News, RunAnswers
 from medfact.store.sheets import Sheet
-from medfact.store.workers import BEAT
+from medfact.store.workers import BEAT_SECONDS
 
 __all__ = [
-    "BEAT",
-    "COMPLETE",
-    "FAILED_RUN",
-    "IMPORTED",
-    "INTERRUPTED",
-    "KEPT_DELETED",
-    "NOTED",
-    "PAUSED",
-    "RESUMABLE",
-    "RUNNING",
-    "SCHEMA_VERSION",
-    "STOPPED",
-    "STOP_ASKED",
-    "WAITING",
-    "Answer",
-    "Asked",
-    "Happened",
-    "News",
-    "Plan",
-    "Planned",
-    "Run",
-    "Sheet",
-    "Store",
-    "Taken",
-    "default_url",
-    "exists",
-    "home",
-]
+    "BEAT_SECONDS", "COMPLETE", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED", "PAUSED",
+    "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked", "News", "Plan", "Planned",
+    "Run", "RunEvent", "Sheet", "Store", "default_url", "exists", "home",
+]  # fmt: skip
 
 
-class Store(Runs, Answers):
-    """The database behind one URL, as one owner uses it."""
+class Store(Recording, Lifecycle, RunAnswers):
+    """The database at one URL, as one owner uses it."""
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:
         super().__init__(url)
@@ -84,23 +63,23 @@ class Store(Runs, Answers):
         return other
 
     def reject(self, fact_id: str, tail: str) -> None:
-        """Records that a tail is not to be drawn as a false partner of this fact."""
+        """Records that a tail must not be drawn as a false partner of this fact."""
         row = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now()}
         with self._writing() as connection:
-            connection.execute(self._insert_new(tables.rejections), [row])
+            connection.execute(self._insert_new(schema.rejections), [row])
 
     def unreject(self, fact_id: str, tail: str) -> None:
         """Takes a rejection back."""
-        of = tables.rejections.c
+        row = schema.rejections.c
         with self._writing() as connection:
-            same = (of.owner == self.owner) & (of.fact_id == fact_id) & (of.tail == tail)
-            connection.execute(sql.delete(tables.rejections).where(same))
+            same = (row.owner == self.owner, row.fact_id == fact_id, row.tail == tail)
+            connection.execute(schema.rejections.delete().where(*same))
 
     def rejections(self) -> dict[str, frozenset[str]]:
-        """Id of a positive fact → the tails that its owner has rejected as false partners."""
-        query = sql.select(tables.rejections.c.fact_id, tables.rejections.c.tail).where(tables.rejections.c.owner == self.owner)
+        """Id of a positive fact → the tails that this owner has rejected as false partners."""
+        row = schema.rejections.c
         rejected: dict[str, frozenset[str]] = {}
         with self._reading() as connection:
-            for fact_id, tail in connection.execute(query):
+            for fact_id, tail in connection.execute(sql.select(row.fact_id, row.tail).where(row.owner == self.owner)):
                 rejected[fact_id] = rejected.get(fact_id, frozenset()) | {tail}
         return rejected

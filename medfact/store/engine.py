@@ -14,18 +14,19 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from medfact.errors import Mistake, StoreError
 
 DRIVER = "postgresql+psycopg"
-"""How PostgreSQL is spoken to where an address does not say it."""
+"""The driver for PostgreSQL if an address names none."""
 
-PATIENCE = 10
-"""Seconds that a server has to answer."""
-WAITS = 20.0
-"""Seconds that a write waits for another program's, unless the address says otherwise: `sqlite:///file.db?timeout=60`."""
+CONNECT_SECONDS = 10
+"""How long a server may take to answer."""
+
+WRITE_WAIT_SECONDS = 20.0
+"""How long a write waits for another program's. An address can set it: `sqlite:///file.db?timeout=60`."""
 
 
 def home() -> Path:
-    """The folder in which everything is kept: `MEDFACT_HOME`, else the platform's folder for user data."""
-    if given := os.environ.get("MEDFACT_HOME"):
-        return Path(given).expanduser()
+    """The folder of all data: `MEDFACT_HOME`, else the platform's folder for user data."""
+    if folder := os.environ.get("MEDFACT_HOME"):
+        return Path(folder).expanduser()
     from platformdirs import user_data_path
 
     return user_data_path("medfact", appauthor=False)
@@ -37,7 +38,7 @@ def default_url() -> str:
 
 
 def exists(url: str | None = None) -> bool:
-    """Whether there is a database already; a server's is taken to be there."""
+    """Whether the database exists; one on a server is assumed to exist."""
     file = file_of(url or default_url())
     return file is None or file.exists()
 
@@ -46,35 +47,36 @@ def file_of(url: str) -> Path | None:
     """The file of an SQLite database, None for any other."""
     with suppress(ArgumentError):
         parsed = _parsed(url)
-        named = parsed.database if parsed.get_backend_name() == "sqlite" else None
-        if named and named != ":memory:" and not named.startswith("file:"):
-            return Path(named).expanduser()
+        name = parsed.database if parsed.get_backend_name() == "sqlite" else None
+        if name and name != ":memory:" and not name.startswith("file:"):
+            return Path(name).expanduser()
     return None
 
 
 def _parsed(url: str) -> sql.URL:
-    """The parts of an address. Raises ArgumentError where it is none."""
+    """The parts of an address. Raises ArgumentError if it is not one."""
     try:
         parsed = sql.make_url(url)
-    except ValueError:  # its port is no number
+    except ValueError:  # its port is not a number
         raise ArgumentError(url) from None
-    if "@" in (parsed.host or ""):  # of a password, which must not be told as a host
+    if "@" in (parsed.host or ""):  # part of a password, which must not be shown as a host
         raise ArgumentError(url)
     if parsed.drivername in {"postgres", "postgresql"}:
         parsed = parsed.set(drivername=DRIVER)
     if parsed.get_backend_name() == "postgresql" and "connect_timeout" not in parsed.query:
-        parsed = parsed.update_query_dict({"connect_timeout": str(PATIENCE)})
+        parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)})
     return parsed
 
 
 def open_engine(url: str) -> sql.Engine:
+    """Prepares connections to a database. Raises Mistake if the address is not one, StoreError if its folder cannot be made."""
     try:
         parsed = _parsed(url)
         if (file := file_of(url)) is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             parsed = parsed.set(database=str(file))
-        waits = float(str(parsed.query.get("timeout", WAITS)))
-        # A server may have been started again since a connection was made.
+        wait_seconds = float(str(parsed.query.get("timeout", WRITE_WAIT_SECONDS)))
+        # A server may have restarted since a connection was made.
         engine = sql.create_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
         if engine.dialect.name not in {"sqlite", "postgresql"}:
             raise ArgumentError(engine.dialect.name)
@@ -84,20 +86,20 @@ def open_engine(url: str) -> sql.Engine:
             "Write sqlite:///file.db or postgresql+psycopg://user@host/name (an @ in a password as %40).",
         ) from None
     except OSError as error:
-        raise StoreError(f"{url} cannot be used: {error.strerror}.", "Choose another place with --db.") from None
+        raise StoreError(f"{url} cannot be used: {error.strerror}.", "Choose another folder with --db.") from None
     if engine.dialect.name == "sqlite":
-        sql.event.listen(engine, "connect", partial(_sqlite_settings, waits))
+        sql.event.listen(engine, "connect", partial(_set_up_sqlite, wait_seconds))
     return engine
 
 
-def _sqlite_settings(waits: float, connection: Any, _: object) -> None:
-    """Readers never wait for the writer, a writer waits for another a while, and what is committed survives a power cut."""
-    for pragma in (f"busy_timeout={1000 * waits:.0f}", "journal_mode=WAL", "synchronous=FULL"):
+def _set_up_sqlite(wait_seconds: float, connection: Any, _: object) -> None:
+    """Readers never wait for writers, writers wait for each other, and commits survive a power cut."""
+    for pragma in (f"busy_timeout={1000 * wait_seconds:.0f}", "journal_mode=WAL", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def without_password(url: str) -> str:
-    """An address as it may be told."""
+    """An address without its password."""
     try:
         _parsed(url)
     except ArgumentError:

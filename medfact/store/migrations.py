@@ -1,4 +1,4 @@
-"""Numbered steps from an older schema to the newest one."""
+"""Numbered steps from older schemas to the newest one."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable
 import sqlalchemy as sql
 
 from medfact.errors import StoreError
-from medfact.store import tables
+from medfact.store import schema
 
-LOCK = 0x6D656466
-"""The number of the lock that a migration holds on a server, so that another waits ("medf")."""
+ADVISORY_LOCK_ID = 0x6D656466
+"""The lock that a migration holds on a PostgreSQL server ("medf"), so that a second one waits."""
 
 
 def migrate(engine: sql.Engine) -> bool:
-    """Brings a database up to the newest schema, making its tables where there are none; False where it is newer than that.
+    """Brings a database to the newest schema and creates missing tables. Returns False if the database is newer than that.
 
-    All of it or nothing happens, one process after the other.
+    A migration happens whole or not at all, and in one process at a time.
     """
-    if _is_newest(engine):  # which needs no lock
+    if _is_newest(engine):  # this check needs no lock
         return True
     if engine.dialect.name != "sqlite":
         with engine.begin() as connection:
-            connection.execute(sql.select(sql.func.pg_advisory_xact_lock(LOCK)))
+            connection.execute(sql.select(sql.func.pg_advisory_xact_lock(ADVISORY_LOCK_ID)))
             return _migrated(connection)
-    # The driver commits after each command that changes the schema, unless it is told to leave transactions alone.
+    # In any other mode, SQLite's driver commits after each command that changes the schema.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         try:
@@ -38,38 +38,38 @@ def migrate(engine: sql.Engine) -> bool:
 
 def _is_newest(engine: sql.Engine) -> bool:
     with engine.connect() as connection:
-        there = sql.inspect(connection).has_table(tables.schema_version.name)
-        return there and connection.execute(sql.select(tables.schema_version.c.version)).scalar() == SCHEMA_VERSION
+        there = sql.inspect(connection).has_table(schema.schema_version.name)
+        return there and connection.execute(sql.select(schema.schema_version.c.version)).scalar() == SCHEMA_VERSION
 
 
 def _migrated(connection: sql.Connection) -> bool:
-    if not sql.inspect(connection).has_table(tables.schema_version.name):
+    if not sql.inspect(connection).has_table(schema.schema_version.name):
         _check_encoding(connection)
-        tables.metadata.create_all(connection)
-        connection.execute(tables.schema_version.insert().values(version=SCHEMA_VERSION))
+        schema.metadata.create_all(connection)
+        connection.execute(schema.schema_version.insert().values(version=SCHEMA_VERSION))
         return True
-    version = connection.execute(sql.select(tables.schema_version.c.version)).scalar() or 1
+    version = connection.execute(sql.select(schema.schema_version.c.version)).scalar() or 1
     for step in STEPS[version - 1 :]:
         step(connection)
     if version < SCHEMA_VERSION:
-        tables.metadata.create_all(connection)
-        connection.execute(tables.schema_version.update().values(version=SCHEMA_VERSION))
+        schema.metadata.create_all(connection)
+        connection.execute(schema.schema_version.update().values(version=SCHEMA_VERSION))
     return version <= SCHEMA_VERSION
 
 
 def _check_encoding(connection: sql.Connection) -> None:
-    """Raises StoreError where a server's database cannot hold all characters."""
+    """Raises StoreError if a server's database cannot hold all characters."""
     if connection.dialect.name == "postgresql":
         encoding = connection.execute(sql.text("SHOW server_encoding")).scalar()
         if encoding != "UTF8":
             raise StoreError(
-                f"This database is in the encoding {encoding}, which cannot hold every character.",
-                "Make another (createdb --encoding=UTF8 --template=template0 NAME).",
+                f"This database has the encoding {encoding}, which cannot hold every character.",
+                "Create another one (createdb --encoding=UTF8 --template=template0 NAME).",
             )
 
 
 def _several_draws(connection: sql.Connection) -> None:
-    """1 → 2: a statement may be asked several times in a run, with other demonstrations."""
+    """1 → 2: a run may ask a statement several times, with different demonstrations."""
     connection.execute(sql.text("ALTER TABLE run_statements ADD COLUMN draw INTEGER NOT NULL DEFAULT 0"))
     if connection.dialect.name == "postgresql":
         connection.execute(sql.text("ALTER TABLE answers ADD COLUMN draw INTEGER NOT NULL DEFAULT 0"))
@@ -92,7 +92,7 @@ def _several_draws(connection: sql.Connection) -> None:
 
 
 def _services(connection: sql.Connection) -> None:
-    """2 → 3: what a service said of a call, and bounds of P(True)."""
+    """2 → 3: what services report about a call, and bounds of P(True)."""
     double = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
     columns = {
         "p_low": double,
@@ -110,7 +110,7 @@ def _services(connection: sql.Connection) -> None:
 
 
 def _watched(connection: sql.Connection) -> None:
-    """3 → 4: runs that any number of pages watch, whoever asks; names, notes, deletion; facts by their number in a run."""
+    """3 → 4: many pages can watch a run of any process; names, notes, deletion; numbered facts."""
     for table, columns in {
         "runs": "facts INTEGER NOT NULL DEFAULT 0; pool_text TEXT; name TEXT; note TEXT; changed INTEGER NOT NULL DEFAULT 0; "
         "worker VARCHAR(200); beat_at VARCHAR(32); deleted_at VARCHAR(32)",
@@ -137,13 +137,13 @@ def _watched(connection: sql.Connection) -> None:
 
 
 def _free_of_lengths(connection: sql.Connection) -> None:
-    """Lets text be as long as in SQLite, which never kept to the lengths that its columns were given."""
+    """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
         "SELECT table_name, column_name FROM information_schema.columns "
         "WHERE table_schema = current_schema() AND data_type = 'character varying'"
     )
     for table, column in connection.execute(limited).all():
-        if table in tables.metadata.tables:
+        if table in schema.metadata.tables:
             connection.execute(sql.text(f'ALTER TABLE {table} ALTER COLUMN "{column}" TYPE TEXT'))
 
 

@@ -1,4 +1,4 @@
-"""A run's statements as arrays: what every figure is made from, without their texts."""
+"""A run's statements as arrays without their texts, from which all figures are computed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from medfact.facts import Fact, digest
 from medfact.statements import Statement
-from medfact.store.records import Planned
+from medfact.store.entities import Planned
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """One row per statement of a run, by position; one entry per fact, by its number in the run.
+    """Arrays with an entry per statement (by position), and arrays with an entry per fact (by its number in the run).
 
-    fact: the number of each statement's fact. draw: which draw of demonstrations. variant: a place in `variants`.
-    Of each fact: `identity` (a number that is the same for the same fact in every run), `pair` (joins a positive fact and
-    its negatives), `head` and `tail` (codes), `relation` and `tail_type` (places in `relations` and `tail_types`), `positive`.
+    Per statement: `fact` (number), `draw` (number of the draw of demonstrations), `variant` (index into `variants`).
+    Per fact: `identity` (a number, the same for the same fact in every run), `pair` (the same for a positive fact and its
+    negatives), `head` and `tail` (codes), `relation` and `tail_type` (indices into `relations`, `tail_types`), `positive`.
     """
 
     fact: Ints
@@ -46,19 +46,19 @@ class Sheet:
         return buffer.getvalue()
 
     @classmethod
-    def from_bytes(cls, written: bytes) -> Sheet:
-        with np.load(io.BytesIO(written), allow_pickle=False) as arrays:
+    def from_bytes(cls, data: bytes) -> Sheet:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
 
 def fact_numbers(statements: Iterable[Statement]) -> list[int]:
-    """For each statement the number of its fact: facts are counted from 0 as they come."""
+    """The number of each statement's fact. Facts are numbered from 0 in the order in which they come."""
     numbers: dict[str, int] = {}
     return [numbers.setdefault(statement.fact.fact_id, len(numbers)) for statement in statements]
 
 
 def sheet_of(planned: Iterable[Planned]) -> Sheet:
-    """The sheet of statements in the order in which they are asked; of each but its fact is forgotten."""
+    """The sheet of statements in the order in which they are asked. Keeps their facts in memory, not the statements."""
     first: dict[str, tuple[int, Fact]] = {}
     asked = []
     for p in planned:
@@ -86,7 +86,7 @@ def sheet_of(planned: Iterable[Planned]) -> Sheet:
 
 
 def _identity(fact_id: str, tail: str | None) -> int:
-    """A negative's id names its positive fact and its number alone: the tail that was drawn is part of what it says."""
+    """The tail counts too: a negative's id depends only on its positive fact and its number, not on the tail drawn."""
     return int(digest(fact_id, tail)[:15], 16)
 
 

@@ -1,4 +1,4 @@
-"""Who asks a run: a process of this machine or of another, and whether it still lives."""
+"""Which process works on a run, on this machine or another, and whether it is alive."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from functools import lru_cache
 
 import psutil
 
-BEAT = 15.0
-"""Seconds between two signs of life."""
+BEAT_SECONDS = 15.0
+"""Time between two heartbeats of a process that works on a run."""
 
-SILENCE = 90.0
-"""Seconds without one after which a process of another machine counts as gone."""
+_SILENT_SECONDS = 90.0
+"""A process of another machine without a heartbeat for so long counts as gone."""
 
-
-SET_AT_MOST = 3600.0
-"""Seconds by which a machine's clock may be set while a process runs: when it was started is told by that clock too."""
+_CLOCK_CHANGE_SECONDS = 3600.0
+"""How much the clock, which dates the start of processes, may be changed while one runs."""
 
 
 def myself() -> str:
-    """The name of this process: machine, number, and when it was started, since numbers are given again."""
+    """The name of this process: machine, process id, and start time, since process ids are reused."""
     return _name(os.getpid())
 
 
@@ -32,34 +31,34 @@ def _name(pid: int) -> str:
 
 
 def _start(process: psutil.Process) -> tuple[float, float]:
-    """When a process was started: by the clock, and after the machine was, which setting the clock does not move."""
+    """When a process started, by the clock and since the machine booted; changing the clock does not move the second."""
     began = process.create_time()
     return began, began - psutil.boot_time()
 
 
 def in_words(worker: str | None) -> str:
-    """A process for a person to read: "process 4711 on ward-7"."""
+    """A process in words: "process 4711 on ward-7"."""
     host, pid, _ = (worker or "another machine:?:").rsplit(":", 2)
     return f"process {pid} on {host}"
 
 
 def is_alive(worker: str | None, beat_at: str | None) -> bool:
-    """Whether a process may still be at work: seen on this machine, or heard of lately from another."""
+    """Whether a process may be alive: it exists on this machine, or sent a recent heartbeat from another."""
     if worker is None:
         return False
     host, pid, start = worker.rsplit(":", 2)
     if host == socket.gethostname():
         began, _, since_boot = start.partition("/")
-        return _lives(int(pid), float(began), float(since_boot or "nan"))
-    return beat_at is not None and (datetime.now(UTC) - datetime.fromisoformat(beat_at)).total_seconds() < SILENCE
+        return _exists(int(pid), float(began), float(since_boot or "nan"))
+    return beat_at is not None and (datetime.now(UTC) - datetime.fromisoformat(beat_at)).total_seconds() < _SILENT_SECONDS
 
 
-def _lives(pid: int, began: float, since_boot: float) -> bool:
+def _exists(pid: int, began: float, since_boot: float) -> bool:
     try:
         process = psutil.Process(pid)
         now, since = _start(process)
         off = abs(now - began)
-        same = off < 1 or (abs(since - since_boot) < 0.05 and off < SET_AT_MOST)
+        same = off < 1 or (abs(since - since_boot) < 0.05 and off < _CLOCK_CHANGE_SECONDS)
         return same and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False

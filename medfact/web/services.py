@@ -24,7 +24,7 @@ from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
-from medfact.runs.run import start
+from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
 from medfact.web.uploads import Uploads
@@ -89,7 +89,7 @@ class Speeds:
         if run is None:
             return None
         begun, ended = (
-            [event.at for event in self._store.moves(run.run) if event.what == what] for what in (RUNNING, COMPLETE)
+            [event.at for event in self._store.state_changes(run.run) if event.what == what] for what in (RUNNING, COMPLETE)
         )
         if not begun or not ended:
             return None

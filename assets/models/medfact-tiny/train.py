@@ -37,7 +37,8 @@ from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.metrics import measure
 from medfact.prototypes import load_pool
 from medfact.results.report import records_of
-from medfact.runs.run import Failed, run
+from medfact.runs.events import Failed
+from medfact.runs.run import run
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
 from medfact.store import Store

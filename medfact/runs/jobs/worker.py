@@ -1,232 +1,145 @@
-"""A process that asks runs, so that the page stays quick and a model can be killed. It ends when the page's process does."""
+"""A process that asks runs, so that the page stays quick and a model can be killed. It ends with the page's process."""
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import multiprocessing
 import os
 import signal
-import sys
 import threading
-import time
-import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
 import psutil
 
-from medfact.errors import MedfactError, ServiceAway, StoreError
-from medfact.models import HERE, Model, Placement, is_local, load_model
+from medfact.errors import MedfactError
 from medfact.models.local.machine import memory_is_short
-from medfact.runs.run import Answered, Event, Failed, Loading, Started, answer
-from medfact.store import FAILED_RUN, PAUSED, RUNNING, Store
+from medfact.runs.jobs.job import JobUpdate
+from medfact.runs.jobs.run_threads import ModelCache, RunThreads
+from medfact.store import Store
 
-IDLE = 900.0
-"""Seconds that a local model is kept loaded after its last run."""
+_KEEP_LOADED_SECONDS = 900.0
+"""How long a local model stays loaded after its last run."""
 
-GIVES_WAY = 10
-"""How much it gives way to the page, and to the browser that shows it, from 0 to 19."""
+_LOOK_SECONDS = 5.0
+"""Time between two looks whether the model may stay loaded."""
 
-LOOK = 5.0
-"""Seconds between two looks at whether it should be kept."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a job is told of its run. state: its state now. answered: how many answers came with it; of total, before: how many
-    statements it has, and had answered when it was begun.
-    """
-
-    state: str = RUNNING
-    reason: str | None = None
-    loading: str | None = None
-    answered: int = 0
-    total: int | None = None
-    before: int = 0
-
-
-def told_of(event: Event) -> Told:
-    """An event of a run as a job is told of it; without the answers, which are on disk."""
-    if isinstance(event, Started):
-        return Told(total=event.statements, before=event.answered)
-    if isinstance(event, Loading):
-        return Told(loading=event.said)
-    if isinstance(event, Answered):
-        return Told(answered=len(event.answers))
-    if isinstance(event, Failed):
-        return Told(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, event.error.public)
-    return Told(event.state, event.reason)
-
-
-def tell_all(events: Callable[[], Iterable[Event]], run: str, store: Store, tell: Callable[[Told], None]) -> None:
-    """Tells what happens in a run until it ends, a fault of our own included."""
-    try:
-        for event in events():
-            tell(told_of(event))
-    except StoreError as error:
-        tell(Told(PAUSED, error.public))
-    except MedfactError as error:
-        tell(_failed(run, store, error.public))
-    except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        reason = f"Something went wrong that should not have: {type(error).__name__}. What was answered is kept."
-        tell(_failed(run, store, reason))
-
-
-def _failed(run: str, store: Store, reason: str) -> Told:
-    with contextlib.suppress(StoreError):
-        store.set_state(run, FAILED_RUN, reason)
-    return Told(FAILED_RUN, reason)
+_NICENESS = 10
+"""How much the process yields to the page and its browser, from 0 to 19."""
 
 
 class Worker:
-    """The process, as the page's side holds it. It is started when first needed, and again after it died.
+    """The process, seen from the page. It starts when it is first needed, and again after it died.
 
-    told: gets what happens to a run, from a thread of the worker's own. died: gets the runs that a process was asked, and its
-    exit code, once it is gone.
+    report: gets the updates of runs, from a thread. died: gets the runs of a process that is gone, and its exit code.
     """
 
-    def __init__(self, url: str, told: Callable[[str, Told], None], died: Callable[[Iterable[str], int | None], None]) -> None:
-        self._url, self._told, self._died = url, told, died
+    def __init__(
+        self,
+        url: str,
+        report: Callable[[str, JobUpdate], None],
+        died: Callable[[Iterable[str], int | None], None],
+    ) -> None:
+        self._url, self._report, self._died = url, report, died
         self._context = multiprocessing.get_context("spawn")
         self._lock = threading.Lock()
         self._process: Any = None
         self._connection: Connection | None = None
-        self._asked: set[str] = set()
+        self._runs: set[str] = set()
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
     def ask(self, run: str, key: str | None, budget: float | None) -> None:
-        """Begins to ask a run. key: of its service. budget: USD in all, in place of its spec's."""
-        self._send(("ask", run, {"key": key, "budget": budget}))
+        """Starts to ask a run; see `RunThreads.ask`."""
+        self._send("ask", run, key, budget)
 
     def stop(self, run: str) -> None:
         """Asks a run to end."""
-        self._send(("stop", run, {}))
+        self._send("stop", run)
 
     def warm_up(self, model: str) -> None:
         """Loads a local model before it is needed."""
-        self._send(("warm up", model, {}))
+        self._send("warm_up", model)
 
     def prepare(self) -> None:
-        """Starts the process before it is needed, and has it import the client of the services, which takes a second."""
-        self._send(("prepare", "", {}))
+        """Starts the process and imports the client of services, which takes a second, before they are needed."""
+        self._send("prepare")
 
     def kill(self) -> None:
-        """Ends the process at once; what was answered is on disk."""
+        """Ends the process at once; the answers are on disk."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()
 
-    def _send(self, message: tuple[str, str, dict[str, Any]]) -> None:
+    def _send(self, command: str, *arguments: Any) -> None:
         with self._lock:
             if self._process is None or not self._process.is_alive():
-                self._begin()
-            if message[0] == "ask":
-                self._asked.add(message[1])
-            with contextlib.suppress(OSError):  # it just died: the listener says so
-                self._connection.send(message)  # type: ignore[union-attr]
+                self._start()
+            if command == "ask":
+                self._runs.add(arguments[0])
+            with contextlib.suppress(OSError):  # it just died, which the listener reports
+                self._connection.send((command, arguments))  # type: ignore[union-attr]
 
-    def _begin(self) -> None:
-        # Threads that wait for each other by spinning starve where the page, or its browser, needs a processor too.
+    def _start(self) -> None:
+        # Threads that spin while they wait slow down the page and its browser.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         ours, theirs = self._context.Pipe()
         self._process = self._context.Process(target=_serve, args=(theirs, self._url), daemon=True)
         self._process.start()
         theirs.close()
-        self._connection, self._asked = ours, set()
-        listened = (ours, self._process, self._asked)
-        threading.Thread(target=self._listen, args=listened, daemon=True, name="worker-listener").start()
+        self._connection, self._runs = ours, set()
+        arguments = (ours, self._process, self._runs)
+        threading.Thread(target=self._listen, args=arguments, daemon=True, name="worker-listener").start()
 
-    def _listen(self, connection: Connection, process: Any, asked: set[str]) -> None:
+    def _listen(self, connection: Connection, process: Any, runs: set[str]) -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
-                self._told(*connection.recv())
+                self._report(*connection.recv())
         process.join()
         connection.close()
-        self._died(asked, process.exitcode)
+        self._died(runs, process.exitcode)
 
 
-# ------------------------------------------------------------------------------------------------ its own side
+# ------------------------------------------------------------------------------------- inside the process
 
 
 def _serve(connection: Connection, url: str) -> None:
-    """The loop of the process: begins and stops runs, each in a thread, until the page's process is gone.
+    """Follows the page's commands until its process is gone, then ends at once: no library may delay the end.
 
-    Then this one ends at once: what was answered is on disk, and nothing that a library would still wait for keeps it. An
-    interrupt from the keyboard is the page's to deal with.
+    Leaves interrupts from the keyboard to the page.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else GIVES_WAY)
-    store, kept = Store(url), Kept()
-    stops: dict[str, threading.Event] = {}
-    sending = threading.Lock()
+    psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else _NICENESS)
+    models, sending = ModelCache(), threading.Lock()
 
-    def work(run: str, stop: threading.Event, options: dict[str, Any]) -> None:
-        def tell(told: Told) -> None:
-            with sending, contextlib.suppress(OSError):
-                connection.send((run, told))
+    def report(run: str, update: JobUpdate) -> None:
+        with sending, contextlib.suppress(OSError):
+            connection.send((run, update))
 
-        tell_all(lambda: answer(run, store, stopped=stop.is_set, load=kept.load, **options), run, store, tell)
-
+    threads = RunThreads(Store(url), models.load, report)
+    commands: dict[str, Callable[..., None]] = {
+        "ask": threads.ask,
+        "stop": threads.stop,
+        "warm_up": lambda model: _in_thread(models.load, model),
+        "prepare": lambda: _in_thread(importlib.import_module, "medfact.models.services.client"),
+    }
     with contextlib.suppress(EOFError, OSError):
         while True:
-            if not connection.poll(LOOK):
-                kept.release_if(kept.idle() > IDLE or memory_is_short())
-                continue
-            what, name, options = connection.recv()
-            if what == "ask":
-                stops[name] = threading.Event()
-                threading.Thread(target=work, args=(name, stops[name], options), daemon=True, name=f"run-{name}").start()
-            elif what == "stop" and name in stops:
-                stops[name].set()
-            elif what == "prepare":
-                threading.Thread(target=importlib.import_module, args=("medfact.models.services.client",), daemon=True).start()
-            elif what == "warm up":
-                threading.Thread(target=_warm_up, args=(kept, name), daemon=True).start()
+            if connection.poll(_LOOK_SECONDS):
+                command, arguments = connection.recv()
+                commands[command](*arguments)
+            elif models.idle_seconds() > _KEEP_LOADED_SECONDS or memory_is_short():
+                models.release()
     os._exit(0)
 
 
-def _warm_up(kept: Kept, model: str) -> None:
-    with contextlib.suppress(MedfactError):
-        kept.load(model)
+def _in_thread(work: Callable[[str], object], argument: str) -> None:
+    def quietly() -> None:
+        with contextlib.suppress(MedfactError):
+            work(argument)
 
-
-class Kept:
-    """The last local model that was loaded, for the runs that come after. Other models are loaded anew each time."""
-
-    def __init__(self, load: Callable[..., Model] = load_model) -> None:
-        self._load = load
-        self._model: dict[tuple[str, Placement], Model] = {}
-        self._used = time.monotonic()
-        self._lock = threading.Lock()
-
-    def load(self, spec: str, *, placement: Placement = HERE, **options: Any) -> Model:
-        if not is_local(spec):
-            return self._load(spec, placement=placement, **options)
-        with self._lock:
-            self._used = time.monotonic()
-            if (spec, placement) not in self._model:
-                self._model.clear()
-                gc.collect()
-                self._model[spec, placement] = self._load(spec, placement=placement, **options)
-            return self._model[spec, placement]
-
-    def idle(self) -> float:
-        """Seconds since a model was last asked for."""
-        return time.monotonic() - self._used
-
-    def release_if(self, wanted: bool) -> None:
-        """Lets the model go where that is wanted and no run uses it."""
-        if wanted and self._lock.acquire(blocking=False):
-            with contextlib.ExitStack() as after:
-                after.callback(self._lock.release)
-                if self._model:
-                    self._model.clear()
-                    gc.collect()
+    threading.Thread(target=quietly, daemon=True).start()

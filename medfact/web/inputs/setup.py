@@ -12,7 +12,7 @@ from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL, check_spec, is_service, known_models
 from medfact.models.services.policy import check_new_run
 from medfact.runs.plan import protocol_of
-from medfact.runs.run import start_planned
+from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import Plan
 from medfact.web.services import Services, Source, checked_source, planned, spec_of

@@ -15,7 +15,7 @@ from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import PACE, Live, Version
 from medfact.runs.costs import bill_in_words
-from medfact.runs.run import start_again
+from medfact.runs.start import start_again
 from medfact.spec import PROTOCOLS
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.web.fragments import render

@@ -31,8 +31,8 @@ from medfact.store import (
     STOP_ASKED,
     STOPPED,
     WAITING,
-    Happened,
     Run,
+    RunEvent,
 )
 from medfact.web.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
@@ -180,7 +180,7 @@ def _lines(visitor: Visitor, show: RunsShow, runs: Sequence[Run]) -> Any:
             ticked=run.run in show.chosen.split(","),
             edited=run.run == show.edited,
             story=_story(visitor, run, told) if told else None,
-            took=took(visitor.services.store.moves(run.run), run, going=live.going),
+            took=took(visitor.services.store.state_changes(run.run), run, going=live.going),
         )
 
 
@@ -274,13 +274,13 @@ def cost(bill: Any) -> tuple[str, str]:
     return "less than $0.01" if 0 < bill["usd"] < 0.01 else f"${bill['usd']:,.2f}", sentences
 
 
-def took(events: Sequence[Happened], run: Run, *, going: bool) -> str:
+def took(events: Sequence[RunEvent], run: Run, *, going: bool) -> str:
     """How long a model was asked, all times together that the run was taken up; "" where it never was."""
     seconds = _seconds_asked(events, run.finished_at or (None if going else run.beat_at))
     return "" if seconds is None else f"{wording.duration(seconds)}{' so far' if going else ''}"
 
 
-def _seconds_asked(events: Sequence[Happened], end: str | None) -> float | None:
+def _seconds_asked(events: Sequence[RunEvent], end: str | None) -> float | None:
     """From each time that a run was taken up to what happened next; the last to `end`, or to now."""
     moved = [one for one in events if one.what not in {NOTED, IMPORTED, STOP_ASKED}]
     pairs = zip_longest(moved, moved[1:])
@@ -319,17 +319,17 @@ def _story(visitor: Visitor, run: Run, opened: str) -> Markup:
     this opening, so that its data is read once for it.
     """
     store = visitor.services.store
-    events = store.happened(run.run, most=SHOWN_EVENTS)
+    events = store.events(run.run, most=SHOWN_EVENTS)
     told = [(one.at, _event(one), wording.shortened(one.said or "", LONGEST_EVENT)) for one in events]
     if run.state == INTERRUPTED:
         word, why = _in_words(INTERRUPTED, None)
         told.append((run.beat_at or run.started_at, f"last heard of; then {word}", why))
-    earlier = store.count_happened(run.run) - len(events)
+    earlier = store.count_events(run.run) - len(events)
     changed = _changes(visitor.services, run.run, opened)
     return render("run_story", run=run, earlier=earlier, events=told, sources=_sources(run), changes=changed)
 
 
-def _event(one: Happened) -> str:
+def _event(one: RunEvent) -> str:
     return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
 
 

@@ -1,0 +1,146 @@
+"""A job: a run that waits for its turn or is being asked, and how far it is."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from medfact.errors import MedfactError, ServiceAway, StoreError
+from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Started
+from medfact.runs.run import answer
+from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
+
+_RATE_SECONDS = 3.0
+"""The time over which statements per second are averaged."""
+
+_LEAST_RATE_SECONDS = 0.3
+"""A rate over a shorter time means nothing."""
+
+
+@dataclass(frozen=True)
+class JobUpdate:
+    """What an event changes in a job. The answers themselves are on disk.
+
+    state: from now on. loading: the current step. answered: number of new answers. total: statements of the run, and
+    answered_before: how many had an answer when it was started or resumed; both come with its start alone.
+    """
+
+    state: str = RUNNING
+    reason: str | None = None
+    loading: str | None = None
+    answered: int = 0
+    total: int | None = None
+    answered_before: int = 0
+
+
+def _update_of(event: Event) -> JobUpdate:
+    match event:
+        case Started():
+            return JobUpdate(total=event.statements, answered_before=event.answered)
+        case Loading():
+            return JobUpdate(loading=event.step)
+        case AnswersSaved():
+            return JobUpdate(answered=len(event.answers))
+        case Failed():
+            return JobUpdate(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, event.error.public)
+    return JobUpdate(event.state, event.reason)
+
+
+def ask_run(run: str, store: Store, report: Callable[[JobUpdate], None], **options: Any) -> None:
+    """Asks a run to its end and reports every change, errors of medfact itself included. options: of `answer`."""
+    try:
+        for event in answer(run, store, **options):
+            report(_update_of(event))
+        return
+    except StoreError as error:
+        report(JobUpdate(PAUSED, error.public))
+        return
+    except MedfactError as error:
+        reason = error.public
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        reason = f"An error in medfact itself: {type(error).__name__}. The answers so far are kept."
+    with contextlib.suppress(StoreError):
+        store.set_state(run, FAILED_RUN, reason)
+    report(JobUpdate(FAILED_RUN, reason))
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A job at one moment. rate: statements per second; seconds_left: until the end; None if not known yet.
+
+    loading: the current step while the model is loaded. ahead: number of runs before it while it waits; seconds_ahead: until
+    its turn, None if not known. `version` changes with everything else.
+    """
+
+    version: int
+    state: str
+    reason: str | None
+    total: int
+    done: int
+    rate: float | None
+    seconds_left: float | None
+    loading: str | None = None
+    ahead: int = 0
+    seconds_ahead: float | None = None
+
+
+@dataclass(eq=False)
+class Job:
+    """A run that is asked or waits. key: of its service, kept in memory until its turn. budget: replaces that of its spec.
+
+    last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
+    """
+
+    run: str
+    owner: str
+    kind: str
+    total: int
+    version: int
+    key: str | None = field(repr=False)
+    budget: float | None
+    state: str = WAITING
+    reason: str | None = None
+    done: int = 0
+    loading: str | None = None
+    stopping: bool = False
+    silent: bool = False
+    last_sign: float = field(default_factory=time.monotonic)
+    _progress: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
+
+    @property
+    def going(self) -> bool:
+        return self.state in GOING
+
+    def apply(self, update: JobUpdate) -> None:
+        """Applies what an event has changed."""
+        self.last_sign = time.monotonic()
+        self.state, self.reason, self.loading = update.state, update.reason, update.loading
+        if update.total is not None:
+            self.total, self.done = update.total, update.answered_before
+        self.done += update.answered
+        if update.answered:
+            self._progress.append((self.last_sign, self.done))
+        self.version += 1
+
+    @property
+    def rate(self) -> float | None:
+        """Statements per second lately; None if not known."""
+        recent = [point for point in self._progress.copy() if point[0] >= time.monotonic() - _RATE_SECONDS]
+        if len(recent) < 2 or recent[-1][0] - recent[0][0] < _LEAST_RATE_SECONDS:
+            return None
+        return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])
+
+    def snapshot(self, ahead: int, seconds_ahead: float | None) -> Snapshot:
+        rate = self.rate if self.state == RUNNING else None
+        seconds_left = (self.total - self.done) / rate if rate else None
+        version = 1000 * self.version + ahead
+        return Snapshot(
+            version, self.state, self.reason, self.total, self.done, rate, seconds_left, self.loading, ahead, seconds_ahead
+        )

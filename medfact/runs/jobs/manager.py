@@ -1,0 +1,185 @@
+"""The jobs of one database: queued, given to a process in turn, stopped, and ended."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from medfact.errors import Mistake, StoreError
+from medfact.models import load_model
+from medfact.models.local import zero_gpu
+from medfact.runs.jobs.job import Job, JobUpdate, Snapshot
+from medfact.runs.jobs.lanes import BASELINE, LOCAL, SERVICE, Lane, kind_of
+from medfact.runs.jobs.run_threads import ModelCache, RunThreads
+from medfact.runs.jobs.worker import Worker
+from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, STOPPED, WAITING, Store
+from medfact.store.workers import in_words
+
+STOP_SECONDS = 1.5
+"""How long a local model may take to end its batch after Stop, before its process is killed."""
+
+SILENT_SECONDS, SILENT_SECONDS_WHEN_WAITED_FOR = 600.0, 180.0
+"""How long a local model may give no sign before its process is killed; the second applies while other runs wait."""
+
+LOOK_SECONDS = 5.0
+"""Time between two looks whether a local model still gives signs."""
+
+_KEPT = "The answers so far are kept; resume the run, or choose a smaller model."
+
+
+def _lanes() -> dict[str, Lane]:
+    """The lane of each kind of model. At a service there is always room for another owner."""
+    return {LOCAL: Lane(1, 1), SERVICE: Lane(10, 8), BASELINE: Lane(2, 2)}
+
+
+class Jobs:
+    """All jobs of one database. An application creates it once, and closes it at its end."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._jobs: dict[str, Job] = {}
+        self._lanes = _lanes()
+        self._lock = threading.RLock()
+        self._local, self._beside = (Worker(store.url, self._update, self._died) for _ in range(2))
+        sliced = ModelCache(lambda *spec, **options: zero_gpu.in_slices(load_model(*spec, **options)))
+        self._on_lent_gpu = RunThreads(store, sliced.load, self._update)
+        self._closed = False
+        threading.Thread(target=self._watch_local, daemon=True, name="watch-local").start()
+
+    def submit(self, run: str, key: str | None = None, budget: float | None = None) -> None:
+        """Queues a recorded run. Does nothing if it waits or runs here already.
+
+        key: of its service; kept in memory for this job alone. budget: USD for the whole run, replaces that of its spec.
+        Raises Mistake if another process asks it.
+        """
+        with self._lock:
+            known = self._jobs.get(run)
+            if known is not None and known.going:
+                return
+            record = self.store.run(run)
+            if record.state == RUNNING and (known is None or known.state != PAUSED):
+                raise Mistake(f"Run {run} is being asked by {in_words(record.worker)}.", "Watch it, or stop it there.")
+            version = known.version + 1 if known else 1
+            job = Job(run, record.owner, kind_of(record.model), record.statements, version, key, budget)
+            self._jobs[run] = job
+            self._lanes[job.kind].add(job)
+            self._start_next(job.kind)
+
+    def going(self, owner: str | None = None) -> int:
+        """How many runs (of an owner, if given) wait or run here."""
+        return sum(job.going and owner in (None, job.owner) for job in list(self._jobs.values()))
+
+    def snapshot(self, run: str) -> Snapshot | None:
+        """The job of a run, or None if this process has had none."""
+        with self._lock:
+            job = self._jobs.get(run)
+            return None if job is None else job.snapshot(*self._lanes[job.kind].ahead_of(job))
+
+    def stop(self, run: str) -> None:
+        """Asks a job to end, which takes little more than STOP_SECONDS; its answers are kept.
+
+        If another program asks the run, that program is asked to stop it.
+        """
+        with self._lock:
+            job = self._jobs.get(run)
+            if job is None or not job.going:
+                if self.store.run(run).state in GOING:
+                    self.store.ask_to_stop(run)
+                return
+            if job.stopping:
+                return
+            job.stopping = True
+            waited = job not in self._lanes[job.kind].running
+            if waited:
+                self._lanes[job.kind].remove(job)
+            else:
+                self._worker(job.kind).stop(run)
+                if self._worker(job.kind) is self._local:
+                    timer = threading.Timer(STOP_SECONDS, self._kill_if_going, (job,))
+                    timer.daemon = True
+                    timer.start()
+        if waited:
+            self._record_end(job, JobUpdate(STOPPED))
+
+    def _kill_if_going(self, job: Job) -> None:
+        if job.going and self._jobs.get(job.run) is job:
+            self._local.kill()
+
+    def warm_up(self, model: str) -> None:
+        """Starts the processes, and loads a local model, so that the first run need not wait for them."""
+        self._beside.prepare()
+        if not zero_gpu.is_there():
+            self._local.warm_up(model)
+
+    def close(self) -> None:
+        """Ends everything; runs that were going on can be resumed."""
+        self._closed = True
+        self._on_lent_gpu.stop_all()
+        self._local.kill()
+        self._beside.kill()
+
+    def _worker(self, kind: str) -> Any:
+        """Who asks runs of a kind of model. A Space lends its GPU to the page's own process alone."""
+        if kind != LOCAL:
+            return self._beside
+        return self._on_lent_gpu if zero_gpu.is_there() else self._local
+
+    def _start_next(self, kind: str) -> None:
+        """Starts jobs of a lane, as far as there is room."""
+        while not self._closed and (job := self._lanes[kind].start_next()) is not None:
+            key, job.key = job.key, None
+            job.apply(JobUpdate())
+            self._worker(kind).ask(job.run, key, job.budget)
+
+    def _watch_local(self) -> None:
+        """Kills the process of local models if its run gives no sign for long: a chat template may never end."""
+        while not self._closed:
+            time.sleep(LOOK_SECONDS)
+            lane = self._lanes[LOCAL]
+            with self._lock:
+                most = SILENT_SECONDS_WHEN_WAITED_FOR if lane.has_waiting() else SILENT_SECONDS
+                silent = [job for job in lane.running if time.monotonic() - job.last_sign > most]
+                for job in silent:
+                    job.silent = True
+            if silent and not zero_gpu.is_there():
+                self._local.kill()
+
+    def _update(self, run: str, update: JobUpdate) -> None:
+        """Applies an update of a run, and starts the next job if the run has ended."""
+        with self._lock:
+            job = self._jobs[run]
+            job.apply(update)
+            if not job.going:
+                self._lanes[job.kind].remove(job)
+                self._start_next(job.kind)
+
+    def _died(self, runs: Iterable[str], exit_code: int | None) -> None:
+        """Ends the jobs of a process that is gone: by Stop, at the end, or for a reason, which the runs get."""
+        if self._closed:
+            return
+        with self._lock:
+            jobs = [self._jobs[run] for run in runs if self._jobs[run].state == RUNNING]
+        for job in jobs:
+            self._record_end(job, JobUpdate(STOPPED) if job.stopping else JobUpdate(FAILED_RUN, _why_died(job, exit_code)))
+
+    def _record_end(self, job: Job, update: JobUpdate) -> None:
+        """Ends a job whose process cannot record its end. Takes no lock meanwhile: the database may be slow."""
+        try:
+            self.store.set_state(job.run, update.state, update.reason, since=self.store.last_claim(job.run))
+        except StoreError as error:
+            update = JobUpdate(PAUSED if job.state == WAITING else FAILED_RUN, error.public)
+        self._update(job.run, update)
+
+
+def _why_died(job: Job, exit_code: int | None) -> str:
+    """Why a job's process ended. A negative exit code is the number of a signal."""
+    if job.silent:
+        return f"The model gave no sign for minutes, and its process was ended. {_KEPT}"
+    if exit_code == -signal.SIGKILL:
+        return f"The model's process was killed, most often for lack of memory. {_KEPT}"
+    if exit_code is not None and exit_code < 0:
+        return f"The model's process crashed ({signal.Signals(-exit_code).name}). {_KEPT}"
+    return f"The model's process ended (exit code {exit_code}). {_KEPT}"

@@ -1,0 +1,73 @@
+"""Runs in threads of this process, and the local model that stays loaded between them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import time
+from collections.abc import Callable
+
+from medfact.models import HERE, Model, Placement, is_local, load_model
+from medfact.runs.jobs.job import JobUpdate, ask_run
+from medfact.store import Store
+
+
+class RunThreads:
+    """Asks runs, each in a thread. report: gets the updates of each run, from its thread."""
+
+    def __init__(self, store: Store, load: Callable[..., Model], report: Callable[[str, JobUpdate], None]) -> None:
+        self._store, self._load, self._report = store, load, report
+        self._stops: dict[str, threading.Event] = {}
+
+    def ask(self, run: str, key: str | None, budget: float | None) -> None:
+        """Starts to ask a run. key: of its service. budget: USD for the whole run, replaces that of its spec."""
+        self._stops[run] = threading.Event()
+        options = {"stopped": self._stops[run].is_set, "load": self._load, "key": key, "budget": budget}
+        arguments = (run, self._store, lambda update: self._report(run, update))
+        threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
+
+    def stop(self, run: str) -> None:
+        """Asks a run to end."""
+        if run in self._stops:
+            self._stops[run].set()
+
+    def stop_all(self) -> None:
+        for stop in list(self._stops.values()):
+            stop.set()
+
+
+class ModelCache:
+    """Keeps the last local model loaded, for the next run. Other models are loaded each time."""
+
+    def __init__(self, load: Callable[..., Model] = load_model) -> None:
+        self._load = load
+        self._models: dict[tuple[str, Placement], Model] = {}
+        self._last_use = time.monotonic()
+        self._lock = threading.Lock()
+
+    def load(self, spec: str, *, placement: Placement = HERE, **options: object) -> Model:
+        """The model of a spec, placed so. options: of `load_model`."""
+        if not is_local(spec):
+            return self._load(spec, placement=placement, **options)
+        with self._lock:
+            self._last_use = time.monotonic()
+            if (spec, placement) not in self._models:
+                self._clear()
+                self._models[spec, placement] = self._load(spec, placement=placement, **options)
+            return self._models[spec, placement]
+
+    def idle_seconds(self) -> float:
+        """Time since a model was last needed."""
+        return time.monotonic() - self._last_use
+
+    def release(self) -> None:
+        """Frees the model, unless one is being loaded."""
+        if self._models and self._lock.acquire(blocking=False):
+            with contextlib.ExitStack() as at_end:
+                at_end.callback(self._lock.release)
+                self._clear()
+
+    def _clear(self) -> None:
+        self._models.clear()
+        gc.collect()

@@ -1,0 +1,59 @@
+"""Recording runs before they are asked: from a spec, or from the record of another run."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from functools import cache
+
+from medfact import __version__
+from medfact.datasets import Collection
+from medfact.runs.plan import plan
+from medfact.spec import RunSpec
+from medfact.store import NOTED, Plan, Planned, Run, Store
+
+
+def start(spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
+    """Plans and records a run, before its model loads; returns its id."""
+    return start_planned(spec, plan(spec, collection, store.rejections()), store)
+
+
+def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
+    """Records a run of a plan; returns its id."""
+    return store.start_run(spec, planned, _versions())
+
+
+def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
+    """Records a new run with the statements of another one, from its record alone: its files may be gone.
+
+    spec: with another model or other settings; by default the other run's. Returns the new run's id.
+    """
+    other = store.run(run_id)
+    return start_planned(spec or other.spec, recorded_plan(other, store), store)
+
+
+def recorded_plan(record: Run, store: Store) -> Plan:
+    """The plan of a recorded run, without the notes on its model: another model may be asked."""
+    on_model = {event.said for event in store.events(record.run, NOTED)}
+    notes = [note for note in record.notes if note not in on_model]
+    return Plan(
+        dataset=record.dataset,
+        dataset_fingerprint=record.dataset_fingerprint,
+        pool=record.pool,
+        shots=record.shots,
+        statements=tuple(Planned(item.statement, item.shots_of, item.draw) for item in store.asked(record.run)),
+        demonstrations=store.demonstrations(record.run),
+        notes=(*notes, f"It asks what run {record.run} asked, from the record of that run."),
+        pool_text=record.pool_text,
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    versions = {"medfact": __version__, "python": platform.python_version()}
+    for name in ("torch", "transformers", "accelerate", "numpy", "openai"):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,211 @@
+"""An open database: transactions whose errors are explained in one sentence."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from medfact.errors import StoreError
+from medfact.store.engine import default_url, file_of, open_engine, without_password
+from medfact.store.migrations import migrate
+from medfact.store.schema import storable
+
+_FREE_DISK = "Free space on its disk, then resume the run; the answers so far are kept."
+_CHECK_USER = "Check the user and the password in its address."
+_CHECK_SERVER = "Check that its server runs, and the host and the port in its address."
+_HINTS = {
+    "is full": _FREE_DISK,
+    "No space": _FREE_DISK,
+    "is locked": "Another program holds it. Once it is free, resume the run; the answers so far are kept.",
+    "readonly": "Make its file and its folder writable, then resume the run; the answers so far are kept.",
+    "not a database": "Choose another --db.",
+    "malformed": "Its file is damaged: restore it from a copy, or choose another --db.",
+    "password": _CHECK_USER,
+    "role ": _CHECK_USER,
+    "pg_hba": _CHECK_USER,
+    "permission denied": "Let its user create and write tables there.",
+    'database "': "Create it first (createdb NAME), or check the name in its address.",
+    "refused": _CHECK_SERVER,
+    "resolve": _CHECK_SERVER,
+    "timeout": _CHECK_SERVER,
+    "socket": _CHECK_SERVER,
+}
+"""What to do, by a word in the database's error; the first match counts."""
+
+_OTHER_HINTS = {
+    "sqlite": "Check that its folder is writable and has free space; the answers so far are kept.",
+    "postgresql": "Check its server, then resume the run; the answers so far are kept.",
+}
+"""What to do about all other errors, by the kind of database."""
+
+_FULL_DISK_BYTES = 1 << 18
+"""A disk with less free space than this counts as full when SQLite only reports that it cannot read or write."""
+
+_ROWS_PER_INSERT = 5000
+
+_SHORT_WAIT_MS = 50
+"""How long a write that can be skipped waits for another program's."""
+
+
+class Database:
+    """The database at one URL, at the newest schema. Several threads and processes may use it at once."""
+
+    def __init__(self, url: str | None = None) -> None:
+        self.url = url or default_url()
+        self._engine = open_engine(self.url)
+        file = file_of(self.url)
+        self._file = file and file.absolute()
+        with self._explained_errors():
+            up_to_date = migrate(self._engine)
+        if not up_to_date:
+            raise StoreError(
+                f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
+            )
+        self._opened_file = self._file_identity()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sql.Connection]:
+        """A transaction, which waits for those of other programs."""
+        self._check_file()
+        with self._explained_errors(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing_soon(self) -> Iterator[sql.Connection]:
+        """A transaction that fails soon if another program is writing."""
+        self._check_file()
+        with self._explained_errors(), self._engine.connect() as connection, _short_wait(connection), connection.begin():
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[sql.Connection]:
+        self._check_file()
+        with self._explained_errors(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sql.Connection]:
+        """A connection whose reads all see the same state of the database, whatever is written meanwhile."""
+        with self._reading() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")  # its driver starts no transaction for reads
+            else:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    @contextmanager
+    def _explained_errors(self) -> Iterator[None]:
+        """Turns errors of the database into a StoreError with a hint."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = _cause(error)
+            if self._has_full_disk(cause):
+                cause = f"its disk is full ({cause})"
+            hint = next((hint for word, hint in _HINTS.items() if word in cause), _OTHER_HINTS[self._engine.dialect.name])
+            public = cause if self._engine.dialect.name == "sqlite" else ""  # a server's errors name its users
+            raise StoreError(f"The database {without_password(self.url)} cannot be used: {cause}.", hint, public) from error
+
+    def _has_full_disk(self, cause: str) -> bool:
+        """Whether a full disk explains that a file cannot be read, written or opened."""
+        if self._file is None or not ("I/O error" in cause or "unable to open" in cause):
+            return False
+        try:
+            return shutil.disk_usage(self._file.parent).free < _FULL_DISK_BYTES
+        except OSError:
+            return False
+
+    def _file_identity(self) -> tuple[int, int] | None:
+        """Device and inode of the database's file, which change when it is replaced; None if there is no file."""
+        if self._file is None:
+            return None
+        try:
+            status = self._file.stat()
+        except OSError as error:
+            raise StoreError(
+                f"The database {without_password(self.url)} is not there any more ({error.strerror}).",
+                "Put its file back, then resume the run; its contents are kept.",
+                "its file is not there any more",
+            ) from None
+        return status.st_dev, status.st_ino
+
+    def _check_file(self) -> None:
+        """Reconnects if the file was replaced: writes to a deleted file succeed while it is open, but are lost."""
+        identity = self._file_identity()
+        if identity != self._opened_file:
+            self._engine.dispose()
+            self._opened_file = identity
+
+    def _insert(self, table: sql.Table) -> Any:
+        """An insertion that can say what happens to rows whose key exists already."""
+        inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+        return inserts[self._engine.dialect.name](table)
+
+    def _insert_new(self, table: sql.Table) -> Any:
+        """An insertion that skips rows whose key exists already."""
+        return self._insert(table).on_conflict_do_nothing()
+
+    def _insert_rows(
+        self, connection: sql.Connection, insertion: Any, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Inserts many rows through the driver itself: for large runs, SQLAlchemy's work on every value takes longest.
+
+        columns: names of the insertion's parameters. rows: their values, in the same order.
+        """
+        compiled = insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
+        parameters: Callable[[tuple[Any, ...]], Any] = partial(_by_name, columns)
+        if compiled.positional:
+            parameters = itemgetter(*(columns.index(name) for name in compiled.positiontup))
+        remaining = map(_storable_row, rows)
+        while batch := list(islice(remaining, _ROWS_PER_INSERT)):
+            connection.exec_driver_sql(str(compiled), list(map(parameters, batch)))
+
+
+def _by_name(columns: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(columns, row, strict=True))
+
+
+def _storable_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a row as they are stored; see `schema.storable`."""
+    text = "".join([value for value in row if type(value) is str])
+    return row if storable(text) == text else tuple(storable(v) if type(v) is str else v for v in row)
+
+
+def _cause(error: SQLAlchemyError) -> str:
+    """What the database or its driver reports: after several attempts to connect, the error of the last one."""
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    attempts = [line for line in lines if line.startswith("- ")]
+    line = attempts[-1] if attempts else lines[0]
+    return line.rpartition("FATAL:")[2].strip().removesuffix(".")
+
+
+@contextmanager
+def _short_wait(connection: sql.Connection) -> Iterator[None]:
+    """Lets this connection wait only shortly for other programs' transactions."""
+    short, usual = f"SET lock_timeout = {_SHORT_WAIT_MS}", "RESET lock_timeout"
+    if connection.dialect.name == "sqlite":
+        before = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+        short, usual = f"PRAGMA busy_timeout={_SHORT_WAIT_MS}", f"PRAGMA busy_timeout={before}"
+    connection.exec_driver_sql(short)
+    connection.commit()
+    try:
+        yield
+    finally:
+        with suppress(SQLAlchemyError):
+            connection.exec_driver_sql(usual)
+            connection.commit()
+
+
+def now() -> str:
+    """The current time as it is recorded: ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

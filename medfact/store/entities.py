@@ -1,0 +1,139 @@
+"""What the database holds, as dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from medfact.answers import Demonstration
+from medfact.spec import RunSpec
+from medfact.statements import Statement
+
+WAITING, RUNNING, COMPLETE, STOPPED, FAILED_RUN = "waiting", "running", "complete", "stopped", "failed"
+"""States of a run. Stopped: by hand, or because its budget was spent. Failed: its model could not go on."""
+
+PAUSED = "paused"
+"""The database could not be written (disk full, locked), or a service stopped answering; the run can be resumed after that."""
+
+INTERRUPTED = "interrupted"
+"""Waiting or running, but its process is gone. This state is never stored: it is derived when a run is read."""
+
+GOING = frozenset({WAITING, RUNNING})
+RESUMABLE = frozenset({STOPPED, FAILED_RUN, PAUSED, INTERRUPTED})
+
+IMPORTED, STOP_ASKED, NOTED = "imported", "stop asked", "noted"
+"""Events of a run that are not states: it came from a file, another program asked to stop it, its model gave rise to a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer to one statement. `answer` is None if the reply is unreadable or the call failed (`failure`).
+
+    key: hash of model, revision, prompt and decoding settings. draw: number of the draw of demonstrations, from 0.
+    p_low, p_high: bounds of p_true, if a service does not show all alternatives. cut: why a service ended the reply early.
+    The other fields come from a service: its name for the model, its fingerprint, its token counts, seconds of the call, and
+    the number of calls (0: the answer to an identical prompt was reused).
+    """
+
+    statement_id: str
+    key: str
+    answer: bool | None
+    p_true: float | None
+    p_mass: float | None
+    raw: str | None
+    failure: str | None
+    draw: int = 0
+    p_low: float | None = None
+    p_high: float | None = None
+    cut: str | None = None
+    served_model: str | None = None
+    fingerprint: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float | None = None
+    attempts: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A statement to ask, the group whose demonstrations precede it, and the number of their draw, from 0."""
+
+    statement: Statement
+    shots_of: str
+    draw: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A statement of a recorded run: its position, its group of demonstrations and their draw, its answer if it has one, and
+    the number of its fact in the run.
+    """
+
+    position: int
+    shots_of: str
+    statement: Statement
+    answer: Answer | None
+    draw: int = 0
+    fact: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will ask, in order, and the demonstrations of each group.
+
+    pool_text: relation → variant → sentence, for the relations asked.
+    """
+
+    dataset: str
+    dataset_fingerprint: str
+    pool: str
+    shots: int
+    statements: tuple[Planned, ...]
+    demonstrations: dict[str, tuple[Demonstration, ...]]
+    notes: tuple[str, ...] = ()
+    pool_text: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded run. Times are ISO 8601, UTC.
+
+    facts: number of true and false facts. pool_text: relation → variant → sentence, as asked. name, note: set by its owner.
+    changed: grows with every write about its answers or state. worker: the process that works on it.
+    """
+
+    run: str
+    owner: str
+    state: str
+    reason: str | None
+    started_at: str
+    finished_at: str | None
+    model: str
+    model_revision: str | None
+    chat: bool | None
+    decoding: dict[str, Any]
+    dataset: str
+    dataset_fingerprint: str
+    pool: str
+    shots: int
+    spec: RunSpec
+    versions: dict[str, str]
+    notes: list[str]
+    statements: int
+    facts: int
+    pool_text: dict[str, dict[str, str]]
+    name: str | None
+    note: str | None
+    changed: int
+    worker: str | None
+    beat_at: str | None
+    deleted_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """An event in a run's history, named as its columns: `what` is a state or another kind of event, `said` its details."""
+
+    at: str
+    what: str
+    said: str | None

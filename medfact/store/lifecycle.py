@@ -1,0 +1,131 @@
+"""Changes to recorded runs: which process works on them, their states, what their owners do with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sql
+
+from medfact.errors import Mistake
+from medfact.store import schema
+from medfact.store.database import now
+from medfact.store.entities import GOING, NOTED, RUNNING, STOP_ASKED
+from medfact.store.lookup import Lookup, oldest_restorable
+from medfact.store.recording import add_event
+from medfact.store.workers import in_words, myself
+
+_TABLES_OF_RUNS = (
+    schema.answers, schema.run_statements, schema.demonstrations, schema.events, schema.sheets, schema.runs
+)  # fmt: skip
+
+
+class Lifecycle(Lookup):
+    """Changes recorded runs."""
+
+    def claim(self, run: str) -> int:
+        """Makes this process the one that works on a run, and returns the number of this claim, which grows.
+
+        Raises Mistake if another live process works on it.
+        """
+        record = self.run(run)
+        if record.state == RUNNING and record.worker not in (None, myself()):
+            raise Mistake(f"Run {run} is being asked by {in_words(record.worker)}.", "Watch it there, or stop it and resume.")
+        row = schema.runs.c
+        update = schema.runs.update().where(row.run == run, row.changed == record.changed)
+        values = {"state": RUNNING, "reason": None, "finished_at": None, "worker": myself(), "beat_at": now()}
+        with self._writing() as connection:
+            if connection.execute(update.values(changed=row.changed + 1, **values)).rowcount != 1:
+                raise Mistake(f"Run {run} was taken up by another process just now.", "Watch it there.")
+            add_event(connection, run, RUNNING)
+            return int(connection.execute(_last_claim(run)).scalar_one())
+
+    def last_claim(self, run: str) -> int:
+        """The number of a run's last claim; 0 if it was never claimed."""
+        with self._reading() as connection:
+            return int(connection.execute(_last_claim(run)).scalar() or 0)
+
+    def ask_to_stop(self, run: str) -> None:
+        """Asks the process that works on a run, or is going to, to stop."""
+        with self._writing() as connection:
+            add_event(connection, run, STOP_ASKED)
+
+    def is_asked_to_stop(self, run: str, since: int) -> bool:
+        """Whether a run was asked to stop after the claim of this number."""
+        row = schema.events.c
+        query = sql.select(row.number).where(row.run == run, row.what == STOP_ASKED, row.number > since).limit(1)
+        with self._reading() as connection:
+            return connection.execute(query).first() is not None
+
+    def beat(self, run: str) -> None:
+        """Records that this process is alive."""
+        self._update(run, beat_at=now())
+
+    def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any], notes: Sequence[str] = ()) -> None:
+        """Records the model that was loaded for a run, and notes on it."""
+        earlier = self.run(run).notes
+        new = [note for note in dict.fromkeys(notes) if note not in earlier]
+        values = {"model_revision": revision, "chat": chat, "decoding": json.dumps(decoding)}
+        with self._writing() as connection:
+            update = schema.runs.update().where(schema.runs.c.run == run)
+            connection.execute(update.values(notes=json.dumps([*earlier, *new]), changed=schema.runs.c.changed + 1, **values))
+            for note in new:
+                add_event(connection, run, NOTED, note)
+
+    def set_state(self, run: str, state: str, reason: str | None = None, *, since: int | None = None) -> None:
+        """Moves a run to another state. Every state but waiting and running has an end time.
+
+        since: the number of a claim; nothing happens if the run was claimed again after it.
+        """
+        going = state in GOING
+        update = schema.runs.update().where(schema.runs.c.run == run)
+        if since is not None:
+            update = update.where(sql.func.coalesce(_last_claim(run).scalar_subquery(), 0) == since)
+        values = {"finished_at": None if going else now(), "worker": myself() if going else None}
+        with self._writing() as connection:
+            update = update.values(state=state, reason=reason, changed=schema.runs.c.changed + 1, **values)
+            if connection.execute(update).rowcount:
+                add_event(connection, run, state, reason)
+
+    def describe(self, run: str, *, name: str | None, note: str | None) -> None:
+        """Sets a run's name and note; empty ones remove them."""
+        self._update(run, name=name or None, note=note or None)
+
+    def delete(self, run: str) -> None:
+        """Hides a run. It can be restored for KEPT_DELETED."""
+        self._update(run, deleted_at=now())
+
+    def restore(self, run: str) -> None:
+        self._update(run, deleted_at=None)
+
+    def _update(self, run: str, **values: Any) -> None:
+        with self._writing() as connection:
+            connection.execute(schema.runs.update().where(schema.runs.c.run == run).values(**values))
+
+    def purge(self) -> int:
+        """Erases runs that can no longer be restored, and statements that no run asks. Returns the number of runs."""
+        expired = sql.select(schema.runs.c.run).where(schema.runs.c.deleted_at < oldest_restorable())
+        with self._writing() as connection:
+            runs = connection.execute(expired).scalars().all()
+            if runs:
+                for table in _TABLES_OF_RUNS:
+                    connection.execute(table.delete().where(table.c.run.in_(runs)))
+                _delete_unasked(connection)
+        return len(runs)
+
+
+def _delete_unasked(connection: sql.Connection) -> None:
+    """Erases statements that no run asks."""
+    statements, places = schema.statements, schema.run_statements
+    if connection.dialect.name == "postgresql":  # a run that is being recorded may rely on one of them
+        connection.execute(sql.text("LOCK TABLE statements IN SHARE ROW EXCLUSIVE MODE"))
+    asked = statements.outerjoin(places, places.c.statement_id == statements.c.statement_id)
+    unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None))
+    connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
+
+
+def _last_claim(run: str) -> sql.Select[Any]:
+    """The number of the event of a run's last claim."""
+    row = schema.events.c
+    return sql.select(sql.func.max(row.number)).where(row.run == run, row.what == RUNNING)

@@ -1,0 +1,194 @@
+"""The statements of runs and the answers to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sql
+from numpy.typing import NDArray
+
+from medfact.answers import Demonstration
+from medfact.errors import StoreError
+from medfact.facts import Fact
+from medfact.store import schema
+from medfact.store.database import Database, now
+from medfact.store.entities import IMPORTED, Answer, Asked, Planned
+from medfact.store.sheets import Sheet, sheet_of
+from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
+
+_KEYS_PER_QUERY = 500
+
+_ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
+_answer_values = attrgetter(*_ANSWER_COLUMNS)
+_SAVED_COLUMNS = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_statement", "of_draw")
+
+
+@dataclass(frozen=True)
+class News:
+    """Answers as parallel arrays. changed: the run's own when they were read. position: of the statement, from 0.
+
+    answer: 1 True, 0 False, -1 unreadable, -2 a failed call. p_true, p_mass: from 0 to 1, or NaN.
+    """
+
+    changed: int
+    position: NDArray[np.int64]
+    answer: NDArray[np.int8]
+    p_true: NDArray[np.float64]
+    p_mass: NDArray[np.float64]
+
+
+class RunAnswers(Database):
+    """Reads what runs ask, reads and saves the answers."""
+
+    owner: str
+
+    def save(self, run: str, answers: Sequence[Answer]) -> None:
+        """Commits answers. An answer replaces an earlier failure; an earlier answer stays."""
+        if not answers:
+            return
+        row, asked_at = schema.runs.c, now()
+        with self._writing() as connection:
+            update = schema.runs.update().where(row.run == run)
+            connection.execute(update.values(changed=row.changed + 1, beat_at=asked_at))
+            batch = connection.execute(sql.select(row.changed).where(row.run == run)).scalar_one()
+            rows = ((run, asked_at, batch, *_answer_values(a), run, a.statement_id, a.draw) for a in answers)
+            self._insert_rows(connection, self._answer_insertion(), _SAVED_COLUMNS, rows)
+
+    def _answer_insertion(self) -> Any:
+        place = schema.run_statements.c
+        same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
+        position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
+        insertion = self._insert(schema.answers).values(position=position)
+        return insertion.on_conflict_do_update(
+            index_elements=["run", "statement_id", "draw"],
+            set_={name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)},
+            where=schema.answers.c.failure.is_not(None),
+        )
+
+    def asked(self, run: str, facts: Sequence[int] | None = None, positions: Sequence[int] | None = None) -> list[Asked]:
+        """Statements of a run with their answers, in the order in which they are asked: all, or those of some facts (by their
+        numbers), or those at some positions.
+        """
+        places, statements, answers = schema.run_statements, schema.statements, schema.answers
+        same = (getattr(answers.c, name) == getattr(places.c, name) for name in ("run", "statement_id", "draw"))
+        join = places.join(statements, places.c.statement_id == statements.c.statement_id).outerjoin(answers, sql.and_(*same))
+        place_columns = (places.c.position, places.c.shots_of, places.c.draw, places.c.fact)
+        statement_columns = (statements.c[name] for name in STATEMENT_COLUMNS)
+        answer_columns = (answers.c[name].label(f"a_{name}") for name in _ANSWER_COLUMNS)
+        query = sql.select(*place_columns, *statement_columns, *answer_columns).select_from(join).where(places.c.run == run)
+        if facts is not None:
+            query = query.where(places.c.fact.in_(list(facts)))
+        if positions is not None:
+            query = query.where(places.c.position.in_(list(positions)))
+        known: dict[str, Fact] = {}
+        with self._reading() as connection:
+            return [_asked(row, known) for row in connection.execute(query.order_by(places.c.position))]
+
+    def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
+        """Group → its demonstrations."""
+        row = schema.demonstrations.c
+        groups: dict[str, tuple[Demonstration, ...]] = {}
+        with self._reading() as connection:
+            for shot in connection.execute(
+                sql.select(row.shots_of, row.text, row.label).where(row.run == run).order_by(row.position)
+            ):
+                groups[shot.shots_of] = (*groups.get(shot.shots_of, ()), Demonstration(shot.text, shot.label))
+        return groups
+
+    def sheet(self, run: str) -> Sheet:
+        """A run's statements as arrays."""
+        sheets = schema.sheets
+        with self._reading() as connection:
+            saved = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
+            if saved is not None:
+                return Sheet.from_bytes(saved)
+            sheet = sheet_of(_planned(connection, run))
+        with suppress(StoreError), self._writing_soon() as connection:  # only a cache
+            connection.execute(self._insert_new(sheets).values(run=run, columns=sheet.to_bytes()))
+        return sheet
+
+    def news(self, run: str, since: int = -1) -> News:
+        """Answers that were saved after the run's `changed` was `since`."""
+        row, runs = schema.answers.c, schema.runs.c
+        answer = sql.case((row.failure.is_not(None), -2), (row.answer.is_(None), -1), else_=sql.cast(row.answer, sql.Integer))
+        query = sql.select(row.position, answer, row.p_true, row.p_mass).where(row.run == run, row.batch > since)
+        with self._reading() as connection:
+            changed = connection.execute(sql.select(runs.changed).where(runs.run == run)).scalar_one()
+            rows = connection.execute(query).all()
+        columns = list(zip(*rows, strict=True)) or [()] * 4
+        types = (np.int64, np.int8, np.float64, np.float64)
+        return News(changed, *(np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)))
+
+    def figures(self, run: str) -> dict[str, Any] | None:
+        """The figures that were kept for a run, if its answers have not changed since."""
+        sheets, runs = schema.sheets, schema.runs
+        join = sheets.join(runs, (sheets.c.run == runs.c.run) & (sheets.c.figures_of == runs.c.changed))
+        with self._reading() as connection:
+            saved = connection.execute(sql.select(sheets.c.figures).select_from(join).where(sheets.c.run == run)).scalar()
+        return None if saved is None else dict(json.loads(saved))
+
+    def keep_figures(self, run: str, figures: dict[str, Any], changed: int) -> None:
+        """Keeps figures of a run. changed: the run's own when they were computed."""
+        update = schema.sheets.update().where(schema.sheets.c.run == run)
+        with self._writing_soon() as connection:
+            connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
+
+    def reusable_answers(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """Key → the oldest answer of this owner's runs with that key, failures excluded.
+
+        Answers of imported runs are excluded: anybody may have written their files.
+        """
+        row = schema.answers.c
+        imported = sql.select(schema.events.c.run).where(schema.events.c.what == IMPORTED)
+        query = (
+            sql.select(*(row[name] for name in _ANSWER_COLUMNS))
+            .join(schema.runs, row.run == schema.runs.c.run)
+            .where(schema.runs.c.owner == self.owner, row.failure.is_(None), row.run.not_in(imported))
+            .order_by(row.asked_at.desc())
+        )
+        answers: dict[str, Answer] = {}
+        with self._reading() as connection:
+            for start in range(0, len(keys), _KEYS_PER_QUERY):
+                rows = connection.execute(query.where(row.key.in_(keys[start : start + _KEYS_PER_QUERY])))
+                answers |= {saved.key: Answer(*saved) for saved in rows}
+        return answers
+
+    def service_calls(self, run: str) -> list[Any]:
+        """What a service reported about each call of a run: rows with served_model, fingerprint, prompt_tokens,
+        completion_tokens, seconds, attempts, p_low, p_high, cut.
+        """
+        row = schema.answers.c
+        reported = (row.served_model, row.fingerprint, row.prompt_tokens, row.completion_tokens, row.seconds, row.attempts)
+        with self._reading() as connection:
+            return list(connection.execute(sql.select(*reported, row.p_low, row.p_high, row.cut).where(row.run == run)))
+
+    def tokens_used(self, run: str) -> tuple[int, int]:
+        """Tokens of a run's prompts and of its replies, as its service counted them."""
+        row = schema.answers.c
+        sums = (sql.func.coalesce(sql.func.sum(column), 0) for column in (row.prompt_tokens, row.completion_tokens))
+        with self._reading() as connection:
+            prompt, completion = connection.execute(sql.select(*sums).where(row.run == run)).one()
+        return int(prompt), int(completion)
+
+
+def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
+    """The statements of a run in order, read a part at a time."""
+    places, statements = schema.run_statements, schema.statements
+    join = places.join(statements, places.c.statement_id == statements.c.statement_id)
+    columns = (places.c.shots_of, places.c.draw, *(statements.c[name] for name in STATEMENT_COLUMNS))
+    query = sql.select(*columns).select_from(join).where(places.c.run == run).order_by(places.c.position)
+    known: dict[str, Fact] = {}
+    for shots_of, draw, *values in connection.execution_options(yield_per=1_000).execute(query):
+        yield Planned(statement_of(values, known), shots_of, draw)
+
+
+def _asked(row: Any, facts: dict[str, Fact]) -> Asked:
+    position, shots_of, draw, fact, *values = row
+    statement, answer = values[: len(STATEMENT_COLUMNS)], values[len(STATEMENT_COLUMNS) :]
+    return Asked(position, shots_of, statement_of(statement, facts), None if answer[0] is None else Answer(*answer), draw, fact)

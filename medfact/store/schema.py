@@ -1,0 +1,178 @@
+"""The tables of the database at the newest version of its schema."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.dialects import postgresql
+
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+"""Characters that some database or file cannot hold: zero bytes and lone surrogates."""
+
+
+def storable(text: str) -> str:
+    """A text as it is stored: the replacement character stands for each character that cannot be stored."""
+    return text if text.isascii() and "\x00" not in text else _NOT_STORABLE.sub("\ufffd", text)
+
+
+class StoredText(sql.TypeDecorator[str]):
+    """Text of any length and content, the same on every database. length: declared in SQLite alone, never enforced."""
+
+    impl = sql.Text
+    cache_ok = True
+
+    def __init__(self, length: int | None = None) -> None:
+        super().__init__()
+        self.length = length
+
+    @property
+    def python_type(self) -> type[str]:
+        return str
+
+    def load_dialect_impl(self, dialect: sql.Dialect) -> Any:
+        if dialect.name == "postgresql":
+            return postgresql.TEXT()
+        return sql.String(self.length) if self.length else sql.Text()
+
+    def process_bind_param(self, value: str | None, dialect: sql.Dialect) -> str | None:
+        return None if value is None else storable(value)
+
+
+metadata = sql.MetaData()
+
+schema_version = sql.Table("schema_version", metadata, sql.Column("version", sql.Integer, primary_key=True))
+
+runs = sql.Table(
+    "runs",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("run", StoredText(32), unique=True, nullable=False),
+    sql.Column("owner", StoredText(64), nullable=False, index=True),
+    sql.Column("state", StoredText(16), nullable=False),
+    sql.Column("reason", StoredText()),
+    sql.Column("started_at", StoredText(32), nullable=False),
+    sql.Column("finished_at", StoredText(32)),
+    sql.Column("model", StoredText(512), nullable=False),
+    sql.Column("model_revision", StoredText(128)),
+    sql.Column("chat", sql.Boolean),
+    sql.Column("decoding", StoredText()),
+    sql.Column("dataset", StoredText(512), nullable=False),
+    sql.Column("dataset_fingerprint", StoredText(64), nullable=False),
+    sql.Column("pool", StoredText(256), nullable=False),
+    sql.Column("shots", sql.Integer, nullable=False),
+    sql.Column("spec", StoredText(), nullable=False),
+    sql.Column("versions", StoredText(), nullable=False),
+    sql.Column("notes", StoredText(), nullable=False),
+    sql.Column("statements", sql.Integer, nullable=False),
+    sql.Column("facts", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("pool_text", StoredText()),
+    sql.Column("name", StoredText()),
+    sql.Column("note", StoredText()),
+    sql.Column("changed", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("worker", StoredText(200)),
+    sql.Column("beat_at", StoredText(32)),
+    sql.Column("deleted_at", StoredText(32)),
+)
+"""`changed` grows with every write about a run's answers or state. `worker` is the process that runs it or will run it."""
+
+events = sql.Table(
+    "events",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("run", StoredText(32), nullable=False, index=True),
+    sql.Column("at", StoredText(32), nullable=False),
+    sql.Column("what", StoredText(32), nullable=False),
+    sql.Column("said", StoredText()),
+)
+"""The history of a run: its states with their reasons, notes on its model, and the import of a copy."""
+
+sheets = sql.Table(
+    "sheets",
+    metadata,
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("columns", sql.LargeBinary, nullable=False),
+    sql.Column("figures", StoredText()),
+    sql.Column("figures_of", sql.Integer),
+)
+"""A cache, so that pages open at once. `figures_of` is the run's `changed` when `figures` was computed."""
+
+FACT_TEXTS = (
+    "fact_id", "negative_of", "head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id",
+    "strength", "specialty",
+)  # fmt: skip
+
+statements = sql.Table(
+    "statements",
+    metadata,
+    sql.Column("statement_id", StoredText(32), primary_key=True),
+    *(sql.Column(name, StoredText(), nullable=name not in {"fact_id", "head", "relation"}) for name in FACT_TEXTS),
+    sql.Column("positive", sql.Boolean, nullable=False),
+    sql.Column("k", sql.Integer, nullable=False),
+    sql.Column("pool", StoredText(256), nullable=False),
+    sql.Column("variant", StoredText(16), nullable=False),
+    sql.Column("text", StoredText(), nullable=False),
+    sql.Column("origin", StoredText(64), nullable=False),
+)
+
+run_statements = sql.Table(
+    "run_statements",
+    metadata,
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("position", sql.Integer, primary_key=True),
+    sql.Column("statement_id", StoredText(32), nullable=False),
+    sql.Column("shots_of", StoredText(300), nullable=False),
+    sql.Column("draw", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("fact", sql.Integer, nullable=False, server_default="0"),
+    sql.Index("ix_run_statements_statement", "run", "statement_id", "draw"),
+    sql.Index("ix_run_statements_fact", "run", "fact"),
+)
+"""`fact` numbers the facts of a run from 0, in the order in which they are first asked."""
+
+demonstrations = sql.Table(
+    "demonstrations",
+    metadata,
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("shots_of", StoredText(300), primary_key=True),
+    sql.Column("position", sql.Integer, primary_key=True),
+    sql.Column("text", StoredText(), nullable=False),
+    sql.Column("label", sql.Boolean, nullable=False),
+)
+
+rejections = sql.Table(
+    "rejections",
+    metadata,
+    sql.Column("owner", StoredText(64), primary_key=True),
+    sql.Column("fact_id", StoredText(32), primary_key=True),
+    sql.Column("tail", StoredText(1000), primary_key=True),
+    sql.Column("rejected_at", StoredText(32), nullable=False),
+)
+
+answers = sql.Table(
+    "answers",
+    metadata,
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("statement_id", StoredText(32), primary_key=True),
+    sql.Column("draw", sql.Integer, primary_key=True, autoincrement=False, server_default="0"),
+    sql.Column("key", StoredText(64), nullable=False, index=True),
+    sql.Column("answer", sql.Boolean),
+    sql.Column("p_true", sql.Float(53)),
+    sql.Column("p_mass", sql.Float(53)),
+    sql.Column("raw", StoredText()),
+    sql.Column("failure", StoredText()),
+    sql.Column("asked_at", StoredText(32), nullable=False),
+    sql.Column("p_low", sql.Float(53)),
+    sql.Column("p_high", sql.Float(53)),
+    sql.Column("cut", StoredText(32)),
+    sql.Column("served_model", StoredText()),
+    sql.Column("fingerprint", StoredText()),
+    sql.Column("prompt_tokens", sql.Integer),
+    sql.Column("completion_tokens", sql.Integer),
+    sql.Column("seconds", sql.Float(53)),
+    sql.Column("attempts", sql.Integer),
+    sql.Column("position", sql.Integer),
+    sql.Column("batch", sql.Integer, nullable=False, server_default="0"),
+    sql.Index("ix_answers_batch", "run", "batch"),
+)
+"""`batch` is the run's `changed` when the answer was saved, `position` that of its statement."""

@@ -1,0 +1,32 @@
+"""Statements as rows of the table `statements`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+from medfact.facts import Fact
+from medfact.statements import Statement
+from medfact.store.schema import FACT_TEXTS
+
+_FACT_COLUMNS = (*FACT_TEXTS, "positive", "k")
+STATEMENT_COLUMNS = (*_FACT_COLUMNS, "statement_id", "pool", "variant", "text", "origin")
+
+_fact_values = attrgetter(*_FACT_COLUMNS)
+_own_values = attrgetter(*STATEMENT_COLUMNS[len(_FACT_COLUMNS) :])
+
+
+def statement_values(statement: Statement) -> tuple[Any, ...]:
+    """The values of a statement's row, in the order of STATEMENT_COLUMNS."""
+    return (*_fact_values(statement.fact), *_own_values(statement))
+
+
+def statement_of(values: Sequence[Any], facts: dict[str, Fact]) -> Statement:
+    """The statement of a row's values. facts: by id, so that the statements of a fact share one object."""
+    fact = facts.get(values[0])
+    if fact is None:
+        fact = Fact(**dict(zip(_FACT_COLUMNS, values, strict=False)))
+        facts[fact.fact_id] = fact
+    statement_id, pool, variant, text, origin = values[len(_FACT_COLUMNS) :]
+    return Statement(fact, pool, variant, text, origin, statement_id)
