@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from medfact.web.run_controls import MOST_GOING, recorded
+from medfact.web.inputs.setup import MOST_GOING, Setup, evaluate
 from small_models import small_llama
 
 from medfact.errors import Mistake
@@ -62,7 +62,7 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
     assert (snapshot.state, snapshot.done, snapshot.total) == (COMPLETE, 160, 160)
     assert all(item.answer is not None for item in jobs.store.asked(run))
     live = Reports(jobs.store, jobs).live(run)
-    assert live.figures["joint_accuracy"]["value"] == 0.5
+    assert live.report.joint_accuracy.value == 0.5
 
 
 def test_the_processes_beside_the_page_give_way_to_it(jobs: Jobs) -> None:
@@ -269,10 +269,10 @@ def test_a_visitor_has_so_many_runs_at_most(store: Store, monkeypatch: pytest.Mo
     services = Services(store, lane.jobs, reports, Comparisons(store, reports))
 
     def press(owner: str) -> list[str]:
-        return recorded(services, owner, {}, "medfact", "", None, ["baseline:random"], "", "", "", True, 0, 10, 0)
+        return evaluate(services, owner, Setup(models=["baseline:random"], pairs=10), None)
 
     made = [press("eager")[0] for _ in range(MOST_GOING)]
-    with pytest.raises(Mistake, match="24 runs of yours are going on already"):
+    with pytest.raises(Mistake, match="24 of your runs are going on already"):
         press("eager")
     assert press("ada")
     lane.end(made[0])

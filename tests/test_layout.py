@@ -145,3 +145,20 @@ def test_help_names_every_command() -> None:
     )
     for command in COMMANDS.split():
         assert re.search(rf"^    {command}\s", done.stdout, re.MULTILINE), command
+
+
+LONGEST_FILE, LONGEST_FUNCTION = 350, 45
+"""Lines."""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_files_and_functions_can_be_read(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_FILE
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    long = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1}"
+        for node in functions
+        if node.end_lineno - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import medfact.store.database
 import pytest
 import sqlalchemy as sql
 from records import reported
 from small_facts import Answerer, rows_of_facts, write_csv
 
+import medfact.store.database
 from medfact.answers import Demonstration
 from medfact.runs.events import Finished, Started
 from medfact.runs.run import answer

@@ -70,8 +70,9 @@ class Visitor:
         menu.get_by_role("button", name=name).click()
 
     def bring(self, file: Path) -> None:
-        field = "#runs-import input[type=file], input[type=file]#runs-import, #runs-import ~ input[type=file]"
-        self.page.locator(field).first.set_input_files(file)
+        with self.page.expect_file_chooser() as chooser:
+            self.page.get_by_role("button", name="Bring a run from a file").click()
+        chooser.value.set_files(file)
 
     def look(self, scheme: str = "light") -> None:
         """Loads the page, until its runs are there."""
@@ -148,7 +149,7 @@ def test_a_run_gets_a_name_and_a_note(visitor: Visitor) -> None:
     visitor.look()
     visitor.press(run, "Name and note")
     name, note = visitor.page.locator("#run-name"), visitor.page.locator("#run-note")
-    expect(name).to_be_visible()
+    expect(name).to_be_focused()
     name.fill(" First   look ")
     note.fill("why\nand what came of it")
     visitor.page.get_by_role("button", name="Save").click()
@@ -313,7 +314,7 @@ def test_interrupted_runs_come_first_and_the_command_lines_too(visitor: Visitor,
     visitor.store.set_state(typed, STOPPED)
     visitor.look()
     notice = visitor.page.locator("#notice")
-    expect(notice).to_contain_text("1 run was interrupted. What was answered is kept")
+    expect(notice).to_contain_text("1 run was interrupted. The answers are kept")
     expect(notice.get_by_role("link", name="Open")).to_have_attribute("href", f"./?run={run}")
     expect(visitor.row(run)).to_contain_text("the program that asked it has ended")
     expect(visitor.row(typed)).to_contain_text("asked on the command line")

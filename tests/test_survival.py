@@ -491,7 +491,7 @@ def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, h
         with locked(hasty):
             begun = time.monotonic()
             assert reports.live(done).state == COMPLETE
-            assert reports.live(run).figures["answered"] > 0
+            assert reports.live(run).report.answered > 0
             assert len(patient.asked(run, facts=range(4))) == 32
             assert len(patient.runs()) == 2
             assert time.monotonic() - begun < 10, "no page waits for the lock, which would take 20 s"

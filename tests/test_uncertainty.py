@@ -357,7 +357,7 @@ def simulated_pairs(randomness: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 
 def test_false_alarms_are_as_rare_as_they_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.metrics.FLIPS", 1000)
+    monkeypatch.setattr("medfact.metrics.differences.FLIPS", 1000)
     monkeypatch.setattr("medfact.metrics.differences.RESAMPLES", 1000)
     randomness = np.random.default_rng(9)
     runs, alarms, of_mcnemar, hits = 500, 0, 0, 0
@@ -388,7 +388,7 @@ def simulated_models(randomness: np.random.Generator, of_tail: float) -> tuple[n
 
 @pytest.mark.parametrize("of_tail", [0, 0.1, 0.3])
 def test_models_that_know_other_tails_raise_no_more_false_alarms(of_tail: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.metrics.FLIPS", 1000)
+    monkeypatch.setattr("medfact.metrics.differences.FLIPS", 1000)
     monkeypatch.setattr("medfact.metrics.differences.RESAMPLES", 500)
     randomness, runs = np.random.default_rng(11), 300
     alarms = misses = by_head_alone = 0

@@ -25,7 +25,7 @@ from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, refused, routes
 from medfact.web.updates import answer as updates
 
-PARTS = {"notice", "progress", "scores", "tab", "drawer", "hero", "facts", "method", "go"}
+PARTS = {"mapping", "notice", "progress", "scores", "tab", "drawer", "hero", "facts", "method", "go"}
 OWNER = "somebody"
 
 
@@ -61,7 +61,7 @@ def look(services: Services, of: str = "evaluate", owner: str = OWNER, drawn: An
 
 def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
     first = look(services, run=run)
-    assert set(first["drawn"]) == PARTS - {"facts", "method"}  # the inputs are folded away
+    assert set(first["drawn"]) == PARTS - {"mapping", "facts", "method"}  # the inputs are folded away
     assert "0 of 640 statements" in first["fragments"]["progress"]
     assert 'id="stop"' in first["fragments"]["progress"]  # it waits for its turn
     assert 'id="resume"' not in first["fragments"]["progress"]

@@ -32,9 +32,10 @@
 
   const keyOf = (node) => node.dataset?.key ?? node.id ?? "";
 
-  const syncField = (field, next) => {
-    if (field.type === "checkbox" || field.type === "radio") field.checked = next.hasAttribute("checked");
-    else if (field !== document.activeElement && field.value !== next.getAttribute("value") && next.hasAttribute("value")) field.value = next.getAttribute("value");
+  /* What was typed stays, unless the server's own value has changed. */
+  const syncField = (field, before) => {
+    if (field.type === "checkbox" || field.type === "radio") field.checked = field.hasAttribute("checked");
+    else if (field !== document.activeElement && field.getAttribute("value") !== before) field.value = field.getAttribute("value") ?? "";
   };
 
   /* Makes a node equal to another one, and keeps the node: with it focus, scroll and what was typed. */
@@ -43,9 +44,10 @@
       if (node.data !== next.data) node.data = next.data;
       return;
     }
+    const before = node.getAttribute("value");
     for (const { name } of [...node.attributes]) if (name !== "open" && !next.hasAttribute(name)) node.removeAttribute(name);
     for (const { name, value } of next.attributes) if (name !== "open" && node.getAttribute(name) !== value) node.setAttribute(name, value);
-    if (node.matches("input")) syncField(node, next);
+    if (node.matches("input")) syncField(node, before);
     if (node.matches("[data-plot]")) return; // what it holds is the figure's
     morphChildren(node, next);
   };
@@ -86,6 +88,7 @@
     localTimes(template.content);
     const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     const revealed = part.querySelector("[data-reveal]")?.dataset.reveal;
+    const first = part.querySelector("[data-focus]")?.dataset.focus;
     morphChildren(part, template.content);
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
     if (focused && !part.contains(document.activeElement)) part.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
@@ -94,6 +97,8 @@
       opened.scrollIntoView({ block: "nearest" });
       opened.focus({ preventScroll: true });
     }
+    const wanted = part.querySelector("[data-focus]");
+    if (wanted && wanted.dataset.focus !== first) wanted.focus({ preventScroll: true });
   };
 
   customElements.define(
@@ -108,10 +113,22 @@
 
   /* ---------------------------------------------------------------------------------------------------- asking the server */
 
-  let question = 0, taken = 0, failures = 0, clock;
+  let question = 0, failures = 0, clock, telling;
+  let acting = false, waiting = false; // whether a button's answer is awaited, and a look meanwhile
 
   const look = async (action = null) => {
     clearTimeout(clock);
+    if (acting) return void (waiting = true);
+    if (!action) return ask(null);
+    acting = true;
+    clearTimeout(telling); // the action carries what the inputs told
+    await ask(action);
+    acting = false;
+    if (waiting) look();
+    waiting = false;
+  };
+
+  const ask = async (action) => {
     const mine = ++question;
     let answer, problem = "The app does not answer.";
     try {
@@ -130,12 +147,11 @@
       if (++failures >= RETRY_MS.length || action) warn(`${problem} What you see may be out of date; the page keeps trying.`);
       return;
     }
-    if (mine < taken || (mine !== question && !action)) return; // a newer answer is here, or on its way
-    taken = mine;
+    if (mine !== question) return; // a newer question is on its way
     if (failures) warn("");
     failures = 0;
     take(answer);
-    if (mine === question && answer.again !== null) clock = setTimeout(look, 1000 * answer.again);
+    if (answer.again !== null) clock = setTimeout(look, 1000 * answer.again);
   };
 
   const take = (answer) => {
@@ -162,7 +178,6 @@
   };
 
   /* What the inputs tell, gathered for a moment: a page that opens tells all of them at once. */
-  let telling;
   const choose = (values) => {
     show.setup = JSON.stringify({ ...JSON.parse(show.setup || "{}"), ...values });
     clearTimeout(telling);
@@ -208,6 +223,7 @@
   };
 
   document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll(".mf-menu[open]")) if (!menu.contains(event.target) || event.target.closest("li")) menu.open = false;
     const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-toggle]");
     if (!target || target.disabled || target.getAttribute("aria-disabled") === "true") return;
     const { show: values, action, copy: copied, svg, toggle } = target.dataset;
@@ -225,7 +241,7 @@
     if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
     else if (set === "page") change({ page: target.value });
     else if (set !== undefined && target.type !== "search") change({ [set]: valueOf(target), page: 0 });
-    else if (target.closest("#upload") && target.files?.length) change({ uploading: target.files[0].name });
+    else if (target.files?.length && target.parentElement.querySelector(":scope > #upload")) change({ uploading: target.files[0].name });
   });
 
   let typing;

@@ -29,9 +29,11 @@ def build() -> None:
     """Lays the inputs out: facts, models, and, folded away, method and size."""
     _facts()
     _models()
+    part("go", "go-said")
+    part("facts")
+    _more_models()
     with gr.Accordion("Method, size and sentences", open=False, elem_id="method"):
         _method()
-    part("go")
 
 
 def _facts() -> None:
@@ -48,7 +50,7 @@ def _facts() -> None:
         upload = gr.UploadButton(
             "Your own file …", file_types=list(FORMATS), size="sm", elem_id="upload", min_width=130, variant="secondary"
         )
-    part("facts")
+    part("facts-said", "mapping")
     tells(dataset, "dataset", "input")
     upload.upload(None, upload, None, js="(file) => window.medfact.act('take_file', file)", **FRONTEND)
 
@@ -58,6 +60,9 @@ def _models() -> None:
         [(model_name(spec), spec) for spec in model_choices()], value=[BUNDLED_MODEL], label="Models", elem_id="models"
     )
     tells(models, "models")
+
+
+def _more_models() -> None:
     with gr.Accordion("More models: from the Hub, a folder, or a service (API)", open=False, elem_id="service"):
         other = gr.Textbox(
             label="Hugging Face repository, or a folder on this machine",
@@ -108,7 +113,7 @@ def _method() -> None:
     own = gr.UploadButton(
         "Your own templates (.yaml, .json) …", file_types=[".yaml", ".yml", ".json"], size="sm", elem_id="own-pool"
     )
-    part("method")
+    part("method", "pool-said")
     for component, name in ((protocol, "protocol"), (pairs, "pairs"), (shots, "shots")):
         tells(component, name)
     tells(pool, "pool", "input")

@@ -78,13 +78,14 @@ def with_setup(show: Any, setup: Setup, **more: str) -> Any:
 
 
 def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[str, Markup]:
-    """The parts "facts", "method" and "go". lives: the runs whose results are open, the inputs folded to a line; {} if they
+    """The parts "mapping", "facts", "method" and "go". lives: the runs whose results are open, the inputs folded to a line; {} if they
     are not."""
     setup = setup_in(show)
     if lives:
         return {"go": _folded(lives)}
     return {
-        "facts": _facts(visitor, show, setup),
+        "mapping": _mapping(show),
+        "facts": _facts(visitor, setup),
         "method": render(
             "message", message=Message(PROTOCOLS[setup.protocol].explanation if setup.protocol in PROTOCOLS else "")
         ),
@@ -104,9 +105,15 @@ class RelationCounts:
     without: int
 
 
-def _facts(visitor: Visitor, show: Any, setup: Setup) -> Markup:
-    if (mapping := _mapping_in(show)) is not None:
-        return render("facts_mapping", columns=mapping.columns, name=Path(mapping.path).name, one_relation=ONE_RELATION)
+def _mapping(show: Any) -> Markup:
+    """The question which columns of an uploaded file are which, where that is not clear."""
+    mapping = _mapping_in(show)
+    if mapping is None:
+        return Markup()
+    return render("facts_mapping", columns=mapping.columns, name=Path(mapping.path).name, one_relation=ONE_RELATION)
+
+
+def _facts(visitor: Visitor, setup: Setup) -> Markup:
     try:
         source = source_of(visitor.services, visitor.owner, setup)
         collection = collection_of(source)
