@@ -197,7 +197,7 @@ def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load:
         again = [place for place, done in model.complete(prompts) if done.text is None]
     assert set(again) == broken  # can be run again; what was answered is not asked again
     assert len(service.calls) - before == 3 * len(broken)
-    assert time.monotonic() - begun < 12
+    assert time.monotonic() - begun < 90  # the pace is slowed while all fail; none of them waits for ever
 
 
 def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:

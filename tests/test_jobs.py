@@ -15,7 +15,6 @@ from typing import Any
 
 import psutil
 import pytest
-from medfact.web.inputs.setup import MOST_GOING, Setup, evaluate
 from small_models import small_llama
 
 from medfact.errors import Mistake
@@ -29,6 +28,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
+from medfact.web.inputs.setup import MOST_GOING, Setup, evaluate
 from medfact.web.services import Services
 
 pytestmark = pytest.mark.model

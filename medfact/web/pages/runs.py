@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Literal
 
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.errors import MedfactError, UnknownName
+from medfact.errors import UnknownName
 from medfact.results import wording
 from medfact.results.live import PACE, Live
-from medfact.runs.costs import bill_in_words
-from medfact.runs.plan import changes, names_files
 from medfact.spec import LOCAL_OWNER, PROTOCOLS
 from medfact.store import (
     COMPLETE,
-    FAILED_RUN,
     IMPORTED,
     INTERRUPTED,
     KEPT_DELETED,
@@ -37,33 +33,17 @@ from medfact.store import (
 from medfact.web.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
-from medfact.web.services import Services
+from medfact.web.pages.run_story import run_story, state_in_words
 
 RUNS_A_PAGE = 20
 NOTICED = 5
 """So many runs that wait to be resumed are named; the others are counted."""
-SHOWN_EVENTS = 100
-LONGEST_EVENT = 600
-"""Characters of what is said of one event."""
 TOGETHER_SECONDS = 10
 """Runs that differ in their model alone and were recorded within so many seconds came of one click."""
 
 FILTERS = {"": "all", "going": "going on", "resumable": "can be resumed", "complete": "complete"}
 STATES_OF = {"going": {WAITING, RUNNING}, "resumable": RESUMABLE, "complete": {COMPLETE}}
 SORTS = {"newest": "newest first", "oldest": "oldest first", "name": "by name", "score": "best first"}
-
-EVENTS = {
-    WAITING: "recorded, with all its statements",
-    RUNNING: "the model began to be asked",
-    COMPLETE: "complete",
-    STOPPED: "stopped by hand",
-    FAILED_RUN: "ended early",
-    PAUSED: "paused",
-    NOTED: "noted",
-    STOP_ASKED: "was asked to stop, from another program",
-    IMPORTED: "brought here",
-}
-"""What happened to a run → what a person reads."""
 
 
 class RunsShow(Show):
@@ -179,7 +159,7 @@ def _lines(visitor: Visitor, show: RunsShow, runs: Sequence[Run]) -> Any:
             together=_together(runs, place) if show.sort in ("newest", "oldest") else (),
             ticked=run.run in show.chosen.split(","),
             edited=run.run == show.edited,
-            story=_story(visitor, run, told) if told else None,
+            story=run_story(visitor, run, told) if told else None,
             took=took(visitor.services.store.state_changes(run.run), run, going=live.going),
         )
 
@@ -248,7 +228,7 @@ def state_of(live: Live) -> State:
     done = report.answered + report.failed
     if live.job is not None and live.going:
         done = max(done, live.job.done)  # the report may be a moment older
-    word, why = _in_words(live.state, live.run.reason)
+    word, why = state_in_words(live.state, live.run.reason)
     how_far = f"{total:,} statements" if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
     reason = live.job.reason if live.job and live.job.reason else live.run.reason
@@ -256,19 +236,11 @@ def state_of(live: Live) -> State:
     return State(word, rest, done, total, live.going, live.state in RESUMABLE - {STOPPED})
 
 
-def _in_words(state: str, reason: str | None) -> tuple[str, str]:
-    """A state in a word or two, and what there is to say of it in general."""
-    if state == STOPPED and reason:
-        return "stopped", ""  # by its budget, not by hand
-    word, _, why = wording.STATES[state].partition(": ")
-    return word, why
-
-
 def cost(bill: Any) -> tuple[str, str]:
     """What a run cost, in a few words, and the bill in sentences."""
     if bill is None:
         return "nothing to pay", "The model was asked on this machine."
-    sentences = " ".join(bill_in_words(dict(bill)))
+    sentences = " ".join(billstate_in_words(dict(bill)))
     if bill["usd"] is None:
         return "price not known", sentences
     return "less than $0.01" if 0 < bill["usd"] < 0.01 else f"${bill['usd']:,.2f}", sentences
@@ -312,73 +284,6 @@ def notice(runs: Sequence[Run]) -> dict[str, Any]:
         "runs": [(run, wording.shortened(wording.run_name(run))) for run in waiting[:NOTICED]],
         "more": f"And {more:,} more: choose the state “{FILTERS['resumable']}” below." if more > 0 else "",
     }
-
-
-def _story(visitor: Visitor, run: Run, opened: str) -> Markup:
-    """What happened to a run at last, what it was made from, and what of that has changed since it was recorded. opened: names
-    this opening, so that its data is read once for it.
-    """
-    store = visitor.services.store
-    events = store.events(run.run, most=SHOWN_EVENTS)
-    told = [(one.at, _event(one), wording.shortened(one.said or "", LONGEST_EVENT)) for one in events]
-    if run.state == INTERRUPTED:
-        word, why = _in_words(INTERRUPTED, None)
-        told.append((run.beat_at or run.started_at, f"last heard of; then {word}", why))
-    earlier = store.count_events(run.run) - len(events)
-    changed = _changes(visitor.services, run.run, opened)
-    return render("run_story", run=run, earlier=earlier, events=told, sources=_sources(run), changes=changed)
-
-
-def _event(one: RunEvent) -> str:
-    return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
-
-
-@lru_cache(maxsize=200)
-def _changes(services: Services, run_id: str, _: str) -> tuple[str, ...]:
-    """What has changed since a run was recorded. A file that names its data may come from a stranger: what only such a file
-    names is not read.
-    """
-    run = services.run(run_id)
-    if services.store.was_imported(run_id) and names_files(run.spec):
-        return ("It came out of a file, and what it was made from is not compared.",)
-    try:
-        return tuple(changes(run, services.data_of))
-    except MedfactError as error:
-        return (error.public,)
-
-
-def _sources(run: Run) -> list[tuple[str, str, str]]:
-    """What a run was made from: (name, explanation, value)."""
-    spec = run.spec
-    shot_seed = "the same seed" if spec.shot_seed is None else f"seed {spec.shot_seed}"
-    draws = f", {spec.shot_draws} draws" if spec.shot_draws > 1 else ""
-    origin = "from a file of yours" if spec.demonstrations else f"drawn with {shot_seed}"
-    code = "a short code made from the content: the same content gives the same code"
-    revision = "which state of the model was asked; the same name may stand for another model later"
-    return [
-        ("run", "the id of this run: whoever has it can open, watch and export the run", run.run),
-        ("data", "the data set or file that the facts came from", run.dataset),
-        ("fingerprint of the data", code, run.dataset_fingerprint),
-        ("sentence templates", "the prototype pool: the sentences that facts were put into", wording.pool_title(run.pool)),
-        ("seed", "the number that all drawing of facts and false partners began from", str(spec.seed)),
-        (
-            "demonstrations",
-            "shots: solved statements that were shown before each",
-            f"{run.shots}, {origin}{draws}" if run.shots else "none",
-        ),
-        ("model", "as it is named", run.model),
-        ("model revision", revision, run.model_revision or "not known: the model was not loaded yet"),
-        ("how it was asked", "decoding: how replies were made", _pairs(run.decoding)),
-        ("versions", "of the programs that made the run", _pairs(run.versions)),
-    ]
-
-
-def _pairs(values: Any) -> str:
-    words = {True: "yes", False: "no", None: "not set"}
-    return " · ".join(
-        f"{name.replace('_', ' ')}: {words[value] if value is None or isinstance(value, bool) else value}"
-        for name, value in values.items()
-    )
 
 
 # ------------------------------------------------------------------------------------------------ actions
