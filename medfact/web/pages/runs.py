@@ -14,6 +14,7 @@ from pydantic import Field
 from medfact.errors import UnknownName
 from medfact.results import wording
 from medfact.results.live import PACE, Live
+from medfact.runs.costs import bill_in_words
 from medfact.spec import LOCAL_OWNER, PROTOCOLS
 from medfact.store import (
     COMPLETE,
@@ -240,7 +241,7 @@ def cost(bill: Any) -> tuple[str, str]:
     """What a run cost, in a few words, and the bill in sentences."""
     if bill is None:
         return "nothing to pay", "The model was asked on this machine."
-    sentences = " ".join(billstate_in_words(dict(bill)))
+    sentences = " ".join(bill_in_words(dict(bill)))
     if bill["usd"] is None:
         return "price not known", sentences
     return "less than $0.01" if 0 < bill["usd"] < 0.01 else f"${bill['usd']:,.2f}", sentences

@@ -78,8 +78,7 @@ def with_setup(show: Any, setup: Setup, **more: str) -> Any:
 
 
 def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[str, Markup]:
-    """The parts "mapping", "facts", "method" and "go". lives: the runs whose results are open, the inputs folded to a line; {} if they
-    are not."""
+    """The parts "mapping", "facts", "method" and "go". lives: the runs that are open, the inputs folded away; {} for none."""
     setup = setup_in(show)
     if lives:
         return {"go": _folded(lives)}
