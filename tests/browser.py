@@ -91,8 +91,8 @@ def trouble_of(opened: Page, address: str) -> list[str]:
     """Whatever is executed, refused or asked of another host on a page, from now on."""
     from playwright.sync_api import expect
 
-    opened.set_default_timeout(15_000)
-    expect.set_options(timeout=15_000)
+    opened.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
     trouble: list[str] = []
 
     def heard(message: ConsoleMessage) -> None:
