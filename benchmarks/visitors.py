@@ -3,7 +3,7 @@
     python benchmarks/visitors.py --visitors 10 --facts 50 [--service]
 
 Starts the app with an empty home and a browser. Each visitor has a browser context of their own. All press Evaluate at
-once; then they take turns pressing “Next” under the statements until all runs are complete. A random baseline answers, or
+once; then they take turns turning the pages of the list of pairs until all runs are complete. A random baseline answers, or
 with --service a service on this machine that takes 200 ms per call. Browser, app and service share the processors, so
 absolute figures depend on the machine. Needs Chromium.
 """
@@ -38,8 +38,9 @@ LONGEST = 300
 """Seconds after which the benchmark gives up."""
 
 CLICK = """async () => {
-  const where = () => document.querySelector("#where").innerText, before = where(), begun = performance.now();
-  document.querySelector("#next").click();
+  const where = () => document.querySelector("#tab .mf-where")?.innerText ?? "", before = where(), begun = performance.now();
+  const key = /^pairs 1 /.test(before) ? "next" : "previous";
+  document.querySelector(`#tab [data-key=${key}]`)?.click();
   while (where() === before && performance.now() - begun < 20000) await new Promise((soon) => setTimeout(soon, 5));
   return performance.now() - begun;
 }"""
@@ -83,12 +84,17 @@ def prepare(page: Page, facts: int, service: MockService | None) -> None:
     else:
         choose_models(page)
         page.locator("#service").get_by_role("button").first.click()
-        page.get_by_label("model's name").fill("m")
-        page.get_by_label("address (base URL)").fill(service.base_url)
-        page.get_by_label("key", exact=True).fill("none")
-    box = page.locator("#facts-count input[type=number]")
+        page.wait_for_timeout(500)
+        for label, text in (("model's name", "m"), ("address (base URL)", service.base_url)):
+            page.get_by_label(label).fill(text)
+            page.get_by_label(label).press("Tab")
+    page.locator("#method").get_by_role("button").first.click()
+    page.wait_for_timeout(500)
+    box = page.locator("#pairs input[type=number]")
     box.fill(str(facts))
     box.press("Tab")
+    page.get_by_role("tab", name="Fact by fact").click()
+    page.wait_for_selector("#tab .mf-pair")
 
 
 def complete(page: Page) -> bool:
