@@ -62,6 +62,7 @@ def tab(page: Page, name: str) -> None:
 
 
 def evaluate(page: Page) -> None:
+    page.wait_for_timeout(200)  # what was chosen last is told
     expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
     page.locator("#evaluate").click()
 
@@ -168,9 +169,10 @@ def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(pa
 
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     choose_models(page, "medfact-tiny", "true unless denied")
+    expect(page.locator("#go")).to_contain_text("× 2 models")
     page.locator("#evaluate").focus()
     page.keyboard.press("Enter")
-    assert page.locator("#evaluate").inner_text() in {"Starting …", "Evaluating …"}
+    expect(page.locator("#evaluate")).to_have_text(re.compile("Starting …|Evaluating …"), timeout=1_000)
     assert page.evaluate("document.activeElement.id") == "evaluate"
     expect(page.locator("#go")).to_contain_text("60 pairs of clinical-core, 2 models")
     assert page.evaluate("document.activeElement.id") == "evaluate"
