@@ -14,7 +14,7 @@ from records import reported
 
 from medfact.runs.run import answer
 from medfact.runs.start import start
-from medfact.spec import RunSpec
+from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, STOPPED, Store
 
 pytestmark = pytest.mark.browser
@@ -54,16 +54,21 @@ def begin_at(page: Page, service: MockService, facts: int) -> str:
     """Starts a run at a service; returns the path of its link."""
     choose_models(page)
     page.locator("#service").get_by_role("button").first.click()
-    page.get_by_label("model's name").fill("m")
-    page.get_by_label("address (base URL)").fill(service.base_url)
-    page.get_by_label("key", exact=True).fill("sk-none")
+    page.wait_for_timeout(500)
+    for label, text in (("model's name", "m"), ("address (base URL)", service.base_url)):
+        page.get_by_label(label).fill(text)
+        page.get_by_label(label).press("Tab")
+    page.get_by_label("key for 127.0.0.1").fill("sk-none")
     return begin(page, facts)
 
 
 def begin(page: Page, facts: int) -> str:
-    box = page.locator("#facts-count input[type=number]")
+    page.locator("#method").get_by_role("button").first.click()
+    page.wait_for_timeout(500)
+    box = page.locator("#pairs input[type=number]")
     box.fill(str(facts))
     box.press("Tab")
+    page.wait_for_timeout(500)
     page.locator("#evaluate").click()
     page.wait_for_url(re.compile(r"[?&]run=[0-9a-f]{32}"), timeout=PATIENT)
     return "?" + page.url.partition("?")[2]
@@ -79,7 +84,8 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
         page = opened()
         link = begin_at(page, service, 100)
         run = link.partition("run=")[2][:32]
-        page.context.close()
+        own = page.context
+        page.close()
         before = sum(item.answer is not None for item in store.asked(run))
         one, other = opened(link), opened(link)
         for watching in (one, other):
@@ -89,8 +95,10 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
             arg=before,
             timeout=PATIENT,
         )
-        expect(one.locator("#models")).to_be_visible()
-        one.locator("#stop").click()
+        expect(one.locator("#stop")).to_have_count(0)  # whoever has the link reads, and moves nothing
+        mine = own.new_page()
+        mine.goto(one.url)
+        mine.locator("#stop").click()
         for watching in (one, other):
             expect(watching.locator("#progress")).to_contain_text("stopped", timeout=PATIENT)
     kept = sum(item.answer is not None for item in store.asked(run))
@@ -100,13 +108,15 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
     for watching in (one, other):
         expect(watching.locator("#progress")).to_contain_text(f"{kept:,} of 1,600 statements", timeout=PATIENT)
         shown = watching.locator("#scores td[data-figure=average_accuracy]")
-        expect(shown).to_contain_text(f"{100 * made['average_accuracy']['value']:.1f} %", timeout=PATIENT)
+        expect(shown).to_contain_text(f"{100 * made['average_accuracy']['value']:.1f}%", timeout=PATIENT)
         expect(shown).to_contain_text(f"of {kept:,} statements")
-        expect(watching.locator("#resume")).to_be_visible()
+        expect(watching.locator("#resume")).to_have_count(0)
+    expect(mine.locator("#resume")).to_be_visible()
+    own.close()
 
 
-def test_a_stopped_run_is_resumed_from_another_browser(opened: Opened, store: Store) -> None:
-    run = start(RunSpec(model="baseline:negation-cue", limit=20, shots=0), store.of("somebody"))
+def test_a_run_of_the_command_line_is_resumed_on_the_page(opened: Opened, store: Store) -> None:
+    run = start(RunSpec(model="baseline:negation-cue", limit=20, shots=0), store.of(LOCAL_OWNER))
     events = answer(run, store)
     next(events), next(events), next(events)
     events.close()
@@ -114,7 +124,7 @@ def test_a_stopped_run_is_resumed_from_another_browser(opened: Opened, store: St
     expect(page.locator("#progress")).to_contain_text("stopped", timeout=PATIENT)
     page.locator("#resume").click()
     expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
-    expect(page.locator("#resume")).to_be_hidden()
+    expect(page.locator("#resume")).to_have_count(0)
     assert reported(store, run)["joint_accuracy"]["value"] == 0.5
 
 
@@ -122,12 +132,12 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
     run = start(RunSpec(model="baseline:negation-cue", limit=20, shots=0), store.of("somebody"))
     page = opened(f"?run={run}")
     expect(page.locator("#progress")).to_contain_text("0 of 320 statements", timeout=PATIENT)
-    page.route("**/news", lambda route: route.fulfill(body="502 of a gateway between"))
+    page.route("**/updates", lambda route: route.fulfill(body="502 of a gateway between"))
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # somebody looks at it again
-    said = page.locator("#runs-message")
+    said = page.locator("mf-part[name=offline]")
     expect(said).to_contain_text("The app does not answer", timeout=PATIENT)
     list(answer(run, store))
-    page.unroute("**/news")
+    page.unroute("**/updates")
     expect(page.locator("#progress")).to_contain_text("320 of 320 statements · complete", timeout=PATIENT)
     expect(said).to_have_text("")
 
@@ -135,7 +145,7 @@ def test_a_page_says_that_the_app_is_away_and_goes_on_by_itself(opened: Opened, 
 def test_a_link_to_nothing_says_so(opened: Opened) -> None:
     for nothing in ("0" * 32, "<img src=x onerror=alert(1)>", "a,b,c", "%00"):
         page = opened(f"?run={nothing}")
-        expect(page.locator("#runs-message")).to_contain_text("There is no run of that link", timeout=PATIENT)
+        expect(page.locator("#notice")).to_contain_text("There is no run of that link", timeout=PATIENT)
         page.context.close()
 
 
@@ -148,13 +158,13 @@ def test_ten_visitors_at_once(opened: Opened, store: Store) -> None:
     runs = [link.partition("run=")[2][:32] for link in links]
     assert len(set(runs)) == 10
     for page in pages:
-        page.locator("#next").click()
+        page.get_by_role("tab", name="Fact by fact").click()
         expect(page.locator("#progress")).to_contain_text("800 of 800 statements · complete", timeout=PATIENT)
     assert {store.run(run).state for run in runs} == {COMPLETE}
     assert len({store.run(run).owner for run in runs}) == 10
     for page, run in list(zip(pages, runs, strict=True))[:3]:
         page.goto(page.url.partition("?")[0] + "runs")
-        expect(page.locator("#runs")).to_contain_text("baseline:random", timeout=PATIENT)
+        expect(page.locator("#runs")).to_contain_text("a coin", timeout=PATIENT)
         shown = page.content()
         assert run in shown
         assert not [other for other in runs if other != run and other in shown]
@@ -167,7 +177,7 @@ def test_what_was_said_of_a_link_goes_when_a_run_is_begun(opened: Opened) -> Non
     expect(said).to_be_visible(timeout=PATIENT)
     choose_models(page, "a coin")
     begin(page, 10)
-    expect(page.locator("#progress")).to_contain_text("baseline:random", timeout=PATIENT)
+    expect(page.locator("#progress")).to_contain_text("a coin", timeout=PATIENT)
     expect(said).to_be_hidden()
 
 
@@ -185,30 +195,33 @@ def two(store: Store) -> list[str]:
 
 def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
     page = opened(f"compare?runs={','.join(two)}")
-    expect(page.locator("#compare-message")).to_contain_text("All of them ask the same 20 facts.", timeout=PATIENT)
-    joint = page.locator("#pairs .mf-scroll").nth(1)
+    compared = page.locator("#compared")
+    expect(compared).to_contain_text("All of them ask the same 20 facts.", timeout=PATIENT)
+    joint = compared.locator(".mf-scroll").first
     expect(joint).to_contain_text("+50.0 points")
-    expect(joint).to_contain_text("10 and 0 of 20")
-    expect(page.locator("#pairs")).to_contain_text("No difference shown between baseline:negation-cue and baseline:always-true")
-    expect(page.locator("#facts-where")).to_contain_text("facts 1 to 20 of 20")
-    page.locator("#shown").get_by_label("mastered by none").check()
-    expect(page.locator("#facts-where")).to_contain_text("facts 1 to 10 of 10")
-    facts = page.locator("#facts-of-runs tbody tr")
+    expect(joint).to_contain_text("10 right by the first alone, 0 by the second alone, of 20")
+    expect(compared).to_contain_text("No difference shown between true unless denied and always says true")
+    where = page.locator("#facts .mf-where")
+    expect(where).to_have_text("facts 1 to 20 of 20")
+    page.get_by_label("Show").select_option("none")
+    expect(where).to_have_text("facts 1 to 10 of 10")
+    facts = page.locator("#facts .mf-pair")
     expect(facts.first).to_contain_text("FALSE (test statement)")
-    assert facts.first.locator(".mf-ticks").first.inner_text().replace("\n", "") == "✗" * 8
-    facts.first.locator("button").press("Enter")
-    opened_fact = page.locator("#fact-of-runs")
-    expect(opened_fact).to_contain_text("The true fact:")
-    expect(opened_fact.locator("tbody tr")).to_have_count(8)
-    expect(opened_fact.locator("tbody tr").first).to_contain_text("says true")
-    page.locator("#shown").get_by_label("mastered by all").check()
-    expect(page.locator("#facts-of-runs")).to_contain_text("No fact is left by these filters")
+    assert facts.first.locator(".mf-strip-of").first.inner_text().replace("\n", "") == "✗" * 8
+    facts.first.press("Enter")
+    drawer = page.locator(".mf-drawer")
+    expect(drawer.locator(".mf-true").first).to_be_visible()  # the true fact stands beside the false one
+    expect(drawer.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
+    expect(drawer).to_contain_text("says true")
+    page.keyboard.press("Escape")
+    page.get_by_label("Show").select_option("every")
+    expect(page.locator("#facts")).to_contain_text("No fact is left by these filters")
 
 
 def test_what_cannot_be_compared_is_said(opened: Opened, two: list[str]) -> None:
     page = opened(f"compare?runs={two[0]},{'0' * 32},<b>")
-    expect(page.locator("#compare-message")).to_contain_text("Choose 2 to 8 runs", timeout=PATIENT)
-    expect(page.locator("#chosen")).to_contain_text("baseline:negation-cue")
+    expect(page.locator("#choose")).to_contain_text("1 run chosen: choose two to eight of your last runs", timeout=PATIENT)
+    expect(page.locator("#choose")).to_contain_text("true unless denied")
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -216,6 +229,6 @@ def test_the_comparison_fits_its_screen(browser: Browser, address: str, two: lis
     context = browser.new_context(viewport={"width": width, "height": 844})
     page = context.new_page()
     page.goto(f"{address}compare?runs={','.join(two)}")
-    expect(page.locator("#facts-of-runs tbody tr").first).to_be_visible(timeout=PATIENT)
+    expect(page.locator("#facts .mf-pair").first).to_be_visible(timeout=PATIENT)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
