@@ -137,5 +137,6 @@ def choose_models(page: Page, *names: str) -> None:
     expect(boxes.first).to_be_visible()
     for box in boxes.all():
         box.set_checked(False)
+    expect(page.locator("mf-part[name=go]")).to_contain_text("0 models are chosen")  # the server knows
     for name in names:
         page.locator("#models").get_by_role("checkbox", name=name).set_checked(True)

@@ -113,6 +113,24 @@ def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> No
     expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
 
 
+CHOICE_BEFORE_THE_FIRST_ANSWER = """
+const fetched = window.fetch;
+let first = true;
+window.fetch = async (...asked) => {
+  const answer = await fetched(...asked);
+  if (first && asked[0] === "updates") window.medfact.choose({ models: [] });
+  first = false;
+  return answer;
+};
+"""
+
+
+def test_what_is_chosen_while_the_page_opens_stays_chosen(page: Page) -> None:
+    page.add_init_script(CHOICE_BEFORE_THE_FIRST_ANSWER)
+    page.reload()
+    expect(page.locator("mf-part[name=go]")).to_contain_text("0 models are chosen")
+
+
 @pytest.mark.parametrize("pause", [0.3, 1.0, 1.5])
 def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page, tmp_path: Path, pause: float) -> None:
     choose_models(page, "a coin")

@@ -130,6 +130,7 @@
 
   const ask = async (action) => {
     const mine = ++question;
+    const asked = { ...show };
     let answer, problem = "The app does not answer.";
     try {
       const response = await fetch("updates", {
@@ -150,12 +151,13 @@
     if (mine !== question) return; // a newer question is on its way
     if (failures) warn("");
     failures = 0;
-    take(answer);
+    take(answer, asked);
     if (answer.again !== null) clock = setTimeout(look, 1000 * answer.again);
   };
 
-  const take = (answer) => {
-    Object.assign(show, answer.show);
+  const take = (answer, asked) => {
+    // What was chosen while the answer was on its way stays chosen: a page that opens is asked before its inputs have told.
+    for (const [name, value] of Object.entries(answer.show)) if (show[name] === asked[name]) show[name] = value;
     Object.assign(drawn, answer.drawn);
     for (const [name, text] of Object.entries(answer.fragments)) {
       html.set(name, text);
