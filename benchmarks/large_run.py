@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medfact.prototypes import load_pool
 from medfact.results.live import Reports
-from medfact.runs.jobs import WAITING, Jobs
+from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import RUNNING, Store, schema
+from medfact.store import RUNNING, WAITING, Store, schema
 
 TAILS_OF_A_HEAD = 5
 ASIDE = 10
@@ -118,6 +118,7 @@ def open_afterwards(store: Store, run: str) -> None:
         connection.execute(schema.sheets.update().values(figures=None, figures_of=None))
     show("first report without stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show("first report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
+    show("second report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show(f"one page of {PAGE} facts", timed(lambda: store.asked(run, facts=range(1000, 1000 + PAGE)))[0])
     jobs.close()
 

@@ -37,24 +37,24 @@ def _by_key(*variants: Variant) -> dict[str, Variant]:
 
 
 IMPLICATIONS = _by_key(
-    Variant("none", "none", "said plainly", "R(h, t)"),
-    Variant("inv", "inv", "said backwards", "R⁻¹(t, h)"),
-    Variant("ins", "ins", "as a patient's case", "P(h, x) ⇒ Q(x, t)"),
-    Variant("inv+ins", "inv+ins", "as a patient's case, backwards", "Q(x, t) ⇒ P(h, x)"),
-    Variant("dn", "none", "said plainly, denied", "¬R(h, t)"),
-    Variant("inv+dn", "inv", "said backwards, denied", "¬R⁻¹(t, h)"),
-    Variant("ins+dn", "ins", "as a patient's case, denied", "¬(P(h, x) ⇒ Q(x, t))"),
-    Variant("inv+ins+dn", "inv+ins", "as a patient's case, backwards, denied", "¬(Q(x, t) ⇒ P(h, x))"),
+    Variant("none", "none", "plain", "R(h, t)"),
+    Variant("inv", "inv", "reversed", "R⁻¹(t, h)"),
+    Variant("ins", "ins", "in a patient", "P(h, x) ⇒ Q(x, t)"),
+    Variant("inv+ins", "inv+ins", "in a patient, reversed", "Q(x, t) ⇒ P(h, x)"),
+    Variant("dn", "none", "plain, denied", "¬R(h, t)"),
+    Variant("inv+dn", "inv", "reversed, denied", "¬R⁻¹(t, h)"),
+    Variant("ins+dn", "ins", "in a patient, denied", "¬(P(h, x) ⇒ Q(x, t))"),
+    Variant("inv+ins+dn", "inv+ins", "in a patient, reversed, denied", "¬(Q(x, t) ⇒ P(h, x))"),
 )
 """The eight variants of PretextTrans (its Table 1), which the project's own pool shares."""
 
 TRUTH_PRESERVING = _by_key(
-    Variant("S1", "S1", "said plainly", "R(h, t)"),
-    Variant("S2", "S2", "said backwards", "R⁻¹(t, h)"),
+    Variant("S1", "S1", "plain", "R(h, t)"),
+    Variant("S2", "S2", "reversed", "R⁻¹(t, h)"),
     Variant("S3", "S3", "a patient with only this disease", "Has(h) → P(t)"),
     Variant("S4", "S4", "without it, unlikely only this disease", "¬P(t) → ¬Has(h)"),
-    Variant("S5", "S1", "said plainly, denied", "¬R(h, t)"),
-    Variant("S6", "S2", "said backwards, denied", "¬R⁻¹(t, h)"),
+    Variant("S5", "S1", "plain, denied", "¬R(h, t)"),
+    Variant("S6", "S2", "reversed, denied", "¬R⁻¹(t, h)"),
     Variant("S7", "S3", "a patient with only this disease, denied", "¬(Has(h) → P(t))"),
     Variant("S8", "S4", "with it, unlikely only this disease", "¬(¬P(t) → ¬Has(h))"),
 )

@@ -1,6 +1,8 @@
 """The documentation against the program: options, settings, environment variables, links."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,3 +85,8 @@ def test_links_lead_somewhere(page: Path) -> None:
             target = (page.parent / path).resolve() if path else page
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_every_benchmark_starts(script: Path) -> None:
+    subprocess.run([sys.executable, str(script), "--help"], check=True, capture_output=True, timeout=120)

@@ -435,9 +435,10 @@ def test_answers_of_others_are_not_taken(store: Store) -> None:
 
 
 def test_rejected_partners_are_their_owners(store: Store) -> None:
-    store.reject("f1", "itch"), store.reject("f1", "itch"), store.reject("f1", "rash")
+    store.reject("f1", "itch", "true"), store.reject("f1", "itch"), store.reject("f1", "rash")
     Store(store.url, owner="visitor").reject("f1", "fever")
     assert store.rejections() == {"f1": frozenset({"itch", "rash"})}
+    assert {item.tail: item.reason for item in store.rejected()} == {"itch": "true", "rash": ""}
     store.unreject("f1", "itch"), store.unreject("f1", "fever")
     assert store.rejections() == {"f1": frozenset({"rash"})}
     assert Store(store.url, owner="visitor").rejections() == {"f1": frozenset({"fever"})}

@@ -17,7 +17,7 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, STOPPED, Store
+from medfact.store import COMPLETE, STOPPED, Rejection, Store
 from medfact.web.fragments import render
 from medfact.web.pages import Message, Visitor
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
@@ -199,15 +199,17 @@ def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, r
     fact_id = _first_fact(services, run)
     visitor = Visitor(services, OWNER, (OWNER,), run)
 
-    def press(name: str, about: str) -> dict[str, Any]:
-        question = Question(page="facts", action={"name": name, "about": about})
+    def press(name: str, about: str, reason: str = "") -> dict[str, Any]:
+        question = Question(page="facts", action={"name": name, "about": about, "fields": {"reason": reason}})
         return dict(json.loads(updates(visitor, PAGES["facts"], question)))
 
-    assert "will not be drawn again" in press("reject", f"{fact_id}:itch")["fragments"]["said"]
+    assert "will not be drawn again" in press("reject", f"{fact_id}:itch", "sometimes")["fragments"]["said"]
     assert services.store.of(OWNER).rejections() == {fact_id: frozenset({"itch"})}
-    assert "itch" in look(services, "facts")["fragments"]["rejected"]
+    assert "not “itch” (it is true of some patients)" in look(services, "facts")["fragments"]["rejected"]
     assert "may be drawn again" in press("accept", f"{fact_id}:itch")["fragments"]["said"]
     assert services.store.of(OWNER).rejections() == {}
+    press("reject", f"{fact_id}:rash", "<rubbish>")
+    assert services.store.of(OWNER).rejected() == [Rejection(fact_id, "rash", "")]
     assert "no false partner" in press("reject", "rubbish")["fragments"]["said"]
 
 

@@ -275,11 +275,12 @@
   /* --------------------------------------------------------------------------------------------------------- figures */
 
   const figures = (() => {
-    let library; // large, so it is fetched when the first figure comes near the window
+    let library; // large: it is fetched when the first figure comes near the window, and the numbers stand
+    const whenIdle = window.requestIdleCallback ?? ((call) => setTimeout(call, 300));
     const fetchLibrary = () =>
       (library ??= new Promise((loaded, failed) => {
         const script = Object.assign(document.createElement("script"), { src: "page/plotly.min.js", onload: loaded, onerror: failed });
-        document.head.append(script);
+        requestAnimationFrame(() => requestAnimationFrame(() => whenIdle(() => document.head.append(script), { timeout: 2000 })));
       }).catch(() => (library = undefined)));
 
     const near = new WeakMap(); // node → whether it is close to the window

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,12 @@ class Records:
     answer: NDArray[np.int8]
     p_true: Floats
     p_mass: Floats
+
+    def only(self, rows: Bools) -> Records:
+        """The records of some statements; facts must be whole."""
+        taken = {field.name: getattr(self, field.name)[rows] for field in fields(self)}
+        codes = {name: np.unique(taken[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
+        return Records(**taken | codes)
 
     @cached_property
     def scored(self) -> Bools:

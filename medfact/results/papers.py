@@ -202,7 +202,7 @@ def _table_14(reports: Sequence[Report]) -> Table:
             _coin(0.5, 0.5, 0.5, 0.5),
             *_published("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
         ),
-        "Said plainly; then denied too; then backwards too; then as a patient's case too. A fall from left to right means that "
+        "Plain; then denied too; then reversed too; then in a patient too. A fall from left to right means that "
         "the plain sentence was known better than the fact.",
     )
 

@@ -58,7 +58,7 @@ def _dots(rows: Mapping[str, Mapping[str, Estimate | None]]) -> Plot:
         xaxis={"title": {"text": "right answers, %"}, "range": [-1, 101], "fixedrange": True, "zeroline": False},
         yaxis={
             "tickvals": list(range(len(rows))),
-            "ticktext": [label.replace(", backwards", ",<br>backwards") for label in rows],
+            "ticktext": [label.replace(", reversed", ",<br>reversed") for label in rows],
             "range": [len(rows) - 0.4, -0.6],
             "fixedrange": True,
             "automargin": True,

@@ -31,6 +31,7 @@ from medfact.store.entities import (
     Asked,
     Plan,
     Planned,
+    Rejection,
     Run,
     RunEvent,
 )
@@ -45,7 +46,7 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED", "PAUSED",
     "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked", "News", "Plan", "Planned",
-    "Run", "RunEvent", "Sheet", "Store", "default_url", "exists", "home",
+    "Rejection", "Run", "RunEvent", "Sheet", "Store", "default_url", "exists", "home",
 ]  # fmt: skip
 
 
@@ -62,9 +63,9 @@ class Store(Recording, Lifecycle, RunAnswers):
         other.owner = owner
         return other
 
-    def reject(self, fact_id: str, tail: str) -> None:
-        """Records that a tail must not be drawn as a false partner of this fact."""
-        row = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now()}
+    def reject(self, fact_id: str, tail: str, reason: str = "") -> None:
+        """Records that a tail must not be drawn as a false partner of this fact, and why."""
+        row = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now(), "reason": reason}
         with self._writing() as connection:
             connection.execute(self._insert_new(schema.rejections), [row])
 
@@ -77,9 +78,14 @@ class Store(Recording, Lifecycle, RunAnswers):
 
     def rejections(self) -> dict[str, frozenset[str]]:
         """Id of a positive fact → the tails that this owner has rejected as false partners."""
-        row = schema.rejections.c
         rejected: dict[str, frozenset[str]] = {}
-        with self._reading() as connection:
-            for fact_id, tail in connection.execute(sql.select(row.fact_id, row.tail).where(row.owner == self.owner)):
-                rejected[fact_id] = rejected.get(fact_id, frozenset()) | {tail}
+        for item in self.rejected():
+            rejected[item.fact_id] = rejected.get(item.fact_id, frozenset()) | {item.tail}
         return rejected
+
+    def rejected(self) -> list[Rejection]:
+        """The false partners that this owner has rejected, the newest first."""
+        row = schema.rejections.c
+        listed = sql.select(row.fact_id, row.tail, row.reason).where(row.owner == self.owner)
+        with self._reading() as connection:
+            return [Rejection(*columns) for columns in connection.execute(listed.order_by(row.rejected_at.desc(), row.tail))]

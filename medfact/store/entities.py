@@ -137,3 +137,12 @@ class RunEvent:
     at: str
     what: str
     said: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A tail that must not be drawn as a false partner of a fact. reason: "" where none was given."""
+
+    fact_id: str
+    tail: str
+    reason: str

@@ -136,6 +136,11 @@ def _watched(connection: sql.Connection) -> None:
         _free_of_lengths(connection)
 
 
+def _reasons(connection: sql.Connection) -> None:
+    """4 → 5: why a false partner was rejected."""
+    connection.execute(sql.text("ALTER TABLE rejections ADD COLUMN reason TEXT NOT NULL DEFAULT ''"))
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -163,7 +168,7 @@ def _number_facts(connection: sql.Connection, run: str) -> None:
     connection.execute(sql.text("UPDATE runs SET facts = :facts WHERE run = :run"), {"run": run, "facts": len(numbers)})
 
 
-STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services, _watched)
+STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services, _watched, _reasons)
 """The step at index i leads from schema i + 1 to i + 2."""
 
 SCHEMA_VERSION = len(STEPS) + 1

@@ -147,6 +147,7 @@ rejections = sql.Table(
     sql.Column("fact_id", StoredText(32), primary_key=True),
     sql.Column("tail", StoredText(1000), primary_key=True),
     sql.Column("rejected_at", StoredText(32), nullable=False),
+    sql.Column("reason", StoredText(), nullable=False, server_default=""),
 )
 
 answers = sql.Table(

@@ -22,7 +22,7 @@ from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.services import Services
 
 CHUNK_BYTES = 1 << 16
-PLAIN_COLUMN = "None (said plainly)"
+PLAIN_COLUMN = "None (plain)"
 """PretextTrans' column None, in files whose readers take that word alone for a missing value."""
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",

@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch.nn.functional import cross_entropy
@@ -31,12 +32,12 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from medfact.answers import question
+from medfact.answers import make_prompt
 from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact, KnowledgeBase, digest
-from medfact.metrics import measure
+from medfact.metrics import measure, record_of
 from medfact.prototypes import load_pool
-from medfact.results.report import records_of
+from medfact.results.report import board_of
 from medfact.runs.events import Failed
 from medfact.runs.run import run
 from medfact.spec import PROTOCOLS, RunSpec
@@ -165,7 +166,7 @@ def make_lessons(
 @cache
 def asked(fact: Fact, variant: str) -> str:
     """The question about a fact in one variant; its answer follows."""
-    return next(question(made.text) for made in POOL.statements([fact]) if made.variant == variant)
+    return next(make_prompt(made, (), chat=False).content for made in POOL.statements([fact]) if made.variant == variant)
 
 
 def train_tokenizer(facts: Iterable[Fact], recipe: Recipe) -> PreTrainedTokenizerFast:
@@ -303,12 +304,9 @@ def scores(folder: Path, seen: set[str], shots: int, limit: int | None) -> dict[
         events = list(run(spec, store))
         if isinstance(events[-1], Failed):
             raise events[-1].error
-        rows = store.asked(events[0].run)
-        parts = {
-            "seen": [row for row in rows if row.statement.fact.head in seen],
-            "unseen": [row for row in rows if row.statement.fact.head not in seen],
-        }
-        return {name: _score(measure(records_of(part))) for name, part in parts.items()}
+        records = board_of(store, events[0].run).records()
+        read = np.array([row.statement.fact.head in seen for row in store.asked(events[0].run)])
+        return {name: _score(record_of(measure(records.only(rows)))) for name, rows in (("seen", read), ("unseen", ~read))}
 
 
 def _score(figures: dict[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:
 
 @dataclass(frozen=True)
 class Cell:
-    """A pair of runs in one accuracy, in words: row − column."""
+    """A pair of runs in one accuracy, in words: the run of the row less that of the column."""
 
     pair: Pair
     difference: str
@@ -93,8 +93,8 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
     metrics = []
     for metric, title in sorted(METRICS.items(), key=lambda item: item[0] != "joint_accuracy"):
         scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
-        pairs = [_cell(pair, names) for pair in comparison.pairs if pair.metric == metric]
-        metrics.append((metric, title, scores, pairs, plots.scores(scores)))
+        cells = {(pair.a, pair.b): _cell(pair, names) for pair in comparison.pairs if pair.metric == metric}
+        metrics.append((metric, title, scores, cells, plots.scores(scores)))
     return render(
         "compared",
         shared=_shared(comparison, records),

@@ -17,6 +17,7 @@ from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
+from medfact.store import Rejection
 from medfact.web.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_statements
@@ -25,6 +26,14 @@ from medfact.web.services import Source, collection_of, spec_of
 FACTS_A_PAGE = 20
 OWN_DATA = "own"
 """The data set that stands for the visitor's own file."""
+REASONS = {
+    "": "no reason given",
+    "true": "it is true",
+    "sometimes": "it is true of some patients",
+    "same": "it is another name for a true finding",
+    "odd": "nobody would ask that",
+}
+"""Why a false partner may be rejected."""
 
 
 class FactsShow(Show):
@@ -95,6 +104,7 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
         "cards": render(
             "facts_cards",
             cards=cards,
+            reasons=REASONS,
             layout=show.layout,
             unknown=_unknown_relation(show, facts, pool),
             page=page,
@@ -102,7 +112,7 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
             size=FACTS_A_PAGE,
             found=len(found),
         ),
-        "rejected": render("facts_rejected", rejected=_rejected(rejections, facts)),
+        "rejected": render("facts_rejected", rejected=_rejected(visitor.services.store.of(visitor.owner).rejected(), facts)),
     }
     return View(fragments, show.model_copy(update={"page": page}), query=_query(show), title="Facts · medfact")
 
@@ -168,9 +178,10 @@ def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rej
     return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
 
 
-def _rejected(rejections: Rejections, facts: Sequence[Fact]) -> list[tuple[Fact, str]]:
+def _rejected(rejected: Sequence[Rejection], facts: Sequence[Fact]) -> list[tuple[Fact, str, str]]:
+    """The rejected false partners of these facts, and why each was rejected."""
     by_id = {fact.fact_id: fact for fact in facts}
-    return [(by_id[fact_id], tail) for fact_id, tails in rejections.items() if fact_id in by_id for tail in sorted(tails)]
+    return [(by_id[item.fact_id], item.tail, REASONS.get(item.reason, "")) for item in rejected if item.fact_id in by_id]
 
 
 # ------------------------------------------------------------------------------------------------ actions
@@ -186,7 +197,8 @@ def _fact_and_tail(action: Action) -> tuple[str, str]:
 def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
-    visitor.services.store.of(visitor.owner).reject(fact_id, tail)
+    reason = action.fields.get("reason", "")
+    visitor.services.store.of(visitor.owner).reject(fact_id, tail, reason if reason in REASONS else "")
     return show, Message(f"“{tail}” will not be drawn again for this fact.", "good", undo=Action("accept", action.about))
 
 
