@@ -147,13 +147,13 @@ def test_statements_are_marked_searched_and_paged(page: Page, address: str) -> N
     page.goto(f"{address}facts")
     search = page.get_by_role("searchbox", name="Search")
     search.fill("asthma")
-    expect(page.locator("#cards .mf-card h3").first).to_contain_text("asthma")
+    expect(page.locator("#cards .mf-card h2").first).to_contain_text("asthma")
     card = page.locator("#cards .mf-card").first
     assert card.locator(".mf-variant:not(.mf-head)").count() == 8
     marks = card.locator(".mf-variant .mf-badge").all_inner_texts()
     assert sorted(marks) == ["FALSE (test statement)"] * 8 + ["true"] * 8
     search.fill("heart attack")
-    expect(page.locator("#cards .mf-card h3").first).to_contain_text("myocardial infarction")
+    expect(page.locator("#cards .mf-card h2").first).to_contain_text("myocardial infarction")
     search.fill("")
     where = page.locator("#cards .mf-where").first
     expect(where).to_have_text("facts 1 to 20 of 2,560")
@@ -172,7 +172,7 @@ def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(pa
     page.goto(f"{address}facts")
     page.get_by_role("searchbox", name="Search").fill("asthma")
     card = page.locator("#cards .mf-card").first
-    expect(card.locator("h3")).to_contain_text("asthma")
+    expect(card.locator("h2")).to_contain_text("asthma")
     partner = card.locator(".mf-partner b").inner_text()
     card.locator(".mf-explanation summary").click()
     expect(card.locator(".mf-explanation")).to_contain_text("are safe to call false")
@@ -484,7 +484,7 @@ def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path, address: s
     page.goto(f"{address}facts")
     for head in HOSTILE:
         page.get_by_role("searchbox", name="Search").fill(head)
-        expect(page.locator("#cards .mf-card h3").first).to_contain_text(head)
+        expect(page.locator("#cards .mf-card h2").first).to_contain_text(head)
     assert page.locator("mf-part img, mf-part script").count() == 0
     assert "broken" not in page.title()
 

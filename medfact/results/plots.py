@@ -93,7 +93,8 @@ def scores(estimates: Mapping[str, Estimate]) -> Plot:
     """One score of several runs: a row a run, a dot with its interval, from 0 to 100."""
     plot = _dots({name: {"": estimate} for name, estimate in estimates.items()})
     if plot:
-        plot["layout"] |= {"showlegend": False, "margin": {"l": 56, "r": 12, "t": 8, "b": 50}}
+        plot["layout"] |= {"showlegend": False, "shapes": [], "margin": {"l": 56, "r": 12, "t": 8, "b": 30}}
+        del plot["layout"]["xaxis"]["title"]
     return plot
 
 
