@@ -64,7 +64,7 @@ def test_axe_finds_nothing(visited: Page, address: str, runs: str, view: str) ->
 
 
 LOOK_OF_FOCUS = """(element) => {
-  const drawn = ({ outline, boxShadow, borderColor, backgroundColor }) => [outline, boxShadow, borderColor, backgroundColor].join();
+  const drawn = ({ outline, boxShadow, borderColor }) => [outline, boxShadow, borderColor].join();
   const at = (node) => node && [getComputedStyle(node), getComputedStyle(node, "::before")].map(drawn);
   const around = [element, element.parentElement, element.closest(".block"), element.closest("label")];
   return JSON.stringify(around.map(at));
