@@ -11,7 +11,6 @@ import pandas
 import pytest
 
 pytest.importorskip("xllamacpp", reason="llama.cpp is not installed")
-pytest.importorskip("gguf", reason="the package that writes llama.cpp's files is not installed")
 
 pytestmark = pytest.mark.model
 

@@ -1,7 +1,7 @@
 """All models behind one door: prompts in, completions out, as a stream.
 
-A spec names a model: `medfact-tiny`, `hf:<repository or folder>`, `openai:<model>` or `baseline:<name>`. `load_model` imports
-heavy libraries only for the specs that need them.
+A spec names a model: `medfact-tiny`, `hf:<repository, folder or file.gguf>`, `openai:<model>` or `baseline:<name>`.
+`load_model` imports heavy libraries only for the specs that need them.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def load_model(
 
 
 def _source(spec: str) -> Path | str:
-    """The folder of a local model, or the name of its repository on the hub.
+    """The folder or GGUF file of a local model, or the name of its repository on the hub.
 
     On a public server only the bundled model has a folder: any other name is a repository, even if such a folder exists.
     """
@@ -147,10 +147,11 @@ def _source(spec: str) -> Path | str:
         return BUNDLED_FOLDER
     source = spec.partition(":")[2].strip()
     try:
-        is_folder = not is_public_server() and Path(source).is_dir()
+        path = Path(source)
+        is_here = not is_public_server() and (path.is_dir() or (path.suffix == ".gguf" and path.is_file()))
     except (OSError, ValueError):  # too long for a path, or with a zero byte
-        is_folder = False
-    return Path(source) if is_folder else source
+        is_here = False
+    return path if is_here else source
 
 
 def takes_messages(spec: str, placement: Placement = HERE, service: ServiceSettings = DEFAULTS) -> bool:

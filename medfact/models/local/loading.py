@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -28,27 +26,23 @@ from medfact.models.local.chat import ChatFormat
 from medfact.models.local.memory import LARGEST, room_for, tokens_together
 from medfact.models.local.model import LocalModel
 from medfact.models.local.placement import Placement
-from medfact.models.local.repository import CAUSAL, ENCODER_DECODER, IMAGE_TEXT, Repository, Tell, downloaded, inspect_source
-from medfact.models.local.revision import folder_revision
+from medfact.models.local.repository import (
+    CAUSAL,
+    ENCODER_DECODER,
+    IMAGE_TEXT,
+    UNREADABLE,
+    Repository,
+    Tell,
+    downloaded,
+    inspect_source,
+)
+from medfact.models.local.revision import file_revision, folder_revision
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
 _BYTES = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0, "8bit": 1.1, "4bit": 0.65}
 """Bytes per parameter; a quantized model keeps some parameters whole."""
-
-_FAILURES = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    ImportError,
-    RuntimeError,
-    StrictDataclassError,
-    SafetensorError,
-)
-"""What transformers may raise for a repository that it cannot load."""
 
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
@@ -62,7 +56,7 @@ def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) 
     tell("checking the model")
     repository = inspect_source(source, placement)
     device = _device(placement)
-    dtype = _dtype(placement, device)
+    dtype = _dtype(placement, device, repository)
     activation_bytes = 2 if dtype in ("8bit", "4bit") else int(_BYTES[dtype])
     weights = int(repository.parameters * _BYTES[dtype])
     config = _config(repository, placement)
@@ -72,9 +66,9 @@ def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) 
     folder = downloaded(repository, placement, tell)
     tell("loading the weights")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=placement.remote_code)
+        tokenizer = _tokenizer(repository, folder, placement)
         model = _weights(repository, folder, placement, device, dtype)
-    except _FAILURES as error:
+    except UNREADABLE as error:
         raise ModelError(
             f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
             "It needs config.json, the tokenizer's files and safetensors weights.",
@@ -82,8 +76,7 @@ def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) 
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.decode([0])
     model.generation_config = _plain_greedy(model, tokenizer)
-    tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(folder)
-    info: ModelInfo = {"revision": _revision(folder), "decoding": _decoding(dtype, placement), "notes": ()}
+    info: ModelInfo = {"revision": _revision(repository, folder), "decoding": _decoding(dtype, placement), "notes": ()}
     chat_format = ChatFormat(placement.thinking, {name: _value(value) for name, value in placement.template})
     loaded = LocalModel(spec, model, tokenizer, info, tokens, chat_format, placement.max_tokens)
     if not loaded.packs_well:
@@ -106,6 +99,15 @@ def _value(text: str) -> Any:
         return text
 
 
+def _tokenizer(repository: Repository, folder: Path | str, placement: Placement) -> Any:
+    """The tokenizer with its chat template."""
+    own_file = {"gguf_file": repository.gguf} if repository.gguf else {}
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=placement.remote_code, **own_file)
+    if not repository.gguf:
+        tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(Path(folder))
+    return tokenizer
+
+
 def _template_of_processor(folder: Path) -> str | None:
     """The chat template of a model that also reads images; older ones keep it apart from the tokenizer."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -116,6 +118,8 @@ def _template_of_processor(folder: Path) -> str | None:
 
 def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
     kind = repository.config.get("model_type", "its own")
+    if repository.gguf:
+        yield "The weights come from a GGUF file, as precise as that file, and are computed in the number format named above."
     if not loaded.packs_well:
         yield (
             f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
@@ -129,18 +133,19 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
 
 def has_chat_template(source: Path | str, placement: Placement) -> bool:
     """Whether a model has a chat template. Loads only the tokenizer."""
-    inspect_source(source, placement)
+    repository = inspect_source(source, placement)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=placement.remote_code)
-        return bool(tokenizer.chat_template or _template_of_processor(Path(source)))
-    except _FAILURES as error:
+        return bool(_tokenizer(repository, repository.folder or repository.source, placement).chat_template)
+    except UNREADABLE as error:
         raise ModelError(f"The tokenizer of {str(source)!r} cannot be loaded.", "Check the files of the repository.") from error
 
 
 def _config(repository: Repository, placement: Placement) -> Any:
     try:
+        if repository.gguf:
+            return AutoConfig.for_model(**repository.config)
         return AutoConfig.from_pretrained(repository.folder or repository.source, trust_remote_code=placement.remote_code)
-    except _FAILURES as error:
+    except UNREADABLE as error:
         raise ModelError(
             f"The configuration of {repository.source!r} cannot be read ({_reason(error)}).",
             "It may need a newer version of transformers: pip install --upgrade transformers.",
@@ -161,8 +166,13 @@ def _device(placement: Placement) -> str:
     return placement.device
 
 
-def _dtype(placement: Placement, device: str) -> str:
-    """The number format. Raises ModelError if a quantized one is not installed."""
+def _dtype(placement: Placement, device: str, repository: Repository) -> str:
+    """The number format. Raises ModelError if a quantized one is not installed, or does not go with the file."""
+    if placement.dtype in ("8bit", "4bit") and repository.gguf:
+        raise ModelError(
+            f"--dtype {placement.dtype} does not go with a GGUF file: its weights are converted when it is loaded.",
+            "Leave --dtype out.",
+        )
     if placement.dtype in ("8bit", "4bit") and importlib.util.find_spec("bitsandbytes") is None:
         raise ModelError(f"--dtype {placement.dtype} needs bitsandbytes.", "Install it: pip install bitsandbytes.")
     if placement.dtype != "auto":
@@ -178,7 +188,9 @@ def _weights(repository: Repository, folder: Path, placement: Placement, device:
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=dtype == "8bit", load_in_4bit=dtype == "4bit")
     else:
         options["dtype"] = getattr(torch, dtype)
-    if not placement.any_weights:
+    if repository.gguf:
+        options["gguf_file"] = repository.gguf
+    elif not placement.any_weights:
         options["use_safetensors"] = True
     if device == "cuda":
         # several GPUs share the layers; what does not fit goes to main memory
@@ -204,6 +216,8 @@ def _plain_greedy(model: Any, tokenizer: Any) -> GenerationConfig:
     )
 
 
-def _revision(folder: Path) -> str:
+def _revision(repository: Repository, folder: Path) -> str:
     """The repository's commit, after which the hub's cache names the folder, or a hash of the folder's files."""
+    if repository.gguf:
+        return file_revision(folder / repository.gguf)
     return folder.name if folder.parent.name == "snapshots" else folder_revision(folder)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from huggingface_hub import HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
@@ -18,8 +19,11 @@ from huggingface_hub.errors import (
     HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
+    StrictDataclassError,
 )
+from safetensors import SafetensorError
 from tqdm.auto import tqdm
+from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
@@ -29,10 +33,25 @@ from transformers.models.auto.modeling_auto import (
 from medfact.errors import ModelError
 from medfact.models.local.placement import Placement, in_bytes
 
+GGUF = ".gguf"
 SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
 _GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 _BITS = {"F64": 64, "F32": 32, "I32": 32, "F16": 16, "BF16": 16, "I16": 16, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8}
 _TEXT_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
+
+UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ImportError,
+    RuntimeError,
+    StrictDataclassError,
+    SafetensorError,
+    struct.error,
+)
+"""What transformers may raise for a model that it cannot load."""
 
 _HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
 """What the hub's library raises if a server cannot be reached. The library for HTTP depends on its version."""
@@ -69,7 +88,7 @@ class Repository:
     """A language model that can be loaded: causal, encoder-decoder, or one that also reads images.
 
     config: its config.json. parameters: how many its weights have. stored_bytes: size of the weight files. folder: None for a
-    repository that is not downloaded yet.
+    repository that is not downloaded yet. gguf: name of the file in it that holds the whole model in GGUF format, if one does.
     """
 
     source: str
@@ -77,6 +96,7 @@ class Repository:
     parameters: int
     stored_bytes: int
     folder: Path | None
+    gguf: str | None = None
 
     @property
     def kind(self) -> str:
@@ -85,10 +105,12 @@ class Repository:
 
 
 def inspect_source(source: Path | str, placement: Placement) -> Repository:
-    """The model in a folder (a Path) or in a repository of the hub (a name).
+    """The model in a folder or a GGUF file (a Path), or in a repository of the hub (a name).
 
     Raises ModelError if there is none, it is gated, it has no weights that may be loaded, or it generates no text.
     """
+    if isinstance(source, Path) and (file := gguf_in(source)) is not None:
+        return _in_gguf(file)
     contents = _in_folder(source) if isinstance(source, Path) else _on_hub(source)
     config, files, parameters, folder = contents
     source = str(source)
@@ -148,6 +170,35 @@ def _in_folder(folder: Path) -> Contents:
     except (OSError, ValueError, KeyError, struct.error) as error:
         raise _no_model(str(folder), "its safetensors files are damaged") from error
     return config, files, parameters, folder
+
+
+def gguf_in(path: Path) -> Path | None:
+    """The GGUF file at a path, or the only one in a folder without config.json; None where the model is in other files.
+
+    Raises ModelError if a folder holds several.
+    """
+    if path.is_file():
+        return path
+    files = [] if (path / "config.json").exists() else sorted(path.glob(f"*{GGUF}"))
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files[:5])
+        raise ModelError(f"{str(path)!r} holds {len(files)} models ({names}).", "Name one: hf:FOLDER/FILE.gguf.")
+    return files[0] if files else None
+
+
+def _in_gguf(file: Path) -> Repository:
+    """A model in one file, with its configuration and tokenizer, as llama.cpp reads it. transformers converts its weights."""
+    try:
+        config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
+        with torch.device("meta"):
+            parameters = AutoModelForCausalLM.from_config(config).num_parameters()
+    except UNREADABLE as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+        raise ModelError(
+            f"The GGUF file {file.name!r} cannot be read ({reason}).",
+            "It may be damaged, one of several parts, or of an architecture that transformers cannot read from GGUF.",
+        ) from error
+    return Repository(str(file), config.to_dict(), parameters, file.stat().st_size, file.parent, file.name)
 
 
 def _parameters(file: Path) -> int:

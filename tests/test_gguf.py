@@ -1,0 +1,78 @@
+"""Models in one GGUF file, as llama.cpp reads them: the bundled model in that format answers as it does from its folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from llama_server import written_as_gguf
+
+from medfact.answers import make_prompt
+from medfact.assets import ASSETS
+from medfact.errors import ModelError
+from medfact.models import BUNDLED_MODEL, Placement, load_model
+from medfact.runs.plan import plan
+from medfact.spec import RunSpec
+
+pytestmark = pytest.mark.model
+
+SPEC = RunSpec(model=BUNDLED_MODEL, limit=10, shots=0)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("gguf") / "medfact-tiny.gguf"
+    written_as_gguf(ASSETS / "models" / BUNDLED_MODEL, path)
+    return path
+
+
+def answers(spec: str) -> list[tuple[int, str, float | None]]:
+    prompts = [make_prompt(planned.statement, (), chat=False) for planned in plan(SPEC).statements]
+    done = sorted(load_model(spec).complete(prompts), key=lambda one: one[0])
+    return [(index, answer.text, answer.p_true and round(answer.p_true, 4)) for index, answer in done]
+
+
+def test_a_file_answers_as_the_folder_does(file: Path) -> None:
+    from_folder = answers(BUNDLED_MODEL)
+    assert len(from_folder) == 10 * 2 * 8
+    assert answers(f"hf:{file}") == from_folder
+    assert answers(f"hf:{file.parent}") == from_folder, "the only file of its folder"
+
+
+def test_a_run_records_which_file_it_was(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.gguf"
+    shutil.copy(file, other)
+    with other.open("r+b") as stream:
+        stream.seek(-4, 2)
+        stream.write(b"\0\0\0\0")
+    model, changed = load_model(f"hf:{file}"), load_model(f"hf:{other}")
+    assert model.info["revision"] != changed.info["revision"]
+    assert any("GGUF" in note for note in model.info["notes"])
+    assert not model.chat
+
+
+def test_a_folder_with_several_asks_which(file: Path, tmp_path: Path) -> None:
+    for name in ("a.gguf", "b.gguf"):
+        shutil.copy(file, tmp_path / name)
+    with pytest.raises(ModelError, match=r"holds 2 models \(a.gguf, b.gguf\)"):
+        load_model(f"hf:{tmp_path}")
+
+
+@pytest.mark.parametrize("size", [0, 100, 20_000])
+def test_a_damaged_file_is_said_in_one_sentence(file: Path, tmp_path: Path, size: int) -> None:
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(file.read_bytes()[:size])
+    with pytest.raises(ModelError, match=r"damaged\.gguf' cannot be read"):
+        load_model(f"hf:{damaged}")
+
+
+def test_quantizing_it_once_more_is_refused(file: Path) -> None:
+    with pytest.raises(ModelError, match="--dtype 4bit does not go with a GGUF file"):
+        load_model(f"hf:{file}", placement=Placement(dtype="4bit"))
+
+
+def test_a_public_page_opens_no_file_of_the_server(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    with pytest.raises(ModelError, match="not the name of a repository on the Hugging Face Hub"):
+        load_model(f"hf:{file}")
