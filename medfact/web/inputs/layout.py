@@ -65,7 +65,7 @@ def _models() -> None:
 def _more_models() -> None:
     with gr.Accordion("More models: from the Hub, a folder, or a service (API)", open=False, elem_id="service"):
         other = gr.Textbox(
-            label="Hugging Face repository, or a folder on this machine",
+            label="Hugging Face repository, or a folder or .gguf file on this machine",
             placeholder="OWNER/NAME",
             elem_id="other-model",
             max_length=300,
