@@ -119,7 +119,9 @@ def test_a_hub_that_is_not_there(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", ["", "a b/../c$", "a" * 300, "a\0b", "../..", "http://127.0.0.1/x"])
-def test_a_name_that_is_none(hub: Hub, name: str) -> None:
+def test_a_name_that_is_none(hub: Hub, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
     with pytest.raises(Mistake) as caught:
         load_model(f"hf:{name}")
     assert "\n" not in str(caught.value)
