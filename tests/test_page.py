@@ -224,6 +224,18 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     expect(page.locator("#scores")).to_be_in_viewport()
 
 
+def test_on_a_phone_the_progress_comes_into_view(browser: Browser, address: str) -> None:
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(address)
+    choose_models(page, "true unless denied")
+    page.mouse.wheel(0, 2000)
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("complete", timeout=60_000)
+    expect(page.locator("#progress")).to_be_in_viewport()
+    expect(page.locator("#scores td").first).to_be_in_viewport()
+    page.context.close()
+
+
 def test_a_run_is_evaluated_again_from_its_line(page: Page) -> None:
     choose_models(page, "a coin")
     evaluate(page)

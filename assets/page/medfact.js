@@ -200,8 +200,10 @@
 
   const press = async (button, action) => {
     button.setAttribute("aria-disabled", "true"); // until the answer says what it may do; it keeps the focus
-    if (button.dataset.busy) button.textContent = button.dataset.busy;
+    const { busy, then } = button.dataset;
+    if (busy) button.textContent = busy;
     await look({ ...action, fields: fieldsOf(button) });
+    if (then) document.getElementById(then)?.scrollIntoView({ block: "nearest" }); // on a phone it may lie far above
     button.removeAttribute("aria-disabled");
     for (const field of button.closest("[data-fields]")?.querySelectorAll("input[type=password]") ?? []) field.value = "";
     parts.forEach((_, name) => place(name));

@@ -82,6 +82,7 @@ class Cell:
 
     pair: Pair
     difference: str
+    interval: str
     p: str
     verdict: str
     shown: bool
@@ -107,7 +108,9 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
 
 def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:
     shown = pair.p_holm is not None and pair.p_holm < 0.05
-    return Cell(pair, difference(pair), "" if pair.p_holm is None else p_value(pair.p_holm), verdict(pair, names), shown)
+    value, _, interval = difference(pair).rstrip(")").partition(" (")
+    p = "" if pair.p_holm is None else p_value(pair.p_holm)
+    return Cell(pair, value, interval, p, verdict(pair, names), shown)
 
 
 def _shared(comparison: Comparison, records: Sequence[Run]) -> str:
