@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 ID_LENGTH = 20
 """Hexadecimal characters of a fact's or statement's id: 80 bits."""
@@ -28,6 +29,7 @@ class Fact:
 
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
+    difficulty: of a negative: near, far or judged (`negatives.difficulty`).
     tail: None only where a ready statement's tail is unknown.
     """
 
@@ -47,6 +49,7 @@ class Fact:
     negative_of: str | None = None
     k: int = 0
     fact_id: str = field(default="", compare=False)
+    difficulty: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fact_id:
@@ -79,6 +82,7 @@ class Fact:
             negative_of=self.fact_id,
             k=k,
             fact_id="",
+            difficulty=None,
         )
 
 
@@ -117,12 +121,19 @@ class KnowledgeBase:
     also_true:  further (head, tail) pairs, of any relation, that are true or too close to true to be called false.
     synonyms:   groups of names for one entity.
     is_a:       pairs (narrower name, broader name) of a known hierarchy.
+    judged:     negative facts that a source expressly states.
     """
 
     facts: tuple[Fact, ...]
     also_true: tuple[tuple[str, str], ...] = ()
     synonyms: tuple[tuple[str, ...], ...] = ()
     is_a: tuple[tuple[str, str], ...] = ()
+    judged: tuple[Fact, ...] = ()
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What others computed from this knowledge base, kept for as long as it lives."""
+        return {}
 
     @cached_property
     def _entity_of(self) -> dict[str, str]:
@@ -174,7 +185,7 @@ class KnowledgeBase:
         return self._links.get(self.entity(name), frozenset())
 
     @cached_property
-    def _hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
         """Entity → those directly above it, and → those directly below it."""
         above: defaultdict[str, set[str]] = defaultdict(set)
         below: defaultdict[str, set[str]] = defaultdict(set)
@@ -186,7 +197,7 @@ class KnowledgeBase:
     def relatives(self, name: str) -> frozenset[str]:
         """All ancestors and descendants of this entity in the known hierarchy, without itself."""
         entity = self.entity(name)
-        above, below = self._hierarchy
+        above, below = self.hierarchy
         return frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
 
     @cached_property
@@ -211,6 +222,17 @@ class KnowledgeBase:
     def known_tails(self, head: str) -> tuple[str, ...]:
         """Names of all tails known for this head, under any of its names, in any relation."""
         return self._known_tails.get(self.entity(head), ())
+
+    @cached_property
+    def _facts_of(self) -> dict[str, list[Fact]]:
+        facts: dict[str, list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            facts[self.entity(fact.head)].append(fact)
+        return facts
+
+    def facts_of(self, head: str) -> list[Fact]:
+        """The known facts of a head, under any of its names."""
+        return self._facts_of.get(self.entity(head), [])
 
     @cached_property
     def _share_of_heads(self) -> dict[tuple[str, str], float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.services.settings import DEFAULTS
+from medfact.negatives import ANY, NEAR
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Protocol:
     rephraser:   the model that rephrased them in the paper.
     services:    how the paper decoded models behind a service: greedily, or with the service's default settings.
     one_tail:    whether to test one tail per head and relation (a seeded draw) instead of all.
+    negative_difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
     """
 
     name: str
@@ -40,6 +42,7 @@ class Protocol:
     rephraser: str | None = None
     services: str = "greedy"
     one_tail: bool = False
+    negative_difficulty: str = ANY
 
 
 PROTOCOLS = {
@@ -48,12 +51,14 @@ PROTOCOLS = {
         title="medfact",
         explanation=(
             "The project's own method: eight statements of equal strength per fact, five demonstrations, and one false partner "
-            "that no known source calls true. A reply counts as the answer that it commits to."
+            "that no known source calls true, most often a near one: true of another condition of the same specialty. A reply "
+            "counts as the answer that it commits to."
         ),
         pools=("medfact",),
         negatives=1,
         shots=5,
         heads_aside=5,
+        negative_difficulty=NEAR,
     ),
     "pretexttrans": Protocol(
         name="pretexttrans",
@@ -112,7 +117,8 @@ LOCAL_OWNER = "local"
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that defines what one model is asked. None for pool, negatives, shots or question means the protocol's own.
+    """Everything that defines what one model is asked. None for pool, negatives, negative_difficulty, shots or question means
+    the protocol's own.
 
     facts:          a file or folder; replaces `dataset`.
     columns:        pairs of our column name and the file's.
@@ -140,6 +146,7 @@ class RunSpec:
     limit: int | None = None
     per_relation: int | None = None
     negatives: int | None = None
+    negative_difficulty: str | None = None
     shots: int | None = None
     seed: int = 0
     shot_seed: int | None = None

@@ -11,6 +11,7 @@ import pytest
 from medfact.datasets import bundled_names, grouping, load, load_bundled
 from medfact.errors import UnknownName
 from medfact.facts import Fact, name_key
+from medfact.negatives import NEAR
 from medfact.prototypes import load_pool
 from medfact.spec import RunSpec
 
@@ -27,7 +28,7 @@ def rows(name: str) -> list[dict[str, str]]:
 def drawn(seed: int) -> tuple[tuple[Fact, tuple[Fact, ...]], ...]:
     """Every positive fact with the negatives that are drawn for it."""
     collection = load_bundled("clinical-core")
-    group = grouping(collection, 1, seed)
+    group = grouping(collection, 1, seed, NEAR)
     return tuple((fact, group(fact)[1:]) for fact in collection.known.facts)
 
 

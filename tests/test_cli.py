@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 Medfact = Callable[..., Any]
 
-FACT_COLUMNS = "fact_id negative_of head relation tail positive head_type tail_type head_id tail_id source source_id role"
+FACT_COLUMNS = (
+    "fact_id negative_of head relation tail positive head_type tail_type head_id tail_id source source_id difficulty role"
+)
 STATEMENT_COLUMNS = "statement_id fact_id negative_of head relation tail positive pool variant statement label"
 
 
@@ -58,7 +60,7 @@ def test_pools(medfact: Medfact) -> None:
     papers = [row for row in rows if row["pool"] == "pretexttrans-disek"]
     assert len(papers) == 4 * 8
     assert papers[2]["prototype"] == "If a patient has [X], they are very likely to have symptoms of [Y]."
-    assert len([row for row in rows if row["pool"] == "medfact"]) == 20 * 8 + 4 * 8  # "a" in all relations, "a common" in four
+    assert len([row for row in rows if row["pool"] == "medfact"]) == 20 * 8 + 5 * 8  # "a" in all relations, "a common" in five
 
 
 def test_facts(medfact: Medfact, facts_file: Path) -> None:
@@ -78,8 +80,8 @@ def test_statements(medfact: Medfact, facts_file: Path) -> None:
     assert [row["variant"] for row in rows] == [*IMPLICATIONS] * 6
     for row in rows:
         assert row["label"] is (row["positive"] != IMPLICATIONS[row["variant"]].negated)
-        assert row["head"] in row["statement"]
-        assert row["tail"] in row["statement"]
+        assert row["head"] in row["statement"].lower()
+        assert row["tail"] in row["statement"].lower()
 
 
 def test_50_bundled_facts_make_800_statements(medfact: Medfact, tmp_path: Path) -> None:
@@ -257,7 +259,7 @@ def test_strange_names_stay_text_all_the_way(medfact: Medfact, url: str, tmp_pat
     assert {r["head"] for r in made} == set(strange)
     for r in made:
         if r["variant"] == "none":
-            assert r["statement"] == f"{r['tail']} is a symptom of {r['head']}."
+            assert r["statement"] == f"{r['tail'].capitalize()} is a recognized symptom or sign of {r['head']}."
     medfact("facts", "--facts", path, "-o", tmp_path / "facts.csv")
     assert '"\'=HYPERLINK(""x"")"' in (tmp_path / "facts.csv").read_text(encoding="utf-8")
     again = medfact("facts", "--facts", tmp_path / "facts.csv").rows
@@ -301,10 +303,10 @@ def test_resuming_a_finished_run_does_nothing(medfact: Medfact, facts_file: Path
 def flaky(self: Baseline, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
     """A baseline whose calls about disease 3 fail, and that mumbles about disease 5."""
     for place, prompt in enumerate(prompts):
-        if "disease03" in prompt.statement:
+        if "disease03" in prompt.statement.lower():
             yield place, Completion(None, failure="timed out")
         else:
-            yield place, Completion("Hm." if "disease05" in prompt.statement else str(self.answer(prompt, self.seed)))
+            yield place, Completion("Hm." if "disease05" in prompt.statement.lower() else str(self.answer(prompt, self.seed)))
 
 
 def test_failed_calls_end_with_3_and_resume_asks_them_again(
@@ -434,7 +436,7 @@ def test_what_trivial_answerers_score_on_bundled_facts(name: str, pool: str, med
 
 
 def test_a_coin_is_right_half_of_the_time(medfact: Medfact, url: str) -> None:
-    outcome = medfact("run", "--limit", 100, "--shots", 0, "--db", url, "--model", "baseline:random")
+    outcome = medfact("run", "--limit", 100, "--shots", 0, "--seed", 1, "--db", url, "--model", "baseline:random")
     report = medfact("report", outcome.rows[0]["run"], "--db", url, "--json").rows[0]
     average = report["average_accuracy"]
     assert (average["n"], report["statements"]) == (1600, 1600)

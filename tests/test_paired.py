@@ -47,6 +47,7 @@ def run_of_rows(rows: Sequence[Row]) -> Run:
         variants=Names.of([row[3] for row in rows]),
         relations=Names.of(["symptoms"] * len(rows)),
         tail_types=Names.of([""] * len(rows)),
+        difficulties=Names.of([""] * len(rows)),
         positive=positive,
         label=label,
         answer=np.array(fates, dtype=np.int8),
@@ -280,7 +281,7 @@ def large(seed: int) -> Run:
     right = np.random.default_rng(seed).random(len(fact)) < 0.9
     answer = (label == right).astype(np.int8)
     variants = Names.of(EIGHT * 34_000)
-    sides = (variants, names, names, positive, label, answer, blank, blank)
+    sides = (variants, names, names, names, positive, label, answer, blank, blank)
     records = Records(fact, fact // 2, fact // 2, zeros, zeros, *sides)
     return records, fact * 2**40
 

@@ -99,14 +99,14 @@ def test_both_pools_are_listed() -> None:
 
 
 OWN_SYMPTOMS = {
-    "none": "[Y] is a symptom of [X].",
-    "inv": "Symptoms of [X] include [Y].",
-    "ins": "Patients with [X] can have [Y] as a symptom of it.",
-    "inv+ins": "[X] is one of the diseases that can cause [Y] in patients.",
-    "dn": "[Y] is not a symptom of [X].",
-    "inv+dn": "Symptoms of [X] do not include [Y].",
-    "ins+dn": "Patients with [X] cannot have [Y] as a symptom of it.",
-    "inv+ins+dn": "[X] is not one of the diseases that can cause [Y] in patients.",
+    "none": "[Y] {is|are} a recognized symptom or sign of [X].",
+    "inv": "Recognized symptoms and signs of [X] include [Y].",
+    "ins": "In patients with [X], [Y] {is|are} a recognized symptom or sign of the condition.",
+    "inv+ins": "[X] {is|are} one of the conditions of which [Y] {is|are} a recognized symptom or sign in patients.",
+    "dn": "[Y] {is|are} not a recognized symptom or sign of [X].",
+    "inv+dn": "Recognized symptoms and signs of [X] do not include [Y].",
+    "ins+dn": "In patients with [X], [Y] {is|are} not a recognized symptom or sign of the condition.",
+    "inv+ins+dn": "[X] {is|are} not one of the conditions of which [Y] {is|are} a recognized symptom or sign in patients.",
 }
 
 

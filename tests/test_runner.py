@@ -234,7 +234,7 @@ GROUPS = [f"{relation} / {variant}" for relation in ("symptoms", "therapeutic dr
 
 
 def heads_in(demonstrations: tuple[Demonstration, ...]) -> list[str]:
-    return [head for shot in demonstrations for head in re.findall(r"disease\d\d", shot.text)]
+    return [head for shot in demonstrations for head in re.findall(r"disease\d\d", shot.text.lower())]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -269,8 +269,8 @@ def test_labels_of_demonstrations_are_right(shots: int, facts_file: Path) -> Non
     for group, given in demonstrations.items():
         assert len(given) == shots
         for shot in given:
-            (head,) = re.findall(r"disease\d\d", shot.text)
-            (tail,) = re.findall(r"(?:sign|drug)\d\d", shot.text)
+            (head,) = re.findall(r"disease\d\d", shot.text.lower())
+            (tail,) = re.findall(r"(?:sign|drug)\d\d", shot.text.lower())
             assert shot.label is (((head, tail) in KNOWN) != IMPLICATIONS[group.split(" / ")[1]].negated)
         assert len({shot.text for shot in given}) == shots
 
@@ -380,6 +380,6 @@ def test_what_the_data_says_backwards_too_is_no_demonstration(tmp_path: Path) ->
     ]
     made = planned(write_csv(tmp_path / "facts.csv", rows))
     plain = [shot for group, shots in made.demonstrations.items() if group.endswith("/ none") for shot in shots]
-    true = [re.findall(r"(illness|ailment)\d\d", shot.text) for shot in plain if shot.label]
+    true = [re.findall(r"(illness|ailment)\d\d", shot.text.lower()) for shot in plain if shot.label]
     assert true
     assert all(set(pair) == {"illness", "ailment"} for pair in true)

@@ -9,6 +9,7 @@ from small_facts import facts_of, rows_of_facts
 from medfact.datasets import Collection, Selection, grouping, select
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase
+from medfact.negatives import ANY
 from medfact.prototypes import load_pool
 
 
@@ -198,9 +199,9 @@ def test_a_protocol_without_heads_aside_keeps_and_borrows_none() -> None:
 def test_a_files_own_negatives_are_taken_before_drawn_ones() -> None:
     fact = SMALL.facts[0]
     given = collection(*SMALL.facts, fact.negative("the file's own", None, 1))
-    assert [f.tail for f in grouping(given, 1, 0)(fact)] == ["sign00", "the file's own"]
-    assert len(grouping(given, 2, 0)(fact)) == 3
-    assert grouping(given, 1, 0)(SMALL.facts[1])[1].tail != "the file's own"
+    assert [f.tail for f in grouping(given, 1, 0, ANY)(fact)] == ["sign00", "the file's own"]
+    assert len(grouping(given, 2, 0, ANY)(fact)) == 3
+    assert grouping(given, 1, 0, ANY)(SMALL.facts[1])[1].tail != "the file's own"
 
 
 def test_a_negative_without_a_partner_comes_with_the_facts_of_its_head() -> None:

@@ -344,6 +344,7 @@ def records_of_signs(signs: np.ndarray, draws: int) -> Records:
         variants=Names.of(tiled(variant).tolist()),
         relations=Names.of(["symptoms"] * count * draws),
         tail_types=Names.of(["Sign"] * count * draws),
+        difficulties=Names.of([""] * count * draws),
         positive=np.ones(count * draws, dtype=bool),
         label=tiled(label),
         answer=tiled((signs.reshape(-1) == label).astype(np.int8)),

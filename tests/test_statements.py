@@ -59,8 +59,8 @@ def test_a_pool_makes_eight_statements_of_each_fact_in_order() -> None:
     made = list(load_pool("medfact").statements([FACT, FALSE]))
     assert [s.variant for s in made] == [*IMPLICATIONS, *IMPLICATIONS]
     assert [s.label for s in made] == [True] * 4 + [False] * 4 + [False] * 4 + [True] * 4
-    assert made[2].text == "Patients with influenza can have fever as a symptom of it."
-    assert made[13].text == "Symptoms of influenza do not include gout pain."
+    assert made[2].text == "In patients with influenza, fever is a recognized symptom or sign of the condition."
+    assert made[13].text == "Recognized symptoms and signs of influenza do not include gout pain."
     assert {s.pool for s in made} == {"medfact"}
 
 
@@ -71,4 +71,4 @@ def test_a_fact_without_prototypes_makes_no_statement() -> None:
 
 def test_names_that_look_like_slots_stay_as_they_are() -> None:
     (first, *_) = load_pool("medfact").statements([Fact("[Y]", "symptoms", "[X]")])
-    assert first.text == "[X] is a symptom of [Y]."
+    assert first.text == "[X] is a recognized symptom or sign of [Y]."

@@ -12,6 +12,7 @@ import pytest
 from medfact.answers import make_prompt
 from medfact.assets import ASSETS
 from medfact.datasets import grouping, load_bundled
+from medfact.negatives import NEAR
 from medfact.statements import VARIANTS
 
 
@@ -29,7 +30,7 @@ def training() -> ModuleType:
 def test_some_steps_are_trained_and_scored_apart_by_what_was_read(training: ModuleType, tmp_path: Path) -> None:
     collection = load_bundled("clinical-core")
     facts = sorted(collection.known.facts, key=lambda fact: fact.fact_id)[:400]
-    group = grouping(collection, 1, seed=0)
+    group = grouping(collection, 1, 0, NEAR)
     partners = {fact.fact_id: group(fact)[1] for fact in facts}
     recipe = training.Recipe(steps=3, hidden=48, intermediate=64, layers=1, vocabulary=600)
     heads = training.seen_heads(facts, recipe)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from medfact.errors import Mistake
 from medfact.models.local.placement import DEVICES, DTYPES, Placement, bytes_of
 from medfact.models.services.settings import ServiceSettings
+from medfact.negatives import PREFERENCES
 from medfact.spec import PROTOCOLS, RunSpec
 
 if TYPE_CHECKING:
@@ -125,6 +126,12 @@ FACTS = group(
     setting("--limit", "spec.limit", "N", "test N true facts and their false partners"),
     setting("--per-relation", "spec.per_relation", "N", "test N true facts of each relation"),
     setting("--negatives", "spec.negatives", "K", "false partners per true fact (default: the protocol's)"),
+    setting(
+        "--negative-difficulty",
+        "spec.negative_difficulty",
+        "NAME",
+        f"which false partners come first: {', '.join(PREFERENCES)} (default: the protocol's)",
+    ),
     setting("--seed", "spec.seed", "S", "seed of all random draws"),
 )
 

@@ -45,6 +45,12 @@ def lay_names() -> tuple[tuple[str, str], ...]:
     return tuple((row["lay"], row["name"]) for row in _rows("lay_names.csv"))
 
 
+@cache
+def vocabulary() -> tuple[dict[str, str], ...]:
+    """How names stand in a sentence: rows of `name, number, article, written` (`prototypes.grammar` reads them)."""
+    return tuple(_rows("vocabulary.csv"))
+
+
 def _rows(file: str) -> Iterator[dict[str, str]]:
     path = FOLDER / file
     if path.is_file():

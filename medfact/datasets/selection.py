@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
-from medfact.negatives import draw_negatives
+from medfact.negatives import ANY, difficulty_of, draw_negatives
 
 FEWEST_HEADS = 10
 """A relation with fewer heads keeps none aside: its shots come from the bundled facts, if they have that relation."""
@@ -47,6 +47,7 @@ def select(
     negatives: int,
     heads_aside: int,
     seed: int,
+    difficulty: str = ANY,
     limit: int | None = None,
     per_relation: int | None = None,
     canonical: Canonical = lambda relation: relation,
@@ -59,32 +60,28 @@ def select(
     Args:
         negatives: negative facts per positive one; those that the file pairs with it count.
         heads_aside: heads per relation that are kept aside for the shots.
+        difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
         limit, per_relation: positive facts with all their negatives, in total and per relation; None: every positive fact.
-        canonical: a relation's name in the pool; facts of a relation without one are left out, with a note.
+        canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.
         one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
-        rejected: tails that are never drawn. lender: source of shots for relations with fewer than FEWEST_HEADS heads.
+        lender: source of shots for relations with fewer than FEWEST_HEADS heads.
     """
     _check_counts(limit, per_relation)
     stated = _stated(collection, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, negatives, heads_aside, seed, relation)
+    loans = _loans(stated, lender, negatives, heads_aside, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
-    free = [fact for fact in stated if fact.positive and head(fact) not in aside[relation(fact)]]
-    kept = [fact for fact in stated if fact.positive and head(fact) in aside[relation(fact)]]
-    group = grouping(collection, negatives, seed, rejected)
+    free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is held] for held in (False, True))
+    group = grouping(collection, negatives, seed, difficulty, rejected)
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete = [members[0] for members in chosen if len(members) <= negatives]
-    test = [fact for members in chosen for fact in members]
+    test = list(chain(*chosen))
     return Selection(
-        test=(*test, *_lone_negatives(stated, test)),
+        test=(*test, *_lone_negatives(stated, test, collection.known)),
         shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
-        notes=(
-            *_notes_on_relations(collection, canonical),
-            *_notes_on_negatives(incomplete, collection, negatives),
-            *_notes_on_shots(loans, aside, heads_aside),
-        ),
+        notes=(*_notes(collection, canonical, incomplete, negatives), *_notes_on_shots(loans, aside, heads_aside)),
     )
 
 
@@ -114,7 +111,7 @@ def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
 
 
 def grouping(
-    collection: Collection, negatives: int, seed: int, rejected: Rejections = NO_REJECTIONS
+    collection: Collection, negatives: int, seed: int, difficulty: str, rejected: Rejections = NO_REJECTIONS
 ) -> Callable[[Fact], Group]:
     """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones."""
     paired = _paired_negatives(collection.facts)
@@ -122,11 +119,17 @@ def grouping(
     def group(fact: Fact) -> Group:
         own = paired.get(fact.fact_id, [])[:negatives]
         if len(own) == negatives or fact.fact_id in collection.ready:
-            return (fact, *own)
+            return (fact, *_of_known_difficulty(own, collection.known))
         barred = rejected.get(fact.fact_id, frozenset())
-        return (fact, *(draw_negatives(fact, collection.known, negatives, seed, barred) or own))
+        drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
+        return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
 
     return group
+
+
+def _of_known_difficulty(negatives: Iterable[Fact], known: KnowledgeBase) -> Iterator[Fact]:
+    """The negatives that a file states, with their difficulty."""
+    return (replace(negative, difficulty=difficulty_of(negative, known)) for negative in negatives)
 
 
 def _testable(group: Callable[[Fact], Group], fewest: int, ready: Mapping[str, str]) -> Callable[[Fact], Group | None]:
@@ -238,6 +241,7 @@ def _loans(
     negatives: int,
     count: int,
     seed: int,
+    difficulty: str,
     relation: Callable[[Fact], str],
 ) -> dict[str, list[Group]]:
     """Relation with too few heads → groups of the lender's facts of that relation, under `count` heads that are not ours."""
@@ -251,7 +255,9 @@ def _loans(
             continue
         lent = [f for f in lender.facts if f.positive and relation(f) == name and known.entity(f.head) not in ours]
         chosen = set(_ranked({name_key(fact.head) for fact in lent}, name, seed)[:count])
-        groups = [(f, *draw_negatives(f, known, negatives, seed)) for f in lent if name_key(f.head) in chosen]
+        groups = [
+            (f, *draw_negatives(f, known, negatives, seed, difficulty=difficulty)) for f in lent if name_key(f.head) in chosen
+        ]
         if groups:
             loans[name] = groups
     return loans
@@ -266,12 +272,17 @@ def _paired_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
     return paired
 
 
-def _lone_negatives(facts: Iterable[Fact], test: Sequence[Fact]) -> Iterator[Fact]:
+def _lone_negatives(facts: Iterable[Fact], test: Sequence[Fact], known: KnowledgeBase) -> Iterator[Fact]:
     """The file's unpaired negatives whose head and relation have a fact under test."""
     tested = {(fact.head, fact.relation) for fact in test}
     for fact in facts:
         if not fact.positive and fact.negative_of is None and (fact.head, fact.relation) in tested:
-            yield fact
+            yield from _of_known_difficulty([fact], known)
+
+
+def _notes(collection: Collection, canonical: Canonical, incomplete: Sequence[Fact], negatives: int) -> Iterator[str]:
+    yield from _notes_on_relations(collection, canonical)
+    yield from _notes_on_negatives(incomplete, collection, negatives)
 
 
 def _notes_on_relations(collection: Collection, canonical: Canonical) -> Iterator[str]:

@@ -16,6 +16,7 @@ from medfact.exchange.lines import ANSWER, EVENT, RUN, STATEMENT
 from medfact.facts import Fact
 from medfact.models import is_service
 from medfact.models.services.policy import host_of
+from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.pool import READY
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
@@ -121,7 +122,12 @@ def _is_shallow(value: Any, levels: int) -> bool:
 
 
 def _check_spec(spec: RunSpec) -> None:
-    for name, known in (("protocol", PROTOCOLS), ("retrieval", [RunSpec.retrieval]), ("question", [None, *FORMATS])):
+    for name, known in (
+        ("protocol", PROTOCOLS),
+        ("retrieval", [RunSpec.retrieval]),
+        ("question", [None, *FORMATS]),
+        ("negative_difficulty", [None, *PREFERENCES]),
+    ):
         if getattr(spec, name) not in known:
             raise ValueError(f"its {name} is none that this medfact knows")
     if is_service(spec.model):
@@ -142,6 +148,8 @@ def _statement(row: dict[str, Any]) -> None:
         raise ValueError("its k does not fit its fact")
     if row["tail"] is None and row["pool"] != READY:
         raise ValueError("its tail is missing")
+    if row["difficulty"] not in (None, *DIFFICULTIES):
+        raise ValueError("the difficulty of its fact is none that this medfact knows")
     texts = {name: row[name] for name in FACT_TEXTS if name != "fact_id"}
     fact = Fact(**texts, positive=row["positive"], k=row["k"])
     if row["pool"] == READY and fact.fact_id != row["fact_id"]:

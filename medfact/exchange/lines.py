@@ -21,7 +21,7 @@ from medfact.errors import Mistake
 from medfact.store import schema
 from medfact.store.schema import storable
 
-FORMAT = 1
+FORMAT = 2
 """Grows when older versions of medfact could not read new files."""
 
 MAX_LINE_BYTES = 4 << 20

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from medfact.facts import Fact
-from medfact.metrics.measures import Measures
+from medfact.metrics.measures import Measures, OfDifficulty, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import Statement
 from medfact.store import Asked, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
-_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id")
+_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "difficulty")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
 
@@ -52,15 +52,18 @@ def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:
 
 def score_rows(run: str, model: str, measures: Measures) -> Iterator[dict[str, Any]]:
     """Every figure of a run that has an interval, one a row; `group` and `name` say over which statements."""
-    for field, value in vars(measures).items():
-        named = {"": value} if isinstance(value, Estimate) else value if field.startswith("by_") else {}
-        for name, estimate in named.items():
-            figure = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
-            yield {
-                "run": run,
-                "model": model,
-                "figure": "average_accuracy" if name else field,
-                "group": field,
-                "name": name,
-                **figure,
-            }
+    for group, name, figure, estimate in _figures(measures):
+        bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+        yield {"run": run, "model": model, "figure": figure, "group": group, "name": name, **bounds}
+
+
+def _figures(measures: Measures) -> Iterator[tuple[str, str, str, Estimate | TypeAccuracy]]:
+    """(group, name within it, figure, its value)."""
+    for group, value in vars(measures).items():
+        if isinstance(value, Estimate):
+            yield group, "", group, value
+        for name, of_name in value.items() if group.startswith("by_") else ():
+            if isinstance(of_name, OfDifficulty):
+                yield from ((group, name, figure, part) for figure, part in vars(of_name).items() if isinstance(part, Estimate))
+            else:
+                yield group, name, "average_accuracy", of_name

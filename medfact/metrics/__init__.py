@@ -12,10 +12,11 @@ import numpy as np
 
 from medfact.metrics import averages
 from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
-from medfact.metrics.measures import Chance, Measures, record_of
+from medfact.metrics.measures import Chance, Measures, OfDifficulty, record_of
 from medfact.metrics.probability import calibration, coherence
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.uncertainty import Estimate
+from medfact.negatives import DIFFICULTIES
 from medfact.statements import FORM_NAMES, VARIANTS
 
 __all__ = ["FAILED", "PENDING", "UNREADABLE", "Measures", "Names", "Records", "calibration", "codes", "measure", "record_of"]
@@ -58,10 +59,29 @@ def measure(records: Records) -> Measures:
         by_form=averages.by_names(records, records.forms, list(FORM_NAMES)),
         by_implications=averages.by_implications(records),
         by_tail_type=by_tail_type,
+        by_difficulty=by_difficulty(records),
         error_prone=averages.error_prone(by_tail_type),
         calibration=calibration(records),
         coherence=coherence(records),
     )
+
+
+def by_difficulty(records: Records) -> dict[str, OfDifficulty]:
+    """Figures by the difficulty of the false partners; a true fact with false partners of two difficulties counts for both."""
+    made = {}
+    for difficulty in DIFFICULTIES:
+        false = records.difficulties.among([difficulty]) & ~records.positive
+        if false.any():
+            pairs = records.only(false | (records.positive & np.isin(records.pair, records.pair[false])))
+            facts = facts_of(pairs)
+            made[difficulty] = OfDifficulty(
+                negatives=len(np.unique(records.triplet[false])),
+                average_accuracy=pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
+                joint_accuracy=facts.joint(),
+                pair_joint_accuracy=pair_joint(pairs, facts),
+                negative_accuracy=pairs.accuracy(~pairs.positive),
+            )
+    return made
 
 
 def _chance(facts: Facts) -> Chance:

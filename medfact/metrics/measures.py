@@ -37,6 +37,20 @@ class TypeAccuracy:
 
 
 @dataclass(frozen=True)
+class OfDifficulty:
+    """Figures over the pairs whose false partners have one difficulty: these false facts and the true ones they go with.
+
+    negatives: how many false facts. negative_accuracy: over their statements alone; the others as in `Measures`.
+    """
+
+    negatives: int
+    average_accuracy: Estimate
+    joint_accuracy: Estimate
+    pair_joint_accuracy: Estimate
+    negative_accuracy: Estimate
+
+
+@dataclass(frozen=True)
 class ErrorProne:
     """Semantic types with the lowest and with the highest accuracy (MKJ, Table 2)."""
 
@@ -136,6 +150,7 @@ class Measures:
     by_form: Estimates
     by_implications: Estimates
     by_tail_type: Mapping[str, TypeAccuracy]
+    by_difficulty: Mapping[str, OfDifficulty]
     error_prone: ErrorProne
     calibration: Calibration
     coherence: Coherence

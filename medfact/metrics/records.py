@@ -25,7 +25,8 @@ class Records:
 
     fact, pair, head, tail, draw: codes from 0; `pair` joins a positive fact and its negatives; a fact that is asked after
     several draws of demonstrations has a code for each.
-    variants, relations, tail_types: names. positive: does the fact hold? label: is the statement true?
+    variants, relations, tail_types, difficulties: names ("" where there is none; positive facts have no difficulty).
+    positive: does the fact hold? label: is the statement true?
     answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
     """
 
@@ -37,6 +38,7 @@ class Records:
     variants: Names
     relations: Names
     tail_types: Names
+    difficulties: Names
     positive: Bools
     label: Bools
     answer: NDArray[np.int8]

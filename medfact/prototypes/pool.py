@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from medfact.facts import Fact, name_key
+from medfact.prototypes.grammar import sentence
 from medfact.statements import Statement
 
 READY = "mkj"
@@ -23,8 +24,9 @@ _SLOTS = re.compile(r"\[[XY]\]")
 class RelationPrototypes:
     """The sentences of one relation, by variant key.
 
-    strengths: the sentences of facts of another strength. pool: the pool's name. words_of: for the pool `origin`, the file or
-    pool that the sentences come from.
+    strengths: the sentences of facts of another strength. pool: the pool's name. grammar: whether names take their article,
+    verbs their number, and the sentence its capital (`prototypes.grammar`). words_of: for the pool `origin`, the file or pool
+    that the sentences come from.
     """
 
     name: str
@@ -37,10 +39,15 @@ class RelationPrototypes:
     pool: str
     defects: tuple[str, ...] = ()
     words_of: str = ""
+    grammar: bool = False
 
     def sentences_for(self, fact: Fact) -> Mapping[str, str]:
         """The sentences of the fact's strength, or else those that assert no frequency."""
         return self.strengths.get(fact.strength or "", self.sentences)
+
+    def state(self, prototype: str, head: str, tail: str) -> str:
+        """A prototype of this relation with its slots filled."""
+        return (sentence if self.grammar else fill)(prototype, head, tail)
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ class Pool:
             relation = self.relations[name]
             sentences = relation.sentences_for(fact)
             for form in self.forms:
-                yield Statement(fact, relation.pool, form, fill(sentences[form], fact.head, fact.tail))
+                yield Statement(fact, relation.pool, form, relation.state(sentences[form], fact.head, fact.tail))
 
 
 def fill(prototype: str, head: str, tail: str) -> str:

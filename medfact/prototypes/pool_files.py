@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ def read_pool(path: Path) -> Pool:
     """
     record = _read_record(path)
     forms = _forms(path, record.get("forms"))
-    if not isinstance(record.get("verbatim", False), bool):
-        raise PoolError(f"{path.name}: `verbatim` is neither true nor false.", "Leave it out.")
+    for switch in ("verbatim", "grammar"):
+        if not isinstance(record.get(switch, False), bool):
+            raise PoolError(f"{path.name}: `{switch}` is neither true nor false.", "Leave it out.")
     name = _text(path, "name", record.get("name"), path.stem)
     entries = {str(relation): entry for relation, entry in record["relations"].items()}
     withheld = {relation: entry for relation, entry in entries.items() if isinstance(entry, dict) and "withheld" in entry}
@@ -43,7 +45,11 @@ def read_pool(path: Path) -> Pool:
         notes=_texts(path, "notes", record.get("notes")),
         forms=forms,
         operators=_operators(path, record.get("operators") or []),
-        relations={r: _relation(path, r, entry, forms, name) for r, entry in entries.items() if r not in withheld},
+        relations={
+            r: replace(_relation(path, r, entry, forms, name), grammar=record.get("grammar", False))
+            for r, entry in entries.items()
+            if r not in withheld
+        },
         withheld=dict(pair for relation, entry in withheld.items() for pair in _withheld(path, relation, entry)),
     )
     _check_names(path, pool)

@@ -61,6 +61,7 @@ class Board:
             variants=self._names["variants"],
             relations=self._names["relations"],
             tail_types=self._names["tail_types"],
+            difficulties=self._names["difficulties"],
         )
 
     def fates(self) -> np.ndarray[Any, np.dtype[np.int8]]:
@@ -77,6 +78,7 @@ def _names_of(sheet: Sheet) -> dict[str, Any]:
         "negated": negated[sheet.variant] if keys else np.zeros(0, dtype=bool),
         "relations": Names([str(name) for name in sheet.relations], sheet.relation[sheet.fact]),
         "tail_types": Names([str(name) for name in sheet.tail_types], sheet.tail_type[sheet.fact]),
+        "difficulties": Names([str(name) for name in sheet.difficulties], sheet.difficulty[sheet.fact]),
     }
 
 

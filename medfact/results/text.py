@@ -28,6 +28,15 @@ def report_text(report: Report) -> str:
         "",
         *(_line(name, estimate, "statements") for name, estimate in report.by_relation.items()),
         "",
+        *(
+            _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pairs")
+            for difficulty, of in report.by_difficulty.items()
+        ),
+        *(
+            _line(f"{difficulty} false partners: right answers to them", of.negative_accuracy, "statements")
+            for difficulty, of in report.by_difficulty.items()
+        ),
+        "",
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *(f"note: {note}" for note in report.notes),
         "Intervals are 95%, clustered by head and tail. Mastery of a fact is not competence. Not for clinical use.",

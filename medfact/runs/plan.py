@@ -11,6 +11,7 @@ from medfact.answers import FORMATS
 from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, medlama, mkj, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
+from medfact.negatives import PREFERENCES
 from medfact.prototypes import (
     ORIGIN,
     PLAIN,
@@ -107,6 +108,7 @@ def select_facts(
         negatives=negatives,
         heads_aside=protocol.heads_aside,
         seed=spec.seed,
+        difficulty=negative_difficulty_of(spec),
         limit=spec.limit,
         per_relation=spec.per_relation,
         canonical=canonical or pool_of(spec).canonical,
@@ -153,9 +155,18 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     )
 
 
+def negative_difficulty_of(spec: RunSpec) -> str:
+    """Which negatives a spec asks for first: a name of `negatives.PREFERENCES`. Raises UnknownName."""
+    wanted = spec.negative_difficulty or protocol_of(spec).negative_difficulty
+    if wanted not in PREFERENCES:
+        raise UnknownName("difficulty of negatives", wanted, [*PREFERENCES])
+    return wanted
+
+
 def _check(spec: RunSpec) -> None:
     """Raises an error unless all names and numbers of a spec are usable."""
     question_of(spec)
+    negative_difficulty_of(spec)
     shots = _shots(spec)
     if spec.retrieval != RunSpec.retrieval:
         raise UnknownName("retrieval", spec.retrieval, [RunSpec.retrieval])

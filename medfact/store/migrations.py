@@ -141,6 +141,11 @@ def _reasons(connection: sql.Connection) -> None:
     connection.execute(sql.text("ALTER TABLE rejections ADD COLUMN reason TEXT NOT NULL DEFAULT ''"))
 
 
+def _difficulty(connection: sql.Connection) -> None:
+    """5 → 6: the difficulty of a negative fact."""
+    connection.execute(sql.text("ALTER TABLE statements ADD COLUMN difficulty TEXT"))
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -168,7 +173,7 @@ def _number_facts(connection: sql.Connection, run: str) -> None:
     connection.execute(sql.text("UPDATE runs SET facts = :facts WHERE run = :run"), {"run": run, "facts": len(numbers)})
 
 
-STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services, _watched, _reasons)
+STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services, _watched, _reasons, _difficulty)
 """The step at index i leads from schema i + 1 to i + 2."""
 
 SCHEMA_VERSION = len(STEPS) + 1

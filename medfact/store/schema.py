@@ -100,7 +100,7 @@ sheets = sql.Table(
 
 FACT_TEXTS = (
     "fact_id", "negative_of", "head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id",
-    "strength", "specialty",
+    "strength", "specialty", "difficulty",
 )  # fmt: skip
 
 statements = sql.Table(

@@ -22,7 +22,8 @@ class Sheet:
 
     Per statement: `fact` (number), `draw` (number of the draw of demonstrations), `variant` (index into `variants`).
     Per fact: `identity` (a number, the same for the same fact in every run), `pair` (the same for a positive fact and its
-    negatives), `head` and `tail` (codes), `relation` and `tail_type` (indices into `relations`, `tail_types`), `positive`.
+    negatives), `head` and `tail` (codes), `relation`, `tail_type` and `difficulty` (indices into
+    `relations`, `tail_types`, `difficulties`, where "" is a positive fact's, or unknown), `positive`.
     """
 
     fact: Ints
@@ -37,6 +38,8 @@ class Sheet:
     relations: NDArray[np.str_]
     tail_type: Ints
     tail_types: NDArray[np.str_]
+    difficulty: Ints
+    difficulties: NDArray[np.str_]
     positive: NDArray[np.bool_]
 
     def to_bytes(self) -> bytes:
@@ -47,8 +50,10 @@ class Sheet:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sheet:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return cls(**{f.name: arrays[f.name] for f in fields(cls)})
+        with np.load(io.BytesIO(data), allow_pickle=False) as saved:
+            # a run from before schema 6 has no difficulties
+            arrays = {"difficulty": np.zeros_like(saved["identity"]), "difficulties": np.array([""]), **saved}
+        return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
 
 def fact_numbers(statements: Iterable[Statement]) -> list[int]:
@@ -68,6 +73,7 @@ def sheet_of(planned: Iterable[Planned]) -> Sheet:
     variant, variants = _codes([key for _, _, key in asked])
     relation, relations = _codes([fact.relation for fact in facts])
     tail_type, tail_types = _codes([fact.tail_type or "" for fact in facts])
+    difficulty, difficulties = _codes([fact.difficulty or "" for fact in facts])
     return Sheet(
         fact=np.array([number for number, _, _ in asked], dtype=np.int64),
         draw=np.array([draw for _, draw, _ in asked], dtype=np.int64),
@@ -81,6 +87,8 @@ def sheet_of(planned: Iterable[Planned]) -> Sheet:
         relations=relations,
         tail_type=tail_type,
         tail_types=tail_types,
+        difficulty=difficulty,
+        difficulties=difficulties,
         positive=np.array([fact.positive for fact in facts], dtype=bool),
     )
 

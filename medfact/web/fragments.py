@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.statements import VARIANTS
 
@@ -33,7 +34,7 @@ def environment() -> Environment:
         "twice": lambda names: [(name, name) for name in names],
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES}
+    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES, "DIFFICULTIES": DIFFICULTIES}
     return made
 
 

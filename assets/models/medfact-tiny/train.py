@@ -36,6 +36,7 @@ from medfact.answers import make_prompt
 from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.metrics import measure, record_of
+from medfact.negatives import NEAR
 from medfact.prototypes import load_pool
 from medfact.results.report import board_of
 from medfact.runs.events import Failed
@@ -402,7 +403,7 @@ def main() -> None:
 
     collection = load_bundled(DATASET)
     facts = sorted(collection.known.facts, key=lambda fact: fact.fact_id)
-    group = grouping(collection, 1, seed=0)
+    group = grouping(collection, 1, 0, NEAR)
     partners = {fact.fact_id: group(fact)[1] for fact in facts}
     heads = seen_heads(facts, recipe)
     seen = [fact for fact in facts if fact.head in heads]

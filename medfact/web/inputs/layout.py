@@ -10,6 +10,7 @@ import gradio as gr
 from medfact.datasets import bundled_names
 from medfact.datasets.table_reader import FORMATS
 from medfact.models import BUNDLED_MODEL
+from medfact.negatives import PREFERENCES
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.wording import model_name
 from medfact.spec import PROTOCOLS, RunSpec
@@ -108,6 +109,14 @@ def _method() -> None:
         label="Demonstrations shown to the model before each statement",
         elem_id="shots",
     )
+    difficulty = gr.Dropdown(
+        [("as the method proposes", ""), *((f"{name}: {meaning}", name) for name, meaning in PREFERENCES.items())],
+        value="",
+        label="False partners",
+        info="near: true of another condition of the same specialty; far: from elsewhere in medicine",
+        elem_id="difficulty",
+        filterable=False,
+    )
     pools = [("the method's own", ""), *((load_pool(name).title, name) for name in pool_names())]
     pool = gr.Dropdown(pools, value="", label="Sentence templates", elem_id="pool", filterable=False)
     own = gr.UploadButton(
@@ -116,5 +125,6 @@ def _method() -> None:
     part("method", "pool-said")
     for component, name in ((protocol, "protocol"), (pairs, "pairs"), (shots, "shots")):
         tells(component, name)
+    tells(difficulty, "difficulty", "input")
     tells(pool, "pool", "input")
     own.upload(None, own, None, js="(file) => window.medfact.act('take_pool', file)", **FRONTEND)

@@ -30,7 +30,7 @@ class Setup(BaseModel):
     """The values of the inputs. source: the visitor's own file in use, None for the bundled data set. other: a repository or
     folder;
     service, address: a model behind a service. agreed: whether own facts may go there. budget: US dollars, 0 for any sum.
-    shots: −1 for what the method proposes.
+    shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
     """
 
     dataset: Short = RunSpec.dataset
@@ -45,6 +45,7 @@ class Setup(BaseModel):
     budget: float = Field(0, ge=0, le=1e9)
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
     shots: int = Field(-1, ge=-1, le=50)
+    difficulty: Short = ""
 
     @property
     def names(self) -> list[str]:
@@ -81,6 +82,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
             limit=setup.pairs,
             shots=shots_of(setup.protocol) if setup.shots < 0 else setup.shots,
             budget=setup.budget or None,
+            negative_difficulty=setup.difficulty or None,
         )
         for name in names
     ]

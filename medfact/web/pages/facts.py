@@ -80,7 +80,8 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     rejections = visitor.services.store.of(visitor.owner).rejections()
     found = list(_matching(collection.facts, collection.known, pool, show))
     page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
-    group = grouping(collection, PROTOCOLS[show.protocol].negatives, spec_of(source).seed, rejections)
+    protocol = PROTOCOLS[show.protocol]
+    group = grouping(collection, protocol.negatives, spec_of(source).seed, protocol.negative_difficulty, rejections)
     shown = [group(fact) for fact in found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]]
     cards = [
         (

@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.metrics.uncertainty import Estimate
+from medfact.negatives import DIFFICULTIES
 from medfact.results import plots
 from medfact.results.live import Live
 from medfact.results.papers import CHANCE, PAPERS, PUBLISHED, fits, tables
@@ -16,6 +17,10 @@ from medfact.results.wording import count, percent, share
 from medfact.spec import PROTOCOLS
 from medfact.web.fragments import render
 
+DIFFICULTY_FIGURES = (
+    ("negative_accuracy", "right answers about the false partner", "statements"),
+    ("pair_joint_accuracy", "all right, the true fact too", "pairs"),
+)
 NOTHING = "No run here has the statements that this needs."
 
 
@@ -27,7 +32,15 @@ def overview_tab(lives: Mapping[str, Live], _: Any) -> Markup:
     """Right answers by the way of asking, and by relation."""
     reports = _reports(lives)
     relations = sorted({name for report in reports.values() for name in report.by_relation})
-    return render("overview", plot=plots.ways_of_asking(reports), reports=reports, relations=relations)
+    asked = {name for report in reports.values() for name in report.by_difficulty}
+    return render(
+        "overview",
+        plot=plots.ways_of_asking(reports),
+        reports=reports,
+        relations=relations,
+        difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},
+        difficulty_figures=DIFFICULTY_FIGURES,
+    )
 
 
 def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:

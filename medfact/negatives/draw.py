@@ -1,0 +1,259 @@
+"""The draw of negative facts: of known difficulty, and with each tail about as often false as it is true."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.facts import Fact, KnowledgeBase, digest, name_key
+from medfact.negatives.difficulty import DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
+from medfact.negatives.rules import Candidates
+
+ANY, PUBLISHED = "any", "published"
+PREFERENCES = {
+    NEAR: "near ones, where a safe one is left",
+    FAR: "far ones, where a safe one is left",
+    JUDGED: "those that a source calls false, where there are any; else near ones",
+    ANY: "every safe tail alike",
+    PUBLISHED: "the papers' draw: any tail of the relation that is not listed for the head",
+}
+"""Which negatives come first. With several per fact, each difficulty takes its turn, except under ANY and PUBLISHED."""
+
+_NEARNESS = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
+"""How many times a far tail's weight a near one has. Not infinite: where few tails are near, those would always be false."""
+
+_ROUNDS = 60
+_STEPS = 4
+_MAX_STEP, _LEAST = 5.0, 1e-12
+_MAX_WEIGHT = 1e6
+"""A weight goes from 1 / this to this: a tail that is safe for few heads cannot be drawn as often as it is true."""
+_MAX_CELLS = 1_000_000
+"""Above so many (head, tail) cells the draw is not balanced: few tails of so many are unsafe, and it is nearly so by itself."""
+
+Weights = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+def draw_negatives(
+    fact: Fact,
+    known: KnowledgeBase,
+    count: int,
+    seed: int,
+    rejected: frozenset[str] = frozenset(),
+    difficulty: str = NEAR,
+) -> tuple[Fact, ...]:
+    """Draws `count` negative facts of a positive one, with different tails; fewer if too few safe tails are left.
+
+    Args:
+        rejected: names of tails that are never drawn.
+        difficulty: one of PREFERENCES.
+
+    The draw depends only on the seed, the fact, the knowledge base and these two: not on which facts are under test, their
+    order, the machine or the hash seed.
+    """
+    barred = frozenset(map(name_key, rejected))
+    drawn: list[Fact] = []
+    for false in _draws_of(known).false_tails(fact, seed, difficulty):
+        if len(drawn) == count:
+            break
+        if name_key(false.tail) not in barred:
+            negative = fact.negative(false.tail, false.tail_id, len(drawn) + 1)
+            drawn.append(replace(negative, difficulty=false.difficulty, source=false.source, source_id=false.source_id))
+    return tuple(drawn)
+
+
+def difficulty_of(negative: Fact, known: KnowledgeBase) -> str | None:
+    """The difficulty of a negative that a file states: *judged* if it names a source, else by its tail; None without a tail."""
+    if negative.source:
+        return JUDGED
+    return None if negative.tail is None else _draws_of(known).by_structure(negative, negative.tail)
+
+
+def _draws_of(known: KnowledgeBase) -> _Draws:
+    """What was computed for earlier draws from the same knowledge base."""
+    if _Draws not in known.memo:
+        known.memo[_Draws] = _Draws(known)
+    draws: _Draws = known.memo[_Draws]
+    return draws
+
+
+@dataclass(frozen=True, slots=True)
+class _False:
+    """A false tail. source, source_id: of a judged one."""
+
+    tail: str
+    tail_id: str | None
+    difficulty: str
+    source: str | None = None
+    source_id: str | None = None
+
+
+class _Draws:
+    """The draws from one knowledge base."""
+
+    def __init__(self, known: KnowledgeBase) -> None:
+        self.known = known
+        self.kinship = Kinship(known)
+        self._relations: dict[tuple[str, str | None], _Relation] = {}
+        self._judged: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
+        for negative in known.judged:
+            self._judged[negative.relation, known.entity(negative.head)].append(negative)
+
+    def false_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
+        """False tails in the order in which they are drawn, each entity once."""
+        if preference == PUBLISHED:
+            return self._published(fact, seed)
+        if preference == ANY:
+            return self._relation(fact).safe_tails(fact, seed, preference)
+        return self._in_turns(fact, seed, preference)
+
+    def by_structure(self, fact: Fact, tail: str) -> str:
+        """Whether this tail is near the fact's head or far from it."""
+        return NEAR if self.known.entity(tail) in self.kinship.near(fact.relation, fact.head) else FAR
+
+    def _relation(self, fact: Fact) -> _Relation:
+        key = fact.relation, fact.tail_type
+        if key not in self._relations:
+            self._relations[key] = _Relation(self.known, self.kinship, *key)
+        return self._relations[key]
+
+    def _in_turns(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
+        """One of each difficulty in turn, each entity once. The first is what is preferred, or else what the draw gives."""
+        judged = list(self._judged_of(fact, seed))
+
+        def of(*kinds: str) -> Iterator[_False]:
+            safe = self._relation(fact).safe_tails(fact, seed, preference)
+            return (false for false in chain(judged, safe) if false.difficulty in kinds)
+
+        queues = {kind: of(kind) for kind in DIFFICULTIES}
+        drawn_first = next((false.difficulty for false in of(NEAR, FAR)), JUDGED)
+        first = JUDGED if preference == JUDGED and judged else drawn_first
+        turns = [first, *(kind for kind in DIFFICULTIES if kind != first)]
+        seen: set[str] = set()
+        while turns:
+            for kind in list(turns):
+                false = next((f for f in queues[kind] if self.known.entity(f.tail) not in seen), None)
+                if false is None:
+                    turns.remove(kind)
+                else:
+                    seen.add(self.known.entity(false.tail))
+                    yield false
+
+    def _judged_of(self, fact: Fact, seed: int) -> Iterator[_False]:
+        """The tails that a source calls false of the fact's head, by chance alone."""
+        found = self._judged.get((fact.relation, self.known.entity(fact.head)), [])
+        linked = self.known.linked(fact.head)
+        for negative in sorted(found, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
+            if negative.tail is not None and self.known.entity(negative.tail) not in linked:
+                yield _False(negative.tail, negative.tail_id, JUDGED, negative.source, negative.source_id)
+
+    def _published(self, fact: Fact, seed: int) -> Iterator[_False]:
+        """The papers' draw: uniform over the relation's tails by name, without those listed for the head."""
+        listed = {
+            name_key(f.tail) for f in self.known.facts_of(fact.head) if f.relation == fact.relation and f.tail is not None
+        }
+        tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
+        for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
+            if name_key(name) not in listed:
+                yield _False(name, tails[name].identifier, self.by_structure(fact, name))
+
+
+class _Relation:
+    """The draws of one relation and type of tails: one order of the safe tails per head, dealt out to the head's facts."""
+
+    def __init__(self, known: KnowledgeBase, kinship: Kinship, relation: str, tail_type: str | None) -> None:
+        self.known, self.kinship, self.relation = known, kinship, relation
+        self.candidates = Candidates(known, relation, tail_type)
+        self._facts: defaultdict[str, list[Fact]] = defaultdict(list)
+        for fact in known.facts:
+            if fact.tail is not None and (fact.relation, fact.tail_type) == (relation, tail_type):
+                self._facts[known.entity(fact.head)].append(fact)
+        self._safe: dict[str, tuple[Places, NDArray[np.bool_]]] = {}
+        self._weights: dict[float, Weights] = {}
+
+    def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
+        """The safe tails for a fact: first its share of the head's order, so that the head's facts get different ones."""
+        order = self._order(fact.head, seed, _NEARNESS[preference])
+        siblings = {sibling.fact_id for sibling in self._facts[self.known.entity(fact.head)]} | {fact.fact_id}
+        turn, of = sorted(siblings, key=lambda sibling: digest(str(seed), sibling)).index(fact.fact_id), len(siblings)
+        places, near = self._safe_places(fact.head)
+        for index in chain(order[turn::of], np.delete(order, np.s_[turn::of])):
+            tail = self.candidates.tails[places[index]]
+            yield _False(tail.name, tail.identifier, NEAR if near[index] else FAR)
+
+    def _order(self, head: str, seed: int, nearness: float) -> Places:
+        """The head's safe tails, by index, as in a race: each comes first with a chance in proportion to its weight."""
+        places, near = self._safe_places(head)
+        weights = self._balanced(nearness)[places] * np.where(near, nearness, 1.0)
+        own_seed = int(digest(str(seed), self.relation, self.known.entity(head)), 16)
+        stream = np.random.PCG64(own_seed).random_raw(len(self.candidates.tails))
+        waits = -np.log((stream[places] + np.uint64(1)) / 2.0**64) / weights
+        return np.argsort(waits, kind="stable")
+
+    def _safe_places(self, head: str) -> tuple[Places, NDArray[np.bool_]]:
+        """The places, among the candidates, of the tails that are safe for a head, and which of them are near."""
+        if head not in self._safe:
+            places = self.candidates.safe(head)
+            kin = self.kinship.near(self.relation, head)
+            near = [self.candidates.entities[place] in kin for place in places]
+            self._safe[head] = np.array(places, dtype=np.int64), np.array(near, dtype=bool)
+        return self._safe[head]
+
+    def _balanced(self, nearness: float) -> Weights:
+        """Weights with which each tail is expected to be drawn as often as it is true, as far as the rules allow.
+
+        Where a frequent tail is safe for few heads, chance alone would show it mostly true, and its name would tell the label.
+        A head with m facts draws m tails without putting one back, in exponential races: tail t is among them with a chance of
+        about 1 − exp(−w_t·T), where the head's time T makes these chances sum to m. The weights solve: for each tail, the sum
+        of its chances over all heads = the number of facts that state it (iterative proportional fitting).
+        """
+        if nearness not in self._weights:
+            self._weights[nearness] = self._fitted(nearness)
+        return self._weights[nearness]
+
+    def _fitted(self, nearness: float) -> Weights:
+        times = np.array(self.candidates.times, dtype=np.float64)
+        if len(self._facts) * len(times) > _MAX_CELLS:
+            return times
+        allowed, drawn = self._allowed(nearness, list(self._facts.values()))
+        drawable = allowed.any(axis=0)
+        if drawable.any():
+            times[drawable] = _weights(allowed[:, drawable], drawn, times[drawable])
+        return times
+
+    def _allowed(self, nearness: float, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
+        """Heads × tails: 0 where a tail is not safe, `nearness` where near, else 1; and the tails per head."""
+        allowed = np.zeros((len(groups), len(self.candidates.tails)))
+        for row, group in enumerate(groups):
+            places, near = self._safe_places(group[0].head)
+            allowed[row, places] = np.where(near, nearness, 1.0)
+        open_rows = allowed.any(axis=1)
+        drawn = np.minimum([len(group) for group in groups], (allowed > 0).sum(axis=1) - 0.5)
+        return allowed[open_rows], drawn[open_rows]
+
+
+def _weights(allowed: Weights, drawn: Weights, times: Weights) -> Weights:
+    """Weights of tails (columns) with which heads (rows) draw so many, and each tail in proportion to `times`."""
+    weights, ends = times, drawn / (allowed @ times)
+    wanted = times * drawn.sum() / times.sum()
+    for _ in range(_ROUNDS):
+        chances, ends = _chances(allowed * weights, drawn, ends)
+        weights = weights * np.clip(wanted / chances.sum(axis=0), 1 / _MAX_STEP, _MAX_STEP)
+        middle = np.median(weights)
+        weights, ends = np.clip(weights / middle, 1 / _MAX_WEIGHT, _MAX_WEIGHT), ends * middle
+    return weights
+
+
+def _chances(rates: Weights, drawn: Weights, ends: Weights) -> tuple[Weights, Weights]:
+    """Chances (heads × tails) 1 − exp(−rate·T) that sum to `drawn` per head, and those T, by Newton from `ends`."""
+    for _ in range(_STEPS):
+        left = np.exp(-rates * ends[:, None])
+        excess = (1 - left).sum(axis=1) - drawn
+        slope = np.maximum((rates * left).sum(axis=1), _LEAST)
+        ends = np.clip(ends - excess / slope, ends / _MAX_STEP, ends * _MAX_STEP).clip(_LEAST, 1 / _LEAST)
+    return _LEAST + 1 - np.exp(-rates * ends[:, None]), ends

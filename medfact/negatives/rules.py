@@ -1,0 +1,145 @@
+"""Which tails are safe to call false of a head: RULES, checked in their order."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from medfact.facts import Fact, KnowledgeBase, Tail, name_key
+
+MAX_SHARE_OF_HEADS = 0.5
+"""From 0 to 1: a tail of a larger share of the relation's heads is never drawn."""
+MIN_SHARED_TAIL_FACTS = 4
+"""With fewer facts, a share of heads means nothing, and MAX_SHARE_OF_HEADS does not apply."""
+
+_JUNK = re.compile(r"\b(unknown|unspecified|not otherwise specified|nos|miscellaneous|other)\b", re.IGNORECASE)
+_SMALL_WORDS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or", "the", "to", "with"})
+
+RULES = {
+    "itself": "is the head itself, or another name of it",
+    "known": "is linked to the head in a known fact, under any name or identifier, in any relation, in either direction",
+    "relative": "is above or below a listed tail, or the head, in a known hierarchy",
+    "nested": "holds all the words of the head or of a tail that is listed for it, or is held in one",
+    "common": "is a tail of more than half of the relation's heads",
+    "junk": "names nothing definite",
+    "rejected": "was rejected by a reviewer",
+}
+"""Why a candidate is left out, in the order in which the rules are checked."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """candidates: how many tails have the right type. removed: rule → how many of them it left out."""
+
+    candidates: int
+    removed: dict[str, int]
+
+    @property
+    def left(self) -> int:
+        return self.candidates - sum(self.removed.values())
+
+
+def explain(fact: Fact, known: KnowledgeBase, rejected: frozenset[str] = frozenset()) -> Explanation:
+    """Counts how many of the different tails of the fact's relation and type each rule leaves out."""
+    broken_by = Rules(known, fact.relation, fact.tail_type, fact.head, rejected).broken_by
+    candidates = {tail.name: tail for tail in known.tails(fact.relation, fact.tail_type)}.values()
+    removed = Counter(rule for tail in candidates if (rule := broken_by(tail)) is not None)
+    return Explanation(len(candidates), {rule: removed[rule] for rule in RULES if removed[rule]})
+
+
+class Rules:
+    """RULES for one head and the tails of one relation and type."""
+
+    def __init__(
+        self, known: KnowledgeBase, relation: str, tail_type: str | None, head: str, rejected: frozenset[str] = frozenset()
+    ) -> None:
+        self.known = known
+        self.relation = relation
+        self.shares_count = len(known.tails(relation, tail_type)) >= MIN_SHARED_TAIL_FACTS
+        self.rejected = frozenset(name_key(name) for name in rejected)
+        self.head = known.entity(head)
+        self.linked = known.linked(head)
+        listed = known.known_tails(head)
+        self.listed = frozenset(map(_words, (head, *listed)))
+        self.listed_words = frozenset().union(*self.listed)
+        self.relatives = frozenset(relative for name in (head, *listed) for relative in known.relatives(name))
+
+    def broken_by(self, tail: Tail) -> str | None:
+        """The rule that leaves a candidate out, or None if it is safe."""
+        entity = self.known.entity(tail.name)
+        if entity == self.head:
+            return "itself"
+        if entity in self.linked:
+            return "known"
+        if entity in self.relatives:
+            return "relative"
+        if self._nested(_words(tail.name)):
+            return "nested"
+        if self.shares_count and self.known.share_of_heads(self.relation, tail.name) > MAX_SHARE_OF_HEADS:
+            return "common"
+        if _JUNK.search(tail.name):
+            return "junk"
+        return "rejected" if name_key(tail.name) in self.rejected else None
+
+    def _nested(self, words: frozenset[str]) -> bool:
+        """Whether the words of the head or of a listed tail include all of these, or are all included in them."""
+        if words and self.listed_words.isdisjoint(words) and frozenset() not in self.listed:
+            return False
+        return any(map(words.issubset, self.listed)) or any(map(words.issuperset, self.listed))
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(name: str) -> frozenset[str]:
+    words = frozenset(re.findall(r"\w+", name.casefold()))
+    return words - _SMALL_WORDS or words
+
+
+class Candidates:
+    """The tails of a relation and type, one per entity and sorted by name, and which of them are safe for which head."""
+
+    def __init__(self, known: KnowledgeBase, relation: str, tail_type: str | None) -> None:
+        self.known, self.relation, self.tail_type = known, relation, tail_type
+        stated = known.tails(relation, tail_type)
+        first = {known.entity(tail.name): tail for tail in reversed(stated)}
+        self.entities = sorted(first, key=lambda entity: first[entity].name)
+        self.tails = [first[entity] for entity in self.entities]
+        self.place = {entity: number for number, entity in enumerate(self.entities)}
+        times = Counter(known.entity(tail.name) for tail in stated)
+        self.times = [times[entity] for entity in self.entities]
+
+    def safe(self, head: str) -> list[int]:
+        """The places of the tails that break no rule for this head, ascending."""
+        rules = Rules(self.known, self.relation, self.tail_type, head)
+        suspect = set(self._suspect(rules))
+        broken = {place for place in suspect if rules.broken_by(self.tails[place]) is not None}
+        return [place for place in range(len(self.tails)) if place not in broken]
+
+    def _suspect(self, rules: Rules) -> Iterator[int]:
+        """The places of the tails that may break a rule: no other does, which spares looking at each of them for each head."""
+        if frozenset() in rules.listed:
+            yield from range(len(self.tails))
+        yield from self._doubtful
+        yield from (self.place[entity] for entity in (rules.head, *rules.linked, *rules.relatives) if entity in self.place)
+        for word in rules.listed_words:
+            yield from self._with_word.get(word, ())
+
+    @cached_property
+    def _doubtful(self) -> list[int]:
+        """The tails that may break a rule for any head: those without a word, with a junk word, and the common ones."""
+        share = self.known.share_of_heads
+        return [
+            place
+            for place, tail in enumerate(self.tails)
+            if not _words(tail.name) or _JUNK.search(tail.name) or share(self.relation, tail.name) > MAX_SHARE_OF_HEADS
+        ]
+
+    @cached_property
+    def _with_word(self) -> dict[str, list[int]]:
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, tail in enumerate(self.tails):
+            for word in _words(tail.name):
+                places[word].append(place)
+        return places

@@ -1,0 +1,58 @@
+"""How a name stands in a sentence: with its article and in its number, which belong to the entity and not to the prototype.
+
+`assets/datasets/vocabulary.csv` holds them for the names of the bundled data: `article` (a, an, the, or none), `number`, and
+`written` where the name stands otherwise in a sentence ("joint" as "the joints"). A name that is not listed stands as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from medfact.datasets.bundled import vocabulary
+from medfact.facts import name_key
+
+_PART = re.compile(r"\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A name as it stands inside a sentence, and whether its verb is in the plural."""
+
+    text: str
+    plural: bool
+
+
+@cache
+def _listed() -> dict[str, Written]:
+    return {
+        name_key(row["name"]): Written(
+            row["written"] or " ".join(filter(None, (row["article"], row["name"]))), row["number"] == "plural"
+        )
+        for row in vocabulary()
+    }
+
+
+def written(name: str) -> Written:
+    """A name with its article, and its number."""
+    return _listed().get(name_key(name)) or Written(name, plural=False)
+
+
+def sentence(prototype: str, head: str, tail: str) -> str:
+    """A prototype as a sentence: names with their articles, a capital at its start.
+
+    `{is|are}` takes the number of the name before it. Slots are filled in one pass: a name may itself contain [X].
+    """
+    names = {"X": written(head), "Y": written(tail)}
+    subject = names["X"]
+
+    def part(found: re.Match[str]) -> str:
+        nonlocal subject
+        if slot := found["slot"]:
+            subject = names[slot]
+            return subject.text
+        return str(found["plural"] if subject.plural else found["singular"])
+
+    filled = _PART.sub(part, prototype)
+    return filled[:1].upper() + filled[1:]
