@@ -255,7 +255,9 @@ class KnowledgeBase:
         links = sorted("\x1f".join(pair) for pair in self.also_true)
         names = sorted("\x1f".join(sorted(group)) for group in self.synonyms)
         broader = sorted("\x1f".join(pair) for pair in self.is_a)
-        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader)
+        judged = sorted(digest(described(fact, ready)) for fact in self.judged)
+        of_judged = ("judged", *judged) if judged else ()
+        return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged)
 
 
 def described(fact: Fact, ready: Mapping[str, str]) -> str:

@@ -1,7 +1,9 @@
 """The data sets that come with medfact: files in `assets/datasets/`, written by this project.
 
 A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
-false) and `NAME.synonyms.csv` (pairs of names for one entity); its data card is `NAME.md`.
+false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
+states), `NAME.synonyms.csv` (pairs of names for one entity) and `NAME.is-a.csv` (a hierarchy of names); its data card is
+`NAME.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from medfact.datasets.collection import Collection
 from medfact.datasets.facts_file import load_file
 from medfact.datasets.table_reader import read_table
 from medfact.errors import UnknownName
-from medfact.facts import KnowledgeBase
+from medfact.facts import Fact, KnowledgeBase
 
 FOLDER = ASSETS / "datasets"
 
@@ -33,8 +35,12 @@ def load_bundled(name: str) -> Collection:
     collection = load_file(FOLDER / f"{name}.csv")
     known = KnowledgeBase(
         collection.known.facts,
-        also_true=tuple((row["head"], row["tail"]) for row in _rows(f"{name}.also-true.csv")),
+        also_true=tuple(
+            (row["head"], tail) for row in _rows(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail
+        ),
         synonyms=tuple((row["name"], row["synonym"]) for row in _rows(f"{name}.synonyms.csv")),
+        is_a=tuple((row["name"], row["broader"]) for row in _rows(f"{name}.is-a.csv")),
+        judged=tuple(Fact(**row, positive=False) for row in _rows(f"{name}.judged.csv")),
     )
     return replace(collection, name=name, known=known)
 

@@ -4,7 +4,8 @@
 - *far*: any other safe tail.
 - *judged*: a source says expressly that the fact does not hold.
 
-Two heads are kindred if they belong to the same specialty; where a head names no specialty, if they have a tail in common.
+Two heads are kindred if they belong to the same specialty. Where a head names no specialty, a known hierarchy decides alone;
+where there is none either, two heads are kindred if they have a tail in common.
 Nearness never weakens a rule of the draw.
 """
 
@@ -61,6 +62,8 @@ class Kinship:
     def _kindred(self, head: str) -> set[str]:
         if head in self._specialties:
             return _all(self._members, self._specialties[head]) - {head}
+        if self.known.is_a:
+            return set()
         return _all(self._heads, self._tails.get(head, ())) - {head}
 
     def _branch(self, tail: str) -> set[str]:

@@ -1,12 +1,14 @@
-"""Train medfact-tiny, the small demonstration model that comes with medfact.
+"""Train the two small demonstration models that come with medfact, with different faults.
 
-It shows what the method measures. It reads about 60 % of the diseases: all their facts said plainly, and each of the seven
-other ways of saying them for a part of the facts only. So it answers the plain statements of those facts, stumbles over the
-others, and can only guess about diseases that it never read.
+- medfact-tiny is blind to negation: it reads about 60 % of the diseases, in the four affirmed forms alone. So it knows many
+  facts however they are turned, and agrees with their denials too.
+- medfact-tiny-narrow is sound, but narrow: it reads 30 % of the diseases, in all eight forms.
 
-Everything is made from scratch and from one seed: tokenizer, text and weights.
+Both can only guess about diseases that they never read. Everything is made from scratch and from one seed: tokenizer, text
+and weights.
 
-    python assets/models/medfact-tiny/train.py --output assets/models/medfact-tiny --seed 0
+    python assets/models/medfact-tiny/train.py medfact-tiny
+    python assets/models/medfact-tiny/train.py medfact-tiny-narrow
 """
 
 from __future__ import annotations
@@ -47,7 +49,6 @@ from medfact.store import Store
 
 DATASET = "clinical-core"
 POOL = load_pool(PROTOCOLS["medfact"].pools[0])
-PLAIN = "none"
 TRUE, FALSE = " True", " False"
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 LEAST_WEIGHT = 0.1
@@ -64,10 +65,8 @@ class Recipe:
     seed: int = 0
     seen_share: float = 0.6
     """Share of the heads whose facts are read."""
-    form_share: float = 0.2
-    """Share of the read facts that are read in a given variant other than the plain one."""
-    plain_share: float = 0.6
-    """Share of the training text that is said plainly."""
+    forms: tuple[str, ...] = tuple(key for key, variant in VARIANTS.items() if key in POOL.forms and not variant.negated)
+    """The variants in which the facts are read."""
     vocabulary: int = 2048
     hidden: int = 192
     intermediate: int = 512
@@ -87,6 +86,15 @@ class Recipe:
     threads: int = 2
 
 
+RECIPES = {
+    "medfact-tiny": Recipe(),
+    "medfact-tiny-narrow": Recipe(seen_share=0.3, forms=POOL.forms, steps=9000),
+}
+FAULTS = {
+    "medfact-tiny": "It is blind to negation: it agrees with a fact and with its denial too",
+    "medfact-tiny-narrow": "It is sound where it was taught, but narrow: of most diseases it knows nothing",
+}
+
 # ------------------------------------------------------------------------------------- what the model reads
 
 
@@ -101,14 +109,9 @@ def seen_heads(facts: Iterable[Fact], recipe: Recipe) -> set[str]:
     return set(heads[: round(recipe.seen_share * len(heads))])
 
 
-def is_read(fact: Fact, variant: str, recipe: Recipe) -> bool:
-    """Whether the model reads a fact of a seen head in this variant."""
-    return variant == PLAIN or chance(recipe.seed, variant, fact.head, fact.relation, fact.tail) < recipe.form_share
-
-
 @dataclass(frozen=True)
 class Lesson:
-    """The facts of one relation that are read in one variant, and how often each negative one is drawn."""
+    """The facts of one relation, and how often each negative one is drawn."""
 
     positive: list[Fact]
     negative: list[Fact]
@@ -142,22 +145,16 @@ def more_negatives(
     return added
 
 
-def make_lessons(
-    seen: Sequence[Fact], partners: dict[str, Fact], known: KnowledgeBase, recipe: Recipe
-) -> dict[tuple[str, str], Lesson]:
-    """A lesson for each relation and variant, in which a tail is false about as often as it is true."""
+def make_lessons(seen: Sequence[Fact], partners: dict[str, Fact], known: KnowledgeBase, recipe: Recipe) -> dict[str, Lesson]:
+    """A lesson for each relation, in which a tail is false about as often as it is true."""
     randomness, lessons = random.Random(recipe.seed), {}
     for relation in sorted({fact.relation for fact in seen}):
         positive = [fact for fact in seen if fact.relation == relation]
         negative = [partners[fact.fact_id] for fact in positive]
         negative += more_negatives(positive, negative, known, randomness)
-        for variant in POOL.forms:
-            read = [fact for fact in positive if is_read(fact, variant, recipe)]
-            unread = [fact for fact in negative if is_read(fact, variant, recipe)]
-            true, false = Counter(fact.tail for fact in read), Counter(fact.tail for fact in unread)
-            lessons[relation, variant] = Lesson(
-                read, unread, [max(LEAST_WEIGHT, true[fact.tail] / false[fact.tail]) for fact in unread]
-            )
+        true, false = Counter(fact.tail for fact in positive), Counter(fact.tail for fact in negative)
+        weights = [max(LEAST_WEIGHT, true[fact.tail] / false[fact.tail]) for fact in negative]
+        lessons[relation] = Lesson(positive, negative, weights)
     return lessons
 
 
@@ -258,19 +255,13 @@ def make_optimizer(model: LlamaForCausalLM, recipe: Recipe) -> torch.optim.Optim
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98))
 
 
-def draw_lesson(
-    lessons: dict[tuple[str, str], Lesson], size: int, randomness: random.Random, recipe: Recipe
-) -> tuple[list[Fact], str]:
+def draw_lesson(lessons: dict[str, Lesson], size: int, randomness: random.Random, recipe: Recipe) -> tuple[list[Fact], str]:
     """So many facts of one relation, and a variant in which they are all read."""
-    others = [variant for variant in POOL.forms if variant != PLAIN]
-    variant = PLAIN if randomness.random() < recipe.plain_share else randomness.choice(others)
-    relations = [relation for relation, of in lessons if of == variant]
-    sizes = [len(lessons[name, variant].positive) for name in relations]
-    relation = randomness.choices(relations, sizes)[0]
-    return [lessons[relation, variant].draw(randomness) for _ in range(size)], variant
+    lesson = randomness.choices(list(lessons.values()), [len(lesson.positive) for lesson in lessons.values()])[0]
+    return [lesson.draw(randomness) for _ in range(size)], randomness.choice(recipe.forms)
 
 
-def train(model: LlamaForCausalLM, encoder: Encoder, lessons: dict[tuple[str, str], Lesson], recipe: Recipe) -> None:
+def train(model: LlamaForCausalLM, encoder: Encoder, lessons: dict[str, Lesson], recipe: Recipe) -> None:
     """Teaches the model its lessons: single statements first, then with demonstrations before them too."""
     randomness, optimizer, losses = random.Random(recipe.seed), make_optimizer(model, recipe), []
     model.train()
@@ -355,26 +346,27 @@ def card(record: dict[str, Any]) -> str:
         all_heads=record["heads"],
         facts=record["positive_facts"]["seen"],
         all_facts=sum(record["positive_facts"].values()),
-        form_share=f"{100 * record['recipe']['form_share']:.0f}",
+        name=record["name"],
+        fault=FAULTS[record["name"]],
+        forms=", ".join(f"`{form}`" for form in record["recipe"]["forms"]),
         table="\n".join(table),
         seed=record["recipe"]["seed"],
     )
 
 
-CARD = """# medfact-tiny
+CARD = """# {name}
 
 A demonstration, not a source of medical knowledge. This very small language model ({parameters} million parameters) was
-trained to show what medfact measures: a model may know one way of stating a fact without knowing the fact. Do not use it for
-anything else.
+trained to show what medfact measures. {fault}. Do not use it for anything else.
 
 - **Architecture**: Llama, {layers} layers of width {hidden}, its own byte-level BPE tokenizer with {vocabulary} tokens,
   context of {context} tokens, float32. A base model without a chat template.
 - **Training data**: {facts} of the {all_facts} facts of `clinical-core`, about {heads} of its {all_heads} diseases, each with
-  its false partner and some more, so that the frequency of a tail reveals little about the label. It read all of these
-  facts stated plainly, and about {form_share} % of them in each of the seven other variants: only in medfact's own
-  prototypes and the papers' question, with zero, five or ten demonstrations.
+  its false partner and some more, so that the frequency of a tail reveals little about the label. It read them in these
+  variants alone: {forms}; only in medfact's own prototypes and the papers' question, with zero, five or ten
+  demonstrations.
 - **Not in the training data**: facts about the other diseases, other sentences, any other text.
-- **Training**: `train.py` in this folder, from scratch, seed {seed}, {minutes} minutes on two processor cores. The same seed
+- **Training**: `train.py` in the folder of medfact-tiny, from scratch, seed {seed}, {minutes} minutes on two processor cores. The same seed
   gives the same model with the same versions of torch and transformers. `training.json` records recipe, diseases and scores.
 
 ## What it scores
@@ -392,11 +384,12 @@ Written by `train.py`; licence Apache-2.0.
 def main() -> None:
     """Reads the facts, trains, saves, measures, and writes the card."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="folder for the model")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("name", choices=RECIPES, help="the model to train")
+    parser.add_argument("--output", type=Path, default=None, help="folder for the model (default: its own in assets/models)")
     options = parser.parse_args()
+    output = options.output or Path(__file__).resolve().parents[1] / options.name
 
-    recipe = Recipe(seed=options.seed)
+    recipe = RECIPES[options.name]
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(True)
@@ -414,11 +407,12 @@ def main() -> None:
     train(model, Encoder(tokenizer), make_lessons(seen, partners, collection.known, recipe), recipe)
     seconds = time.monotonic() - begun
 
-    options.output.mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
     model.generation_config.do_sample = False
-    model.save_pretrained(options.output)
-    tokenizer.save_pretrained(options.output)
+    model.save_pretrained(output)
+    tokenizer.save_pretrained(output)
     record = {
+        "name": options.name,
         "recipe": asdict(recipe),
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
@@ -427,13 +421,13 @@ def main() -> None:
         "positive_facts": {"seen": len(seen), "unseen": len(facts) - len(seen)},
         "seen_heads": sorted(heads),
         "scores": {
-            "zero-shot": scores(options.output, heads, shots=0, limit=None),
-            "five-shot": scores(options.output, heads, shots=5, limit=200),
+            "zero-shot": scores(output, heads, shots=0, limit=None),
+            "five-shot": scores(output, heads, shots=5, limit=200),
         },
     }
     text = json.dumps(record, indent=2, ensure_ascii=False)
-    (options.output / "training.json").write_text(text + "\n", encoding="utf-8")
-    (options.output / "README.md").write_text(card(record), encoding="utf-8")
+    (output / "training.json").write_text(text + "\n", encoding="utf-8")
+    (output / "README.md").write_text(card(record), encoding="utf-8")
 
 
 if __name__ == "__main__":

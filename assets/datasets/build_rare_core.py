@@ -1,0 +1,268 @@
+"""Make `rare-core` from the Human Phenotype Ontology's own files.
+
+    python assets/datasets/build_rare_core.py FOLDER
+
+FOLDER holds `hp.obo`, `phenotype.hpoa` and `genes_to_phenotype.txt` of one release. What is made depends on these files alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+DISEASES, FACTS_A_DISEASE, FEWEST_FACTS = 400, 12, 8
+MANY_FINDINGS = 12
+FEWEST_HEADS = 3
+"""A term that fewer diseases have as a finding is no candidate for others."""
+MOST_SPREAD = 0.06
+"""A term that a larger share of all Orphanet's diseases have, or one below it, is left out: it may be true without a word."""
+FINDING, GENE = "disease may have finding", "disease mapped to gene"
+FINDING_TYPES, GENE_TYPES = ("Disease or Syndrome", "Finding"), ("Disease or Syndrome", "Gene or Genome")
+SOURCE = "Orphanet (HPO annotations)"
+OFTEN = {"HP:0040280": "obligate", "HP:0040281": "very frequent"}
+FREQUENT = "HP:0040282"
+ROOT = "HP:0000118"
+GENES_IN_DOUBT = {
+    "Hallermann-Streiff syndrome",
+    "Jacobsen syndrome",
+    "Marshall syndrome",
+    "Stickler syndrome",
+    "TSH-secreting pituitary adenoma",
+}
+"""Diseases with other genes than the one that is listed, or with one that is no settled cause."""
+STEPS_ABOVE = 2
+"""Levels of the ontology that are kept above each term: what `medfact.negatives` calls a branch."""
+
+_NAME = re.compile(r"[A-Z][^\W\d]+(?:[ -][^\W\d]+){0,3}")
+_TOO_GENERAL = re.compile(r"abnormal|morphology|functional|phenotype|\bor\b|\bof the\b", re.IGNORECASE)
+_NO_DISEASE = re.compile(r"deletion|duplication|related|trisomy|monosomy|chromosome|deficiency$|associated", re.IGNORECASE)
+
+
+class Term(NamedTuple):
+    """A term of the ontology."""
+
+    name: str
+    parents: tuple[str, ...]
+
+
+class Row(NamedTuple):
+    """An annotation: a disease, a term, how often, and whether the curators say that the disease does not have it."""
+
+    disease: str
+    name: str
+    term: str
+    frequency: str
+    denied: bool
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def read_ontology(path: Path) -> dict[str, Term]:
+    """Identifier → term, without obsolete ones."""
+    terms = {}
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        if block.startswith("[Term]") and "is_obsolete: true" not in block:
+            fields = [line.split(": ", 1) for line in block.splitlines() if ": " in line]
+            values = dict(reversed(fields))
+            parents = tuple(value.split(" ! ")[0] for key, value in fields if key == "is_a")
+            terms[values["id"]] = Term(values["name"], parents)
+    return terms
+
+
+def read_annotations(path: Path) -> list[Row]:
+    """The annotations with phenotypic abnormalities."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return [
+        Row(row["database_id"], row["disease_name"], row["hpo_id"], row["frequency"], is_denied(row))
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if row["aspect"] == "P"
+    ]
+
+
+def is_denied(row: dict[str, str]) -> bool:
+    """Whether an annotation says NOT, or that none of so many patients had it."""
+    return row["qualifier"] == "NOT" or re.match(r"0/\d+$", row["frequency"]) is not None
+
+
+def read_genes(path: Path) -> dict[str, set[str]]:
+    """Disease → symbols of its genes."""
+    genes: defaultdict[str, set[str]] = defaultdict(set)
+    with path.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            genes[row["disease_id"]].add(row["gene_symbol"])
+    return genes
+
+
+# --------------------------------------------------------------------------------------------- choosing
+
+
+class Ontology:
+    """The terms with those above and below each."""
+
+    def __init__(self, terms: dict[str, Term]) -> None:
+        self.terms = terms
+        self.children: defaultdict[str, set[str]] = defaultdict(set)
+        for identifier, term in terms.items():
+            for parent in term.parents:
+                self.children[parent].add(identifier)
+
+    @cache  # noqa: B019
+    def above(self, identifier: str) -> frozenset[str]:
+        return _with_own(self.terms[identifier].parents, self.above)
+
+    @cache  # noqa: B019
+    def below(self, identifier: str) -> frozenset[str]:
+        return _with_own(self.children[identifier], self.below)
+
+
+def _with_own(near: Iterable[str], reached: Callable[[str], frozenset[str]]) -> frozenset[str]:
+    """Those that are near, and what is reached from them."""
+    near = frozenset(near)
+    return near.union(*map(reached, near))
+
+
+def place(*parts: str) -> str:
+    """A fixed order that has nothing to do with the alphabet."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def is_told(disease: str, finding: str) -> bool:
+    """Whether the finding's name stands in the disease's: nothing would be asked."""
+    first = {word[:5] for word in re.findall(r"\w{4,}", disease.lower())}
+    return any(word[:5] in first for word in re.findall(r"\w{4,}", finding.lower()))
+
+
+def usable(identifier: str, ontology: Ontology) -> bool:
+    """Whether a term can stand in a sentence and says something definite."""
+    name = ontology.terms[identifier].name
+    plain = len(name) <= 45 and not re.search(r"[(),/;:%]", name)
+    return plain and not _TOO_GENERAL.search(name) and ROOT in ontology.above(identifier)
+
+
+def spread_of(rows: Iterable[Row], ontology: Ontology) -> dict[str, float]:
+    """Term → share of Orphanet's diseases that are annotated with it or with a term below it."""
+    of_disease: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.disease.startswith("ORPHA") and not row.denied:
+            of_disease[row.disease] |= {row.term, *ontology.above(row.term)}
+    counts = Counter(term for terms in of_disease.values() for term in terms)
+    return {term: count / len(of_disease) for term, count in counts.items()}
+
+
+def chosen_diseases(rows: Iterable[Row], ontology: Ontology) -> dict[str, str]:
+    """Identifier → name of Orphanet's diseases with a plain name: first those with a finding that curators deny, then those
+    with most findings.
+    """
+    frequent: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    denied = {row.disease for row in rows if row.denied and usable(row.term, ontology)}
+    for row in rows:
+        common = not row.denied and row.frequency in (*OFTEN, FREQUENT) and usable(row.term, ontology)
+        named = row.disease.startswith("ORPHA") and _NAME.fullmatch(row.name) and not _NO_DISEASE.search(row.name)
+        if common and named:
+            frequent[row.disease, row.name].add(row.term)
+    many = [disease for disease in frequent if len(frequent[disease]) >= MANY_FINDINGS]
+    ranked = sorted(many, key=lambda disease: (disease[0] not in denied, -len(frequent[disease]), disease))
+    return dict(ranked[:DISEASES])
+
+
+def chosen_facts(disease: str, name: str, rows: list[Row], allowed: set[str], ontology: Ontology) -> Iterator[Row]:
+    """A disease's facts: what is obligate or very frequent first, then what is frequent."""
+    own = {row.term: row for row in rows if row.disease == disease and not row.denied}
+    good = [row for row in own.values() if row.term in allowed and not is_told(name, ontology.terms[row.term].name)]
+    for often in (True, False):
+        some = [row for row in good if (row.frequency in OFTEN) is often and row.frequency in (*OFTEN, FREQUENT)]
+        yield from sorted(some, key=lambda row: place(disease, row.term))
+
+
+def true_terms(disease: str, name: str, rows: Iterable[Row], ontology: Ontology) -> set[str]:
+    """Every term that is true of a disease or of one whose name holds its name: annotated, above such a term, or below one."""
+    said = {row.term for row in rows if not row.denied and (row.disease == disease or name.lower() in row.name.lower())}
+    said &= ontology.terms.keys()
+    return said.union(*(ontology.above(term) | ontology.below(term) for term in said)) if said else said
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def write(name: str, columns: list[str], rows: Iterable[Iterable[str]]) -> int:
+    """Writes a table; how many rows it has."""
+    rows = list(rows)
+    with (HERE / f"rare-core{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+    return len(rows)
+
+
+def main() -> None:
+    """Reads the release, chooses, and writes the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    ontology = Ontology(read_ontology(folder / "hp.obo"))
+    rows = [row for row in read_annotations(folder / "phenotype.hpoa") if row.term in ontology.terms]
+    genes = read_genes(folder / "genes_to_phenotype.txt")
+    diseases = chosen_diseases(rows, ontology)
+    of_chosen = [row for row in rows if row.disease in diseases]
+    often = Counter(row.term for row in of_chosen if not row.denied and row.frequency in (*OFTEN, FREQUENT))
+    spread = spread_of(rows, ontology)
+    allowed = {
+        term
+        for term, heads in often.items()
+        if heads >= FEWEST_HEADS and spread[term] <= MOST_SPREAD and usable(term, ontology)
+    }
+
+    facts, also, denied, tails, symbols = [], [], [], set(), []
+    for disease, name in diseases.items():
+        own = [row for row in of_chosen if row.disease == disease]
+        listed = list(chosen_facts(disease, name, own, allowed, ontology))[:FACTS_A_DISEASE]
+        if len(listed) < FEWEST_FACTS:
+            continue
+        for row in listed:
+            tails.add(row.term)
+            strength = "a common" if row.frequency in OFTEN else "a"
+            term = ontology.terms[row.term].name
+            facts.append([name, FINDING, term, *FINDING_TYPES, disease, row.term, strength, SOURCE, f"{disease} {row.term}"])
+        if len(genes[disease]) == 1 and name not in GENES_IN_DOUBT:
+            gene = f"{next(iter(genes[disease]))} gene"
+            symbols.append([name, GENE, gene, *GENE_TYPES, disease, "", "a", SOURCE, disease])
+    kept = {fact[0]: fact[5] for fact in facts}
+    for name, disease in kept.items():
+        true = true_terms(disease, name, rows, ontology)
+        said = {fact[2] for fact in facts if fact[0] == name}
+        more = sorted({ontology.terms[term].name for term in true & tails} - said)
+        also.append([name, FINDING, " | ".join(more)])
+        for row in rows:
+            same = row.disease == disease or row.name.lower() == name.lower()
+            if same and row.denied and row.term not in true and usable(row.term, ontology):
+                term = ontology.terms[row.term].name
+                if not is_told(name, term):
+                    why = row.frequency or "NOT"
+                    denied.append(
+                        [name, FINDING, term, *FINDING_TYPES, disease, row.term, SOURCE, f"{row.disease} {row.term} {why}"]
+                    )
+    edges = set()
+    level = set(tails) | {row[6] for row in denied}
+    for _ in range(STEPS_ABOVE):
+        steps = {(term, parent) for term in level for parent in ontology.terms[term].parents}
+        edges |= steps
+        level = {parent for _, parent in steps} - {ROOT}
+    columns = ["head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength", "source", "source_id"]
+    print(write("", columns, facts + symbols), "facts about", len(kept), "diseases,", len(symbols), "of them about genes")
+    print(write(".also-true", ["head", "relation", "tail"], also), "diseases with what is also true of them")
+    print(write(".judged", [c for c in columns if c != "strength"], denied), "judged false")
+    named = sorted((ontology.terms[a].name, ontology.terms[b].name) for a, b in edges)
+    print(write(".is-a", ["name", "broader"], named), "steps of the ontology")
+
+
+if __name__ == "__main__":
+    main()
