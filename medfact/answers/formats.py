@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from medfact.answers.reading import COMMITTED, PLACES
 from medfact.models import Message, Prompt
-from medfact.statements import Statement
+from medfact.statements import VARIANTS, Statement
 
 CHOICES = (("True", "Yes"), ("False", "No"))
 """The True and the False words whose probabilities are read at the answer position."""
@@ -106,7 +106,10 @@ def make_prompt(
     messages = chat and layout.chat
     shots = tuple(demonstrations)
     replies = (layout.reply(True).rstrip(), layout.reply(False).rstrip())
+    made = None if isinstance(statement, str) else statement
     return Prompt(
+        triplet=(made.fact.head, made.fact.relation, made.fact.tail or "") if made else ("", "", ""),
+        denied=made is not None and VARIANTS[made.variant].negated,
         content=_messages(layout, text, shots) if messages else layout.preface + _shown(layout, shots) + layout.ask(text),
         choices=CHOICES,
         statement=text,

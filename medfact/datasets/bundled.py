@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from medfact.assets import ASSETS
 from medfact.datasets.collection import Collection
@@ -40,9 +41,14 @@ def load_bundled(name: str) -> Collection:
         ),
         synonyms=tuple((row["name"], row["synonym"]) for row in _rows(f"{name}.synonyms.csv")),
         is_a=tuple((row["name"], row["broader"]) for row in _rows(f"{name}.is-a.csv")),
-        judged=tuple(Fact(**row, positive=False) for row in _rows(f"{name}.judged.csv")),
+        judged=tuple(_negative(row) for row in _rows(f"{name}.judged.csv")),
     )
     return replace(collection, name=name, known=known)
+
+
+def _negative(row: dict[str, str]) -> Fact:
+    texts: dict[str, Any] = {name: value or None for name, value in row.items()}
+    return Fact(**texts, positive=False)
 
 
 @cache

@@ -19,15 +19,20 @@ from medfact.models.prompt import LENGTH, Completion, Message, Prompt, Served, i
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.policy import check_model_source, is_public_server
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
+from medfact.models.words_alone import TAIL, Aside, is_words_alone, load_words_alone
 
 BUNDLED_MODEL = "medfact-tiny"
-BUNDLED_FOLDER = ASSETS / "models" / BUNDLED_MODEL
+NARROW_MODEL = "medfact-tiny-narrow"
+BUNDLED_FOLDERS = {name: ASSETS / "models" / name for name in (BUNDLED_MODEL, NARROW_MODEL)}
+"""The demonstration models: one that is blind to negation, one that is sound but narrow."""
 
 __all__ = [
-    "BUNDLED_FOLDER",
+    "BUNDLED_FOLDERS",
     "BUNDLED_MODEL",
     "HERE",
     "LENGTH",
+    "NARROW_MODEL",
+    "Aside",
     "Completion",
     "Message",
     "Model",
@@ -74,17 +79,17 @@ class Model(Protocol):
 
 def bundled_revision() -> str:
     """The revision of the bundled model, without loading it."""
-    return folder_revision(BUNDLED_FOLDER)
+    return folder_revision(BUNDLED_FOLDERS[BUNDLED_MODEL])
 
 
 def known_models() -> list[str]:
     """Specs that need nothing outside this repository."""
-    return [BUNDLED_MODEL, *(f"baseline:{name}" for name in BASELINES)]
+    return [*BUNDLED_FOLDERS, *(f"baseline:{name}" for name in BASELINES), f"baseline:{TAIL}"]
 
 
 def is_local(spec: str) -> bool:
     """Whether the model computes on this machine with weights, which deserves a process of its own."""
-    return spec == BUNDLED_MODEL or spec.startswith("hf:")
+    return spec in BUNDLED_FOLDERS or spec.startswith("hf:")
 
 
 def is_service(spec: str) -> bool:
@@ -97,10 +102,12 @@ def check_spec(spec: str) -> None:
     whether the model exists.
     """
     kind, _, name = spec.partition(":")
-    if spec not in known_models() and not (kind in ("hf", "openai") and name.strip()):
-        raise UnknownName("model", spec, [*known_models(), "hf:<repository or folder>", "openai:<model>"])
+    if spec not in known_models() and not is_words_alone(spec) and not (kind in ("hf", "openai") and name.strip()):
+        raise UnknownName("model", spec, [*known_models(), "baseline:embedding", "hf:<repository or folder>", "openai:<model>"])
     if kind == "hf":
         check_model_source(name.strip())
+    if is_words_alone(spec) and name.count(":"):
+        check_model_source(name.partition(":")[2].strip())
 
 
 def load_model(
@@ -111,6 +118,7 @@ def load_model(
     service: ServiceSettings = DEFAULTS,
     monitor: Monitor = NO_MONITOR,
     tell: Callable[[str], None] = lambda progress: None,
+    aside: Callable[[], Aside | None] = lambda: None,
 ) -> Model:
     """The model of a spec, ready to answer.
 
@@ -120,6 +128,7 @@ def load_model(
         service: how to call a model behind a service.
         monitor: follows the calls to a service, and may end them.
         tell: called with a few words on progress while a model loads.
+        aside: the facts kept aside, on which a reader of words alone sets its threshold.
 
     Raises:
         UnknownName: no such model or kind of model.
@@ -127,6 +136,8 @@ def load_model(
     """
     check_spec(spec)
     kind, _, name = spec.partition(":")
+    if is_words_alone(spec):
+        return load_words_alone(spec, aside())
     if kind == "baseline":
         return load_baseline(name, seed)
     if kind == "openai":
@@ -141,10 +152,10 @@ def load_model(
 def _source(spec: str) -> Path | str:
     """The folder or GGUF file of a local model, or the name of its repository on the hub.
 
-    On a public server only the bundled model has a folder: any other name is a repository, even if such a folder exists.
+    On a public server only the bundled models have a folder: any other name is a repository, even if such a folder exists.
     """
-    if spec == BUNDLED_MODEL:
-        return BUNDLED_FOLDER
+    if spec in BUNDLED_FOLDERS:
+        return BUNDLED_FOLDERS[spec]
     source = spec.partition(":")[2].strip()
     try:
         path = Path(source)

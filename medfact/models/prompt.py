@@ -24,6 +24,7 @@ class Prompt:
     content:       plain text, or messages.
     choices:       the True words and the False words whose probabilities are read.
     statement:     the text of the statement in question.
+    triplet:       head, relation and tail of its fact, for readers of words alone; denied: whether it denies the fact.
     stop:          the reply ends before this text; "" means that nothing stops it.
     max_tokens:    most tokens in the reply.
     settled_after: an opening True or False is the answer once this many tokens are known (two rule out an echo of "True or
@@ -40,6 +41,8 @@ class Prompt:
     settled_after: int | None = 1
     answers: tuple[str, str] = (" True", " False")
     place: Callable[[str], int | None] = lambda reply: None
+    triplet: tuple[str, str, str] = ("", "", "")
+    denied: bool = False
 
 
 _THINKING_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)

@@ -13,7 +13,7 @@ from medfact.errors import MedfactError
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.measures import Chance
 from medfact.metrics.uncertainty import Estimate
-from medfact.models import BUNDLED_MODEL
+from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.prototypes import load_pool
 from medfact.results.report import Report
 from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, WAITING, Answer, Asked, Run
@@ -91,6 +91,9 @@ MODELS = {
     "baseline:always-true": "always says true",
     "baseline:always-false": "always says false",
     "baseline:negation-cue": "true unless denied",
+    "baseline:tail": "how often the tail is true",
+    "baseline:embedding": "words alone (embedding)",
+    NARROW_MODEL: "medfact-tiny-narrow (demonstration)",
 }
 
 

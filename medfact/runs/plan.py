@@ -11,6 +11,7 @@ from medfact.answers import FORMATS
 from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, medlama, mkj, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
+from medfact.models import Aside
 from medfact.negatives import PREFERENCES
 from medfact.prototypes import (
     ORIGIN,
@@ -116,6 +117,12 @@ def select_facts(
         rejected=rejected,
         lender=load_bundled(LENDER),
     )
+
+
+def facts_aside(spec: RunSpec) -> Aside:
+    """The facts that a spec keeps aside, with their negatives, and everything known. Reads the facts again."""
+    collection = load(spec)
+    return Aside(select_facts(spec, collection).shots, collection.known)
 
 
 def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS) -> Plan:

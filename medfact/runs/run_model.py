@@ -10,6 +10,7 @@ from dataclasses import replace
 from medfact.models import Model
 from medfact.models.services.monitor import Monitor
 from medfact.runs.events import Loading
+from medfact.runs.plan import facts_aside
 from medfact.store import Run, Store
 
 
@@ -24,7 +25,7 @@ def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key:
     def work() -> None:
         try:
             service = replace(spec.service, key=key)
-            options = {"placement": spec.placement, "service": service, "monitor": monitor}
+            options = {"placement": spec.placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}
             messages.put(load(record.model, seed=spec.seed, tell=lambda step: messages.put(Loading(step)), **options))
         except BaseException as error:
             messages.put(error)

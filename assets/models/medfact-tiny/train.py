@@ -366,8 +366,9 @@ trained to show what medfact measures. {fault}. Do not use it for anything else.
   variants alone: {forms}; only in medfact's own prototypes and the papers' question, with zero, five or ten
   demonstrations.
 - **Not in the training data**: facts about the other diseases, other sentences, any other text.
-- **Training**: `train.py` in the folder of medfact-tiny, from scratch, seed {seed}, {minutes} minutes on two processor cores. The same seed
-  gives the same model with the same versions of torch and transformers. `training.json` records recipe, diseases and scores.
+- **Training**: `train.py` in the folder of medfact-tiny, from scratch, seed {seed}, {minutes} minutes on two processor cores.
+  The same seed gives the same model with the same versions of torch and transformers. `training.json` records recipe,
+  diseases and scores.
 
 ## What it scores
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, StringConstraints
 
 from medfact.errors import Mistake
-from medfact.models import BUNDLED_MODEL, check_spec, is_service, known_models
+from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
 from medfact.models.services.policy import check_new_run
 from medfact.runs.plan import protocol_of
 from medfact.runs.start import start_planned
@@ -55,7 +55,7 @@ class Setup(BaseModel):
 
 
 def _is_spec(name: str) -> bool:
-    return name.startswith(("hf:", "baseline:", "openai:")) or name == BUNDLED_MODEL
+    return name.startswith(("hf:", "baseline:", "openai:")) or name in BUNDLED_FOLDERS
 
 
 def source_of(services: Services, owner: str, setup: Setup) -> Source:

@@ -1,0 +1,142 @@
+"""How hard the bundled sets' negatives are, and whether a name gives the label away, per relation.
+
+    python benchmarks/negatives.py ENCODER [SET ...]
+
+near: share of near negatives in the draw of seed 0. tail: AUC with which a tail alone, by its share of positives over nine
+other seeds' draws, tells the label (of a set with negatives of its own: by its share under the other heads). words: AUC of the
+cosine of head and tail under a sentence encoder, over all pairs and over near ones; 0.5 is a coin. `--save` writes what a reader of
+words alone scores (with the threshold that suits the facts kept aside) to assets/datasets/words_alone.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import rankdata
+
+from medfact.assets import ASSETS
+from medfact.datasets import bundled_names, grouping, load_bundled
+from medfact.datasets.collection import Collection
+from medfact.facts import Fact
+from medfact.models.words_alone import Likeness, best_threshold, encoder_likeness
+from medfact.negatives import NEAR
+from medfact.runs.plan import select_facts
+from medfact.spec import RunSpec
+
+SEEDS = range(1, 10)
+Pair = tuple[Fact, Fact]
+Score = Callable[[Fact], float]
+
+
+def auc(true: Sequence[float], false: Sequence[float]) -> float:
+    """Chance that a true fact scores higher than a false one; a tie counts half."""
+    ranks = rankdata([*true, *false])
+    return (
+        float((ranks[: len(true)].sum() - len(true) * (len(true) + 1) / 2) / len(true) / len(false)) if false else float("nan")
+    )
+
+
+def drawn(collection: Collection, seed: int) -> list[Pair]:
+    """Each true fact with its first false partner."""
+    group = grouping(collection, 1, seed, NEAR)
+    members = (group(fact) for fact in collection.facts if fact.positive)
+    return [(group[0], group[1]) for group in members if len(group) > 1]
+
+
+def tail_share(collection: Collection) -> Score:
+    """A tail's share of positives: over other seeds' draws, or under the other heads where the file has its own negatives."""
+    own = [fact for fact in collection.facts if not fact.positive]
+    facts = (
+        [*own, *(f for f in collection.facts if f.positive)]
+        if own
+        else [f for s in SEEDS for p in drawn(collection, s) for f in p]
+    )
+    true = Counter((f.relation, f.tail) for f in facts if f.positive)
+    false = Counter((f.relation, f.tail) for f in facts if not f.positive)
+    here = Counter((f.relation, f.tail, f.head, f.positive) for f in facts) if own else Counter()
+
+    def share(fact: Fact) -> float:
+        key = fact.relation, fact.tail
+        ups = true[key] - here[(*key, fact.head, True)]
+        downs = false[key] - here[(*key, fact.head, False)]
+        return ups / (ups + downs) if ups + downs else 0.5
+
+    return share
+
+
+def sides(collection: Collection) -> tuple[list[Fact], list[Fact]]:
+    """True and false facts: of the file, where it has false ones, else of the draw of seed 0."""
+    if any(not fact.positive for fact in collection.facts):
+        return [f for f in collection.facts if f.positive], [f for f in collection.facts if not f.positive]
+    pairs = drawn(collection, 0)
+    return [true for true, _ in pairs], [false for _, false in pairs]
+
+
+def line(name: str, true: list[Fact], false: list[Fact], share: Score, words: Score) -> str:
+    near = [fact.difficulty == NEAR for fact in false]
+    partners = {fact.negative_of for fact, is_near in zip(false, near, strict=True) if is_near}
+    of_near = [fact for fact in true if fact.fact_id in partners]
+    by_tail = auc([*map(share, true)], [*map(share, false)])
+    by_words = auc([*map(words, true)], [*map(words, false)])
+    near_words = auc([*map(words, of_near)], [words(f) for f, is_near in zip(false, near, strict=True) if is_near])
+    return f"| {name} | {len(true):,} | {100 * np.mean(near):.1f} % | {by_tail:.3f} | {by_words:.3f} | {near_words:.3f} |"
+
+
+def cosines(likeness: Likeness, collection: Collection) -> Score:
+    """The cosine of a fact's names, computed at once for every head with every tail of its relation that is asked of it."""
+    selection = select_facts(RunSpec(model="", dataset=collection.name))
+    facts = [*sides(collection)[0], *sides(collection)[1], *selection.test, *selection.shots]
+    triplets = sorted({(fact.head, fact.relation, fact.tail or "") for fact in facts})
+    found = dict(zip(triplets, likeness(triplets), strict=True))
+    return lambda fact: found[fact.head, fact.relation, fact.tail or ""]
+
+
+def words_alone(dataset: str, words: Score) -> dict[str, float]:
+    """What a reader of words alone scores on a whole set, with its threshold from the facts kept aside."""
+    selection = select_facts(RunSpec(model="", dataset=dataset))
+    aside = [fact for fact in selection.shots if fact.tail]
+    threshold = best_threshold(np.array([*map(words, aside)]), np.array([fact.positive for fact in aside]))
+    right = {fact.fact_id: (words(fact) > threshold) == fact.positive for fact in selection.test}
+    pairs = [(right[f.fact_id], right[f.negative_of]) for f in selection.test if f.negative_of in right]
+    share = round(float(np.mean(list(right.values()))), 4)
+    both = round(float(np.mean([a and b for a, b in pairs])), 4)
+    return {"facts": len(right), "average_accuracy": share, "joint_accuracy": share, "pair_joint_accuracy": both}
+
+
+def main() -> None:
+    """Prints a table per set."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("encoder", help="a sentence-transformers folder or repository")
+    parser.add_argument("sets", nargs="*", default=bundled_names())
+    parser.add_argument("--save", action="store_true")
+    options = parser.parse_args()
+    likeness, scores = encoder_likeness(options.encoder), {}
+    for name in options.sets:
+        collection = load_bundled(name)
+        share, (true, false) = tail_share(collection), sides(collection)
+        words = cosines(likeness, collection)
+        print(f"\n**{name}**\n\n| relation | pairs | near | tail | words | words, near |\n|---|---|---|---|---|---|")
+        for relation in sorted({fact.relation for fact in true}):
+            print(
+                line(
+                    relation,
+                    [f for f in true if f.relation == relation],
+                    [f for f in false if f.relation == relation],
+                    share,
+                    words,
+                )
+            )
+        print(line("in all", true, false, share, words))
+        scores[name] = words_alone(name, words)
+        print(f"\nA reader of words alone: {scores[name]}")
+    if options.save:
+        Path(ASSETS / "datasets" / "words_alone.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

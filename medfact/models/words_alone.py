@@ -1,0 +1,119 @@
+"""Readers of words alone: they judge a fact by the names in it, without any medicine.
+
+`embedding` calls a fact true if head and tail are alike under a small sentence encoder; `tail`, if its tail is true of many
+heads. What they get right needs no knowledge, so a model must be right where they are wrong. Their threshold is set on the
+facts kept aside. A statement that denies a fact gets the opposite answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from medfact.errors import Mistake, ModelError
+from medfact.facts import Fact, KnowledgeBase
+from medfact.models.prompt import Completion, Prompt
+from medfact.models.services.policy import check_model_source
+
+if TYPE_CHECKING:
+    from medfact.models import ModelInfo
+
+EMBEDDING, TAIL = "embedding", "tail"
+ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+
+Triplet = tuple[str, str, str]
+Likeness = Callable[[Sequence[Triplet]], Sequence[float]]
+"""How likely (head, relation, tail) look to be true; higher is more."""
+
+
+@dataclass(frozen=True)
+class Aside:
+    """The facts kept aside, true and false ones, and everything known."""
+
+    facts: Sequence[Fact]
+    known: KnowledgeBase
+
+
+@dataclass(frozen=True)
+class WordsAlone:
+    """A reader of words alone: true where the names look alike enough."""
+
+    spec: str
+    likeness: Likeness
+    threshold: float
+    info: ModelInfo
+    chat: bool = False
+
+    def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        likeness = self.likeness([prompt.triplet for prompt in prompts])
+        for index, (prompt, value) in enumerate(zip(prompts, likeness, strict=True)):
+            yield index, Completion("True" if (value > self.threshold) != prompt.denied else "False")
+
+
+def is_words_alone(spec: str) -> bool:
+    """Whether a model's spec names a reader of words alone."""
+    kind, _, name = spec.partition(":")
+    return kind == "baseline" and name.partition(":")[0] in (EMBEDDING, TAIL)
+
+
+def load_words_alone(spec: str, aside: Aside | None) -> WordsAlone:
+    """The reader of a spec: `baseline:tail`, `baseline:embedding`, or `baseline:embedding:<repository or folder>`.
+
+    Raises Mistake if no facts are kept aside to set the threshold on, and ModelError if the encoder cannot be loaded.
+    """
+    _, _, name = spec.partition(":")
+    kind, _, encoder = name.partition(":")
+    examples = [fact for fact in aside.facts if fact.tail is not None] if aside else []
+    if aside is None or len({fact.positive for fact in examples}) < 2:
+        raise Mistake(
+            f"{spec} sets its threshold on facts kept aside, and there are none.",
+            "Choose a method that keeps facts aside (medfact, pretexttrans, tpeval), or another model.",
+        )
+    likeness = _by_tail(aside.known) if kind == TAIL else encoder_likeness(encoder or ENCODER)
+    values = np.array(likeness([(fact.head, fact.relation, fact.tail or "") for fact in examples]))
+    threshold = best_threshold(values, np.array([fact.positive for fact in examples]))
+    decoding = {"threshold": round(threshold, 6), "facts_aside": len(examples)}
+    return WordsAlone(spec, likeness, threshold, {"revision": name, "decoding": decoding})
+
+
+def best_threshold(
+    values: np.ndarray[tuple[int], np.dtype[np.float64]], positive: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> float:
+    """The value above which most of these facts are true and below which most are false; the middle one of the best."""
+    steps = np.unique(values)
+    places = np.concatenate([[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]])
+    right = ((values > places[:, None]) == positive).sum(axis=1)
+    best = places[right == right.max()]
+    return float(best[len(best) // 2])
+
+
+def _by_tail(known: KnowledgeBase) -> Likeness:
+    return lambda triplets: [known.share_of_heads(relation, tail) for _, relation, tail in triplets]
+
+
+def encoder_likeness(name: str) -> Likeness:
+    """The cosine of head and tail under a sentence encoder: a repository, or a folder. Raises ModelError."""
+    check_model_source(name)
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        with torch.random.fork_rng():
+            encoder = SentenceTransformer(name, device="cpu", trust_remote_code=False)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ModelError(
+            f"The sentence encoder {name} cannot be loaded: {reason}.",
+            "Give a sentence-transformers repository or folder: baseline:embedding:FOLDER.",
+        ) from None
+
+    def likeness(triplets: Sequence[Triplet]) -> Sequence[float]:
+        names = sorted({name for head, _, tail in triplets for name in (head, tail)})
+        vectors = encoder.encode(names, normalize_embeddings=True, show_progress_bar=False)
+        place = {name: number for number, name in enumerate(names)}
+        return [float(vectors[place[head]] @ vectors[place[tail]]) for head, _, tail in triplets]
+
+    return likeness
