@@ -4,8 +4,8 @@
 
 near: share of near negatives in the draw of seed 0. tail: AUC with which a tail alone, by its share of positives over nine
 other seeds' draws, tells the label (of a set with negatives of its own: by its share under the other heads). words: AUC of the
-cosine of head and tail under a sentence encoder, over all pairs and over near ones; 0.5 is a coin. `--save` writes what a reader of
-words alone scores (with the threshold that suits the facts kept aside) to assets/datasets/words_alone.json.
+cosine of head and tail under a sentence encoder, over all pairs and over near ones; 0.5 is a coin. `--save` writes what a
+reader of words alone scores, with the threshold that suits the facts kept aside, to assets/datasets/words_alone.json.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def is_told(disease: str, finding: str) -> bool:
 def usable(identifier: str, ontology: Ontology) -> bool:
     """Whether a term can stand in a sentence and says something definite."""
     name = ontology.terms[identifier].name
-    plain = len(name) <= 45 and not re.search(r"[(),/;:%]", name)
+    plain = len(name) <= 45 and name[0].isalpha() and not re.search(r"[(),/;:%]", name)
     return plain and not _TOO_GENERAL.search(name) and ROOT in ontology.above(identifier)
 
 
