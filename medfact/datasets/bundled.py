@@ -8,6 +8,7 @@ states), `NAME.synonyms.csv` (pairs of names for one entity) and `NAME.is-a.csv`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -61,6 +62,15 @@ def lay_names() -> tuple[tuple[str, str], ...]:
 def vocabulary() -> tuple[dict[str, str], ...]:
     """How names stand in a sentence: rows of `name, number, article, written` (`prototypes.grammar` reads them)."""
     return tuple(_rows("vocabulary.csv"))
+
+
+@cache
+def words_alone(name: str) -> dict[str, float]:
+    """What a reader of words alone (`models.words_alone`) scores on a bundled set under the protocol medfact, as measured by
+    `benchmarks/negatives.py` with all-MiniLM-L6-v2; {} of other sets.
+    """
+    scores: dict[str, dict[str, float]] = json.loads((FOLDER / "words_alone.json").read_text(encoding="utf-8"))
+    return scores.get(name, {})
 
 
 def _rows(file: str) -> Iterator[dict[str, str]]:

@@ -10,13 +10,14 @@ from typing import Literal
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.datasets.bundled import words_alone
 from medfact.errors import Mistake
 from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import PACE, Live, Version
 from medfact.runs.costs import bill_in_words
 from medfact.runs.start import start_again
-from medfact.spec import PROTOCOLS
+from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.web.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS, check_room
@@ -157,6 +158,7 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
         scores=[wording.score(name, ways) for name in names],
         sort=show.sort,
         chance=first.report.chance,
+        words_alone=words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {},
         settings=wording.shared_settings([live.report for live in lives.values()]),
         notes=list(dict.fromkeys(note for live in lives.values() for note in live.run.notes)),
         bills=[line for live in lives.values() if live.report.service for line in bill_in_words(dict(live.report.service))],
