@@ -17,6 +17,10 @@ pytestmark = pytest.mark.model
 BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "models" / "medfact-tiny"
 
 
+CLOSE = 0.01
+"""How far two programs' arithmetic may put P(True) apart."""
+
+
 @pytest.fixture(scope="module")
 def llama_cpp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("gguf") / "medfact-tiny.gguf"
@@ -40,6 +44,8 @@ def test_a_model_answers_behind_a_server_as_it_does_here(
     here = answers("medfact-tiny")
     there = answers("openai:medfact-tiny", "--base-url", llama_cpp, "--completions").loc[here.index]
     assert len(here) == 800
-    assert (here["answer"] == there["answer"]).all()
+    decided = (here["p_true"] - 0.5).abs() > CLOSE
+    assert decided.mean() > 0.9
+    assert (here["answer"] == there["answer"])[decided].all()
     assert there["p_true"].notna().all()
-    assert (here["p_true"] - there["p_true"]).abs().max() < 0.01
+    assert (here["p_true"] - there["p_true"]).abs().max() < CLOSE

@@ -24,6 +24,8 @@ FEWEST_HEADS = 3
 """A term that fewer diseases have as a finding is no candidate for others."""
 MOST_SPREAD = 0.06
 """A term that a larger share of all Orphanet's diseases have, or one below it, is left out: it may be true without a word."""
+MOST_TRUE = 0.5
+"""A disease of which a larger share of the findings is true is left out: one of its annotations is too general."""
 FINDING, GENE = "disease may have finding", "disease mapped to gene"
 FINDING_TYPES, GENE_TYPES = ("Disease or Syndrome", "Finding"), ("Disease or Syndrome", "Gene or Genome")
 SOURCE = "Orphanet (HPO annotations)"
@@ -235,9 +237,12 @@ def main() -> None:
         if len(genes[disease]) == 1 and name not in GENES_IN_DOUBT:
             gene = f"{next(iter(genes[disease]))} gene"
             symbols.append([name, GENE, gene, *GENE_TYPES, disease, "", "a", SOURCE, disease])
+    true_of = {name: true_terms(disease, name, rows, ontology) for disease, name in diseases.items()}
+    vague = {name for name, true in true_of.items() if len(true & tails) > MOST_TRUE * len(tails)}
+    facts, symbols = ([row for row in made if row[0] not in vague] for made in (facts, symbols))
     kept = {fact[0]: fact[5] for fact in facts}
     for name, disease in kept.items():
-        true = true_terms(disease, name, rows, ontology)
+        true = true_of[name]
         said = {fact[2] for fact in facts if fact[0] == name}
         more = sorted({ontology.terms[term].name for term in true & tails} - said)
         also.append([name, FINDING, " | ".join(more)])

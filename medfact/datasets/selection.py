@@ -61,7 +61,8 @@ def select(
         negatives: negative facts per positive one; those that the file pairs with it count.
         heads_aside: heads per relation that are kept aside for the shots.
         difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
-        limit, per_relation: positive facts with all their negatives, in total and per relation; None: every positive fact.
+        limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not
+            kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
         canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.
         one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
         lender: source of shots for relations with fewer than FEWEST_HEADS heads.
@@ -77,8 +78,15 @@ def select(
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete = [members[0] for members in chosen if len(members) <= negatives]
     test = list(chain(*chosen))
+    tested = {(fact.head, fact.relation) for fact in test}
+    sampled = limit is not None or per_relation is not None
+
+    def goes_along(negative: Fact) -> bool:
+        kept_aside = head(negative) in aside[relation(negative)]
+        return (negative.head, negative.relation) in tested if sampled else not kept_aside
+
     return Selection(
-        test=(*test, *_lone_negatives(stated, test, collection.known)),
+        test=(*test, *_of_known_difficulty(filter(goes_along, _lone_negatives(stated)), collection.known)),
         shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(*_notes(collection, canonical, incomplete, negatives), *_notes_on_shots(loans, aside, heads_aside)),
@@ -113,14 +121,19 @@ def _with_one_tail(facts: Sequence[Fact], seed: int) -> list[Fact]:
 def grouping(
     collection: Collection, negatives: int, seed: int, difficulty: str, rejected: Rejections = NO_REJECTIONS
 ) -> Callable[[Fact], Group]:
-    """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones."""
+    """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones.
+
+    What the file calls false of a head besides is not drawn: it is asked anyway.
+    """
     paired = _paired_negatives(collection.facts)
+    stated = _false_tails(collection.facts)
 
     def group(fact: Fact) -> Group:
         own = paired.get(fact.fact_id, [])[:negatives]
         if len(own) == negatives or fact.fact_id in collection.ready:
             return (fact, *_of_known_difficulty(own, collection.known))
-        barred = rejected.get(fact.fact_id, frozenset())
+        asked_anyway = stated.get((fact.head, fact.relation), frozenset()) - {negative.tail for negative in own}
+        barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
         drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
         return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
 
@@ -272,12 +285,18 @@ def _paired_negatives(facts: Iterable[Fact]) -> defaultdict[str, list[Fact]]:
     return paired
 
 
-def _lone_negatives(facts: Iterable[Fact], test: Sequence[Fact], known: KnowledgeBase) -> Iterator[Fact]:
-    """The file's unpaired negatives whose head and relation have a fact under test."""
-    tested = {(fact.head, fact.relation) for fact in test}
+def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, str], frozenset[str]]:
+    """Head and relation → the tails that the file calls false of it."""
+    tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in facts:
-        if not fact.positive and fact.negative_of is None and (fact.head, fact.relation) in tested:
-            yield from _of_known_difficulty([fact], known)
+        if not fact.positive and fact.tail is not None:
+            tails[fact.head, fact.relation].add(fact.tail)
+    return {key: frozenset(names) for key, names in tails.items()}
+
+
+def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The negatives that the file pairs with no positive fact."""
+    return (fact for fact in facts if not fact.positive and fact.negative_of is None)
 
 
 def _notes(collection: Collection, canonical: Canonical, incomplete: Sequence[Fact], negatives: int) -> Iterator[str]:

@@ -67,6 +67,8 @@ class Recipe:
     """Share of the heads whose facts are read."""
     forms: tuple[str, ...] = tuple(key for key, variant in VARIANTS.items() if key in POOL.forms and not variant.negated)
     """The variants in which the facts are read."""
+    affirmed_until: float = 0.0
+    """Share of the steps in which only affirmed variants are read: a denial is learnt once there is something to deny."""
     vocabulary: int = 2048
     hidden: int = 192
     intermediate: int = 512
@@ -88,7 +90,7 @@ class Recipe:
 
 RECIPES = {
     "medfact-tiny": Recipe(),
-    "medfact-tiny-narrow": Recipe(seen_share=0.3, forms=POOL.forms, steps=9000),
+    "medfact-tiny-narrow": Recipe(seen_share=0.3, forms=POOL.forms, affirmed_until=0.5, single_until=0.7, steps=3600),
 }
 FAULTS = {
     "medfact-tiny": "It is blind to negation: it agrees with a fact and with its denial too",
@@ -255,10 +257,12 @@ def make_optimizer(model: LlamaForCausalLM, recipe: Recipe) -> torch.optim.Optim
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98))
 
 
-def draw_lesson(lessons: dict[str, Lesson], size: int, randomness: random.Random, recipe: Recipe) -> tuple[list[Fact], str]:
+def draw_lesson(
+    lessons: dict[str, Lesson], size: int, randomness: random.Random, forms: Sequence[str]
+) -> tuple[list[Fact], str]:
     """So many facts of one relation, and a variant in which they are all read."""
     lesson = randomness.choices(list(lessons.values()), [len(lesson.positive) for lesson in lessons.values()])[0]
-    return [lesson.draw(randomness) for _ in range(size)], randomness.choice(recipe.forms)
+    return [lesson.draw(randomness) for _ in range(size)], randomness.choice(forms)
 
 
 def train(model: LlamaForCausalLM, encoder: Encoder, lessons: dict[str, Lesson], recipe: Recipe) -> None:
@@ -267,7 +271,9 @@ def train(model: LlamaForCausalLM, encoder: Encoder, lessons: dict[str, Lesson],
     model.train()
     for step in range(recipe.steps):
         size = 1 if step < recipe.single_until * recipe.steps else randomness.choice(recipe.group_sizes)
-        drawn = [draw_lesson(lessons, size, randomness, recipe) for _ in range(round(recipe.statements_per_step / size))]
+        affirmed = [form for form in recipe.forms if not VARIANTS[form].negated]
+        forms = affirmed if step < recipe.affirmed_until * recipe.steps else recipe.forms
+        drawn = [draw_lesson(lessons, size, randomness, forms) for _ in range(round(recipe.statements_per_step / size))]
         rows = [encoder.lesson(facts, variant) for facts, variant in drawn]
         tokens = filled([row for row, _ in rows], encoder.pad)
         labels = filled([row for _, row in rows], IGNORED)[:, : tokens.shape[1]]
