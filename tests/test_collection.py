@@ -58,3 +58,30 @@ def test_every_fact_has_a_false_partner_that_no_table_holds_true(name: str) -> N
 def test_every_data_set_has_a_card(name: str) -> None:
     card = " ".join((DATASETS / f"{name}.md").read_text().split())
     assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", card)
+
+
+def test_most_facts_have_a_source_that_is_not_ourselves() -> None:
+    facts = [fact for name in bundled_names() for fact in load_bundled(name).facts]
+    assert all(fact.source for fact in facts)
+    ours = sum("editors" in (fact.source or "") for fact in facts)
+    assert ours < len(facts) / 2
+
+
+def test_a_contraindication_shows_the_words_of_its_label() -> None:
+    labels = [fact for fact in load_bundled("not-indicated").facts if fact.source == "FDA label: contraindicated"]
+    assert len(labels) == 452
+    assert all(not fact.positive and fact.source_id and len(fact.source_id) > 40 for fact in labels)
+
+
+def test_diseases_that_a_clinician_would_miss_are_there() -> None:
+    heads = {fact.head for fact in positive("clinical-core")}
+    assert heads >= {
+        "sepsis",
+        "anaphylaxis",
+        "COVID-19",
+        "diabetic ketoacidosis",
+        "acute kidney injury",
+        "hip fracture",
+        "delirium",
+    }
+    assert heads >= {"alcohol use disorder", "opioid overdose", "dengue", "rotator cuff tear", "ectopic pregnancy"}

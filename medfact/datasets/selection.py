@@ -123,12 +123,14 @@ def grouping(
 ) -> Callable[[Fact], Group]:
     """A function from a positive fact to its group: with the file's own negatives if there are enough, else with drawn ones.
 
-    What the file calls false of a head besides is not drawn: it is asked anyway.
+    What the file calls false of a head besides is not drawn: it is asked anyway. A negative is a group of its own.
     """
     paired = _paired_negatives(collection.facts)
     stated = _false_tails(collection.facts)
 
     def group(fact: Fact) -> Group:
+        if not fact.positive:
+            return tuple(_of_known_difficulty([fact], collection.known))
         own = paired.get(fact.fact_id, [])[:negatives]
         if len(own) == negatives or fact.fact_id in collection.ready:
             return (fact, *_of_known_difficulty(own, collection.known))

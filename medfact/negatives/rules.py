@@ -45,7 +45,7 @@ class Explanation:
 def explain(fact: Fact, known: KnowledgeBase, rejected: frozenset[str] = frozenset()) -> Explanation:
     """Counts how many of the different tails of the fact's relation and type each rule leaves out."""
     broken_by = Rules(known, fact.relation, fact.tail_type, fact.head, rejected).broken_by
-    candidates = {tail.name: tail for tail in known.tails(fact.relation, fact.tail_type)}.values()
+    candidates = Candidates(known, fact.relation, fact.tail_type).tails
     removed = Counter(rule for tail in candidates if (rule := broken_by(tail)) is not None)
     return Explanation(len(candidates), {rule: removed[rule] for rule in RULES if removed[rule]})
 

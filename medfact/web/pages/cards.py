@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Card:
-    """A true fact with its false partners. links: (identifier, address)."""
+    """A true fact with its false partners, or a false one that has no true one. links: (identifier, address)."""
 
     fact: Fact
     partners: tuple[Fact, ...]
@@ -93,8 +93,8 @@ def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequenc
     rows = []
     for key in dict.fromkeys(statement.variant for statement, _ in statements):
         lines = [(s, Line(s.text, s.label, remark=remark)) for s, remark in statements if s.variant == key]
-        true = tuple(line for s, line in lines if s.fact.positive)
-        rows.append(Row(VARIANTS[key], true, tuple(line for s, line in lines if not s.fact.positive)))
+        own, others = ([line for s, line in lines if (s.fact.positive is fact.positive) is same] for same in (True, False))
+        rows.append(Row(VARIANTS[key], tuple(own), tuple(others)))
     return Card(fact, tuple(partners), tuple(rows), links_of(fact))
 
 
@@ -104,24 +104,24 @@ def card_of_answers(services: Services, sides: Sequence[tuple[str, Run, Sequence
     facts = list({item.statement.fact.fact_id: item.statement.fact for item in asked}.values())
     if not facts:
         return None
-    true = next((fact for fact in facts if fact.positive), facts[0])
+    about = next((fact for fact in facts if fact.positive), facts[0])
     lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]] = {}
     for name, run, items in sides:
         for item in items:
             lines.setdefault((item.statement.variant, item.statement.text), []).append((name, item, run))
-    rows = [_row(services, key, lines) for key in VARIANTS if any(variant == key for variant, _ in lines)]
-    return Card(true, tuple(fact for fact in facts if not fact.positive), tuple(rows), links_of(true))
+    rows = [_row(services, about, key, lines) for key in VARIANTS if any(variant == key for variant, _ in lines)]
+    return Card(about, tuple(fact for fact in facts if fact is not about), tuple(rows), links_of(about))
 
 
-def _row(services: Services, key: str, lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]]) -> Row:
-    true: list[Line] = []
-    false: list[Line] = []
+def _row(services: Services, about: Fact, key: str, lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]]) -> Row:
+    own: list[Line] = []
+    others: list[Line] = []
     for (variant, text), replies in lines.items():
         if variant == key:
             statement = replies[0][1].statement
             line = Line(text, statement.label, tuple(_reply(services, *reply) for reply in replies))
-            (true if statement.fact.positive else false).append(line)
-    return Row(VARIANTS[key], tuple(true), tuple(false))
+            (own if statement.fact.positive is about.positive else others).append(line)
+    return Row(VARIANTS[key], tuple(own), tuple(others))
 
 
 def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:

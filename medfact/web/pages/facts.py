@@ -127,11 +127,14 @@ def _query(show: FactsShow) -> str:
 
 
 def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: FactsShow) -> Iterator[Fact]:
-    """True facts that the pool states and the filters pass; a search finds the other names of a thing too."""
+    """Facts that the pool states and the filters pass, without the false partners of true ones.
+
+    A search finds the other names of a thing too.
+    """
     words = name_key(show.search)
     entities = _entities(words, known) if words else set()
     for fact in facts:
-        stated = fact.positive and pool.states(fact)
+        stated = fact.negative_of is None and pool.states(fact)
         chosen = show.relation in ("", fact.relation) and show.specialty in ("", fact.specialty or "")
         named = words in name_key(f"{fact.head} {fact.relation} {fact.tail}")
         if stated and chosen and (named or not entities.isdisjoint((known.entity(fact.head), known.entity(fact.tail or "")))):
@@ -172,7 +175,7 @@ def _drawn(partner: Fact) -> bool:
 
 def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rejections: Rejections) -> list[str]:
     """How the false partner was drawn: how many candidates there were, and what each rule removed."""
-    if partners and not any(map(_drawn, partners)):
+    if not fact.positive or (partners and not any(map(_drawn, partners))):
         return []
     found = explain(fact, known, rejections.get(fact.fact_id, frozenset()))
     first = f"{found.candidates:,} other tails of the same type; {found.left:,} of them are safe to call false."
