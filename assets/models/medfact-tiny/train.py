@@ -90,7 +90,7 @@ class Recipe:
 
 RECIPES = {
     "medfact-tiny": Recipe(),
-    "medfact-tiny-narrow": Recipe(seen_share=0.3, forms=POOL.forms, affirmed_until=0.5, single_until=0.7, steps=3600),
+    "medfact-tiny-narrow": Recipe(seen_share=0.3, forms=POOL.forms, affirmed_until=0.5, single_until=0.7, steps=3300),
 }
 FAULTS = {
     "medfact-tiny": "It is blind to negation: it agrees with a fact and with its denial too",
