@@ -1,0 +1,214 @@
+"""Whether a rephrased sentence still makes the claim of its prototype. A guard stops a sentence when in doubt.
+
+Of 680 rephrasings published with PretextTrans, at least 30 change the claim: another drug, a lost or added "not", a stronger
+verb. No model is asked here: the guards compare words. The names of the fact are masked: "non-small cell" is no denial.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import yaml
+
+from medfact.prototypes.grammar import written
+
+HEAD, TAIL = "⟦head⟧", "⟦tail⟧"
+ARTICLES = ("a", "an", "the")
+FEWEST_TIMES, MOST_TIMES = 0.5, 2.0
+"""A rephrasing has between half and twice the prototype's words."""
+
+REASONS = {
+    "empty": "nothing was written",
+    "sentences": "it is not one statement of one sentence",
+    "entity": "the name of the condition or of the finding is missing or changed",
+    "other entity": "it names something else that is known",
+    "length": "it is less than half or more than twice as long",
+    "negation": "it denies what the prototype affirms, or affirms what that denies",
+    "strength": "it claims more or less (always, can, should, only, best)",
+    "qualifier": "it adds or drops a restriction (severe, children, first, a number)",
+    "relation": "it links the two in another way, or the other way round",
+    "explanation": "it explains or gives examples",
+}
+"""Why a sentence is stopped, in the order in which the guards look."""
+
+
+def _pattern(words: Iterable[str]) -> re.Pattern[str]:
+    """A pattern of whole words; a trailing * leaves the ending open."""
+    alternatives = (re.escape(word).replace(r"\*", r"\w*").replace(r"\ ", r"\s+") for word in words)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(alternatives)})(?![\w-])", re.IGNORECASE)
+
+
+_CUES = yaml.safe_load(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
+_DENIALS, _QUALIFIERS = _pattern(_CUES["denials"]), _pattern(_CUES["qualifiers"])
+_STRENGTHS = {name: _pattern(words) for name, words in _CUES["strengths"].items()}
+_LINKS = {name: _pattern(words) for name, words in _CUES["links"].items()}
+_EXPLAINS = re.compile(
+    r"\b(?:because|since|therefore|thus|hence|meaning|which means|that is|i\.e|e\.g|for example|for instance|such as|"
+    r"in other words|due to the fact|as it|so that|thereby|namely|including but|note that|please|paraphras\w*|rephras\w*|"
+    r"statement|sentence|"
+    r"here is)\b|[():;\[\]{}\n]|https?:",
+    re.IGNORECASE,
+)
+_ALLOWED_LINKS = {
+    "treat": {"treat", "relieve"},
+    "operate": {"operate", "treat"},
+    "symptom": {"symptom", "associate"},
+    "affect": {"affect"},
+    "cause": {"cause"},
+}
+"""Link of the prototype → what a rephrasing may call it as well. Other links may stand only if the prototype has them."""
+
+_QUOTES = "\"'“”‘’«»`*_ \t\r\n"
+_BEFORE_A_NAME = r"(?:(?:a|an|the|patients|people|individuals|those|with|who|have|which)\s+)*"
+_TARGETS = re.compile(
+    rf"\b(?P<link>\w+)\s+(?:\w+\s+){{0,2}}?(?P<by>of|for|by|with|from)\s+{_BEFORE_A_NAME}(?P<to>{HEAD}|{TAIL})"
+)
+"""A link, and the name that it goes to: "symptom or sign of [head]", "conditions of which [tail]"."""
+
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a sentence must still say.
+
+    text:        the prototype with its names filled in.
+    head, tail:  every name under which each may stand; the first is the one in the text.
+    other_names: names of other things that are known.
+    """
+
+    text: str
+    head: Names
+    tail: Names
+    other_names: frozenset[str] = frozenset()
+
+    @cached_property
+    def masked(self) -> str:
+        return masked(self.text, self.head, self.tail)
+
+
+def names_in_a_sentence(name: str) -> Names:
+    """A name as it is, and as it stands in the project's own sentences without its article."""
+    text = written(name).text
+    article, _, rest = text.partition(" ")
+    return tuple(dict.fromkeys((rest if article in ARTICLES and rest else text, name)))
+
+
+def cleaned(reply: str) -> str:
+    """A reply without stray escapes, marks of emphasis and quotation marks around it."""
+    text = reply.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'").replace("\\_", "_").replace("**", "")
+    text = text.strip(_QUOTES)
+    return " ".join(text.split(" ")) if text else ""
+
+
+def why_stopped(reply: str, claim: Claim) -> str | None:
+    """The first of REASONS for which a cleaned reply is not used, or None if it is."""
+    if not reply:
+        return "empty"
+    text = masked(reply, claim.head, claim.tail)
+    for reason, broken in _GUARDS.items():
+        if broken(text, claim):
+            return reason
+    return None
+
+
+def masked(text: str, head: Sequence[str], tail: Sequence[str]) -> str:
+    """The text with a mark for every whole name, longer names first."""
+    marks = [(name, HEAD) for name in head] + [(name, TAIL) for name in tail]
+    for name, mark in sorted(marks, key=lambda pair: -len(pair[0])):
+        text = _name(name).sub(mark, text)
+    return text
+
+
+@lru_cache(maxsize=1 << 14)
+def _name(name: str) -> re.Pattern[str]:
+    """A name as whole words, in any case, with or without the plural's ending."""
+    spaced = re.escape(name.strip()).replace(r"\ ", r"\s+")
+    return re.compile(rf"(?<![\w-]){spaced}(?:s|es)?(?![\w-])(?!\u2019s\b|'s\b)", re.IGNORECASE)
+
+
+def _sentences(text: str, claim: Claim) -> bool:
+    ends = re.findall(r"[.!?]+(?=\s|$)", text)
+    return len(ends) > 1 or "?" in text or "!" in text or (bool(ends) and not re.search(r"[.!?]\s*$", text)) or "\n" in text
+
+
+def _entity(text: str, claim: Claim) -> bool:
+    return any(mark in claim.masked and mark not in text for mark in (HEAD, TAIL))
+
+
+def _other_entity(text: str, claim: Claim) -> bool:
+    there = claim.masked.casefold()
+    return any(name.casefold() not in there for name in _known_in(text, claim.other_names))
+
+
+def _known_in(text: str, names: Iterable[str]) -> Iterable[str]:
+    """The names that stand in a text as whole words. Looked up word by word: there may be thousands."""
+    words = re.findall(r"[\w'-]+", text.casefold())
+    known = names if isinstance(names, frozenset) else frozenset(names)
+    for first in range(len(words)):
+        for last in range(first + 1, min(first + 7, len(words)) + 1):
+            name = " ".join(words[first:last])
+            if name in known or (name.endswith("s") and name[:-1] in known):
+                yield name
+
+
+def _length(text: str, claim: Claim) -> bool:
+    ratio = len(text.split()) / len(claim.masked.split())
+    return not FEWEST_TIMES <= ratio <= MOST_TIMES
+
+
+def _negation(text: str, claim: Claim) -> bool:
+    return len(_DENIALS.findall(text)) != len(_DENIALS.findall(claim.masked))
+
+
+def _strength(text: str, claim: Claim) -> bool:
+    return any(bool(words.search(text)) != bool(words.search(claim.masked)) for words in _STRENGTHS.values())
+
+
+def _qualifier(text: str, claim: Claim) -> bool:
+    def found(of: str) -> Counter[str]:
+        return Counter(word.casefold() for word in (*_QUALIFIERS.findall(of), *re.findall(r"\d+", of)))
+
+    return set(found(text)) != set(found(claim.masked))
+
+
+def _relation(text: str, claim: Claim) -> bool:
+    theirs = {name for name, words in _LINKS.items() if words.search(text)}
+    ours = {name for name, words in _LINKS.items() if words.search(claim.masked)}
+    allowed = ours.union(*(_ALLOWED_LINKS.get(name, set()) for name in ours))
+    return not theirs <= allowed or _turned(text, claim.masked)
+
+
+def _turned(text: str, prototype: str) -> bool:
+    """Whether a link goes to the other name than in the prototype: "[head] is a symptom of [tail]"."""
+    there = {(_link_of(found["link"]), found["by"]): found["to"] for found in _TARGETS.finditer(prototype)}
+    return any(
+        there.get((_link_of(found["link"]), found["by"]), found["to"]) != found["to"] for found in _TARGETS.finditer(text)
+    )
+
+
+def _link_of(word: str) -> str:
+    return next((name for name, words in _LINKS.items() if words.fullmatch(word)), word.casefold())
+
+
+def _explanation(text: str, claim: Claim) -> bool:
+    return len(_EXPLAINS.findall(text)) > len(_EXPLAINS.findall(claim.masked)) or text.count(",") > claim.masked.count(",") + 2
+
+
+_GUARDS = {
+    "sentences": _sentences,
+    "entity": _entity,
+    "other entity": _other_entity,
+    "length": _length,
+    "negation": _negation,
+    "strength": _strength,
+    "qualifier": _qualifier,
+    "relation": _relation,
+    "explanation": _explanation,
+}
