@@ -127,6 +127,8 @@ class RunSpec:
     shot_draws:     how often each statement is asked, each time with other demonstrations.
     demonstrations: a file that replaces the drawn demonstrations.
     templates:      a file of a benchmark's own templates, for the pool `origin`.
+    task:           what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
+    writing:        the run whose sentences are asked, or are tried again.
     retrieval:      always "none": no documents are looked up.
     service:        how a model behind a service is asked; its key is never recorded.
     budget:         USD that the run may cost; None means any sum.
@@ -154,6 +156,8 @@ class RunSpec:
     demonstrations: str | None = None
     templates: str | None = None
     question: str | None = None
+    task: str | None = None
+    writing: str | None = None
     retrieval: str = "none"
     service: ServiceSettings = DEFAULTS
     budget: float | None = None

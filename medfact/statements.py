@@ -60,10 +60,13 @@ TRUTH_PRESERVING = _by_key(
 )
 """The eight expressions of TPEval (its Table 3): S5 to S8 deny S1 to S4. S4 is the contrapositive of S3, not a converse."""
 
-VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING}
+WRITTEN = _by_key(*(Variant(f"L{number}", f"L{number}", f"sentence {number}", "") for number in range(1, 9)))
+"""The eight sentences of LLMEval: whatever a model wrote, all of them affirmed. They follow from no implication."""
+
+VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING, **WRITTEN}
 """All variants, in the order of every page and file."""
 
-FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated}
+FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated and key not in WRITTEN}
 """Key → plain name of the affirmed variants. Figures by form count an affirmed and its denied variant together."""
 
 PROTOTYPE = "prototype"

@@ -18,7 +18,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -111,7 +111,7 @@ class Behaviour:
     serial: takes one call after the other, also those that nobody waits for any more. answers: how many it gives until it dies
     of `dies`: a fault, or "gone" where nobody listens any more. streams: replies in events alone. no_logprobs: ignores that
     they are asked for. no_template: takes no messages. says: a text in place of the answer word. usage: what it counts.
-    packing: of "bomb".
+    writes: a prompt → the text in place of the answer word. packing: of "bomb".
     """
 
     latency: float = 0.0
@@ -135,6 +135,7 @@ class Behaviour:
     no_logprobs: bool = False
     no_template: bool = False
     says: str = ""
+    writes: Callable[[str], str] | None = None
     usage: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -368,6 +369,7 @@ class MockService:
             word = "True" if share("sampled", prompt, attempt) < p_true(prompt) else "False"
         text = REPLIES[fault] if fault else self.does.says or word
         text = text.format(word=word.lower()) if text else text
+        text = self.does.writes(prompt) if self.does.writes else text
         thought = "<think>It could be true.</think>\n\n" if self.does.thinks else ""
         message = {"role": "assistant", "content": thought + text if thought and text else text, "refusal": None}
         reason = fault if fault in ("length", "content_filter") else "stop"
@@ -377,7 +379,7 @@ class MockService:
             text = text[: text.index(body["stop"][0])]
             message["content"] = text
         with_logprobs = body.get("logprobs") and self.does.thinks != "tags" and fault in ("", "hedge") and not self.does.says
-        with_logprobs = with_logprobs and not self.does.no_logprobs
+        with_logprobs = with_logprobs and not self.does.no_logprobs and not self.does.writes
         top = int(body.get("top_logprobs") or (body.get("logprobs") if "prompt" in body else 0) or 0)
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
         if with_logprobs:

@@ -60,6 +60,8 @@ def test_every_setting_of_a_run_has_an_option() -> None:
     records = {"spec.placement", "spec.service"}
     assert FIELDS.keys() - records - set(re.findall(r"\b(?:spec|placement|service)\.\w+", code)) == {
         "spec.model",
+        "spec.task",
+        "spec.writing",
         "service.key",
     }
 

@@ -32,7 +32,7 @@ class QuestionFormat:
                 for a false statement.
     chat:       whether chat models get messages; if not, they get plain text.
     stop:       the text that ends a plain reply. shots_stop: the same after demonstrations.
-    max_tokens: the most tokens in a reply.
+    max_tokens: the most tokens in a reply. writes: whether the reply is a text to use, and no answer.
     """
 
     question: str
@@ -44,6 +44,7 @@ class QuestionFormat:
     stop: str = ""
     shots_stop: str = "\n"
     max_tokens: int = 16
+    writes: bool = False
 
     def reply(self, label: bool) -> str:
         """The answer after a question in a demonstration."""
@@ -92,17 +93,17 @@ def make_prompt(
     demonstrations: Sequence[Demonstration],
     *,
     chat: bool,
-    question: str = PAPER,
+    question: str | QuestionFormat = PAPER,
     reading: str = COMMITTED,
 ) -> Prompt:
     """The prompt for a statement.
 
     Args:
-        chat: whether the model takes messages. question: a name in FORMATS. reading: a name in READINGS; all but the committed
-            one need the whole reply.
+        chat: whether the model takes messages. question: a name in FORMATS, or a format. reading: a name in READINGS; all but
+            the committed one need the whole reply.
     """
     text = statement if isinstance(statement, str) else statement.text
-    layout = FORMATS[question]
+    layout = FORMATS[question] if isinstance(question, str) else question
     messages = chat and layout.chat
     shots = tuple(demonstrations)
     replies = (layout.reply(True).rstrip(), layout.reply(False).rstrip())
@@ -115,10 +116,14 @@ def make_prompt(
         statement=text,
         stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
         max_tokens=layout.max_tokens,
-        settled_after=None if reading != COMMITTED else 1 if messages or demonstrations else 2,
+        settled_after=None if layout.writes or reading != COMMITTED else 1 if messages or demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
-        place=PLACES[reading],
+        place=_no_answer if layout.writes else PLACES[reading],
     )
+
+
+def _no_answer(reply: str) -> None:
+    """A text has no word that answers."""
 
 
 @lru_cache(maxsize=1024)

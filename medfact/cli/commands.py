@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, SERVICE, UMLS, Add, argument
+from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, SERVICE, UMLS, Add, argument, one_of
 from medfact.errors import Mistake
 
 PROGRAM = "python -m medfact"
@@ -63,11 +63,27 @@ COMMANDS = (
         (
             *_ASKING,
             argument("--model", metavar="SPEC", action="append", help=MODELS),
-            argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),
+            one_of(
+                argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),
+                argument("--writing", metavar="RUN", help="ask the sentences that `write` wrote"),
+            ),
             argument("--dry-run", action="store_true", help="ask nothing; show what each model would cost"),
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
     ),
+    Command(
+        "write",
+        "write:start",
+        "have a language model rephrase the prototypes, or write statements itself",
+        (
+            argument("kind", metavar="KIND", choices=("rephrase", "llmeval"), help="rephrase or llmeval"),
+            *_ASKING,
+            argument("--model", metavar="SPEC", help="the writer"),
+            argument("--dry-run", action="store_true", help="write nothing; show what it would cost"),
+            argument("--yes", action="store_true", help="agree to send your own facts to the service"),
+        ),
+    ),
+    Command("written", "write:written", "list what was written, and why a rephrasing was stopped", (RUN, DATABASE, OUTPUT)),
     Command(
         "resume",
         "evaluate:resume",

@@ -3,43 +3,60 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
-from medfact.cli import MISTAKE
+from medfact.cli import MISTAKE, write
+from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit, print_notes, run_row
 from medfact.cli.show_data import load_collection
-from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, check_spec, is_service
-from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
+from medfact.errors import StoreError
+from medfact.models import BUNDLED_MODEL, is_service
+from medfact.models.services.policy import named_address_key
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes
 from medfact.runs.run import answer, check_address, is_ones_own
-from medfact.runs.start import recorded_plan, start, start_again
-from medfact.spec import RunSpec
+from medfact.runs.start import recorded_plan, start, start_again, start_planned
 from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
 from medfact.store.workers import myself
+from medfact.writing.runs import evaluation_plan, writing_of
 
 
 def run(options: argparse.Namespace) -> int:
     """Asks one or more models and prints one row per run; with --dry-run, prints the costs instead, one row per model."""
-    return _repeat(options) if options.again else _start(options)
+    return _repeat(options) if options.again else _ask_written(options) if options.writing else _start(options)
+
+
+def _ask_written(options: argparse.Namespace) -> int:
+    """Asks what a language model wrote, from the record of that writing."""
+    store = Store(options.db)
+    planned = evaluation_plan(options.writing, store)
+    first = writing_of(options.writing, store)
+    asked = replace(first, spec=replace(first.spec, task=None, writing=first.run, budget=None))
+    specs = [repeated_spec(options, model, asked) for model in options.model or [BUNDLED_MODEL]]
+    check_models(specs)
+    if options.dry_run:
+        return emit((costs(spec, planned=planned) for spec in specs), options.output)
+    confirm_upload(specs, options.yes)
+    print_notes(
+        f"{spec.model} rephrased the sentences itself: prefer another writer." for spec in specs if spec.model == first.model
+    )
+    return _ask_all([start_planned(spec, planned, store) for spec in specs], store, options.output, service_key(options))
 
 
 def _start(options: argparse.Namespace) -> int:
     specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
-    _check_models(specs)
+    check_models(specs)
     collection = load_collection(specs[0])
     if options.dry_run:
         return emit((costs(spec, collection) for spec in specs), options.output)
-    _confirm_upload(specs, options.yes)
+    confirm_upload(specs, options.yes)
     store = Store(options.db)
-    key = named_address_key(bool(_typed_address(options)))
-    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, key)
+    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, service_key(options))
 
 
 def _repeat(options: argparse.Namespace) -> int:
@@ -47,12 +64,12 @@ def _repeat(options: argparse.Namespace) -> int:
     store = Store(options.db)
     record = store.run(options.again)
     specs = [repeated_spec(options, model, record) for model in options.model or [record.model]]
-    _check_models(specs)
+    check_models(specs)
     if options.dry_run:
         planned = recorded_plan(record, store)
         return emit((costs(spec, planned=planned) for spec in specs), options.output)
-    _confirm_upload(specs, options.yes)
-    trusted = options.yes or bool(_typed_address(options)) or is_ones_own(record, store)
+    confirm_upload(specs, options.yes)
+    trusted = options.yes or bool(typed_address(options)) or is_ones_own(record, store)
     if not trusted:
         for spec in specs:
             check_address(replace(record, model=spec.model, spec=spec), store)
@@ -67,31 +84,13 @@ def resume(options: argparse.Namespace) -> int:
     print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
     settings = typed_settings(options)
     service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
-    key = named_address_key(options.yes or bool(_typed_address(options)) or is_ones_own(record, store))
-    events = answer(record.run, store, key=key, budget=settings["spec"].get("budget"), service=service)
+    key = named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record, store))
+    asking: dict[str, Any] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
+    if record.spec.task is not None:
+        return write.go_on(record.run, store, None, **asking)
+    events = answer(record.run, store, **asking)
     code = show_progress(events, record.model)
     return max(code, _print_rows([record.run], store, None, code))
-
-
-def _check_models(specs: Iterable[RunSpec]) -> None:
-    for spec in specs:
-        check_spec(spec.model)
-
-
-def _confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
-    """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
-    own = [spec.service for spec in specs if is_service(spec.model) and spec.facts is not None]
-    remote = sorted({host_of(service) for service in own if not is_on_this_machine(service)})
-    if not remote or agreed:
-        return
-    warning = f"Your facts go to {', '.join(remote)}. They must hold no patient data."
-    if not sys.stdin.isatty() or input(f"{warning} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
-        raise Mistake(warning, "If you agree, add --yes.")
-
-
-def _typed_address(options: argparse.Namespace) -> str | None:
-    address: str | None = typed_settings(options)["service"].get("base_url")
-    return address
 
 
 def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:

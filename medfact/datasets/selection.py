@@ -78,15 +78,9 @@ def select(
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete = [members[0] for members in chosen if len(members) <= negatives]
     test = list(chain(*chosen))
-    tested = {(fact.head, fact.relation) for fact in test}
-    sampled = limit is not None or per_relation is not None
-
-    def goes_along(negative: Fact) -> bool:
-        kept_aside = head(negative) in aside[relation(negative)]
-        return (negative.head, negative.relation) in tested if sampled else not kept_aside
-
+    lone = [fact for fact in _lone_negatives(stated) if head(fact) not in aside[relation(fact)]]
     return Selection(
-        test=(*test, *_of_known_difficulty(filter(goes_along, _lone_negatives(stated)), collection.known)),
+        test=(*test, *_of_known_difficulty(_of_the_heads(lone, test) if limit or per_relation else lone, collection.known)),
         shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(*_notes(collection, canonical, incomplete, negatives), *_notes_on_shots(loans, aside, heads_aside)),
@@ -294,6 +288,12 @@ def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, str], frozenset[str]]
         if not fact.positive and fact.tail is not None:
             tails[fact.head, fact.relation].add(fact.tail)
     return {key: frozenset(names) for key, names in tails.items()}
+
+
+def _of_the_heads(lone: Iterable[Fact], test: Iterable[Fact]) -> list[Fact]:
+    """The negatives whose head and relation have a fact under test."""
+    tested = {(fact.head, fact.relation) for fact in test}
+    return [fact for fact in lone if (fact.head, fact.relation) in tested]
 
 
 def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -17,7 +17,7 @@ from medfact.metrics.probability import calibration, coherence
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
-from medfact.statements import FORM_NAMES, VARIANTS
+from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
 
 __all__ = ["FAILED", "PENDING", "UNREADABLE", "Measures", "Names", "Records", "calibration", "codes", "measure", "record_of"]
 
@@ -53,7 +53,7 @@ def measure(records: Records) -> Measures:
         joint_accuracy_ordered=_values(curves.joint_ordered),
         average_accuracy_ordered=_values(curves.average_ordered),
         curves=curves,
-        by_variant=averages.by_names(records, records.variants, list(VARIANTS)),
+        by_variant=averages.by_names(records, records.variants, [key for key in VARIANTS if key not in WRITTEN]),
         by_relation=averages.by_names(records, records.relations),
         by_polarity=averages.by_polarity(records),
         by_form=averages.by_names(records, records.forms, list(FORM_NAMES)),

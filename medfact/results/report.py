@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from medfact import __version__
-from medfact.errors import StoreError
+from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
 from medfact.metrics.measures import read_record
 from medfact.runs.costs import bill_of
@@ -155,7 +155,12 @@ def report_of(store: Store, run: Run) -> Report:
 
 
 def kept_report(store: Store, run: Run) -> Report | None:
-    """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact."""
+    """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact.
+
+    Raises Mistake for a run that wrote sentences: it has no scores.
+    """
+    if run.spec.task is not None:
+        raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
     kept = store.figures(run.run)
     if not kept or kept["medfact"] != __version__:
         return None

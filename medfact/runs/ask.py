@@ -116,17 +116,23 @@ class _Prompts(Sequence[Prompt]):
         return Answer(
             statement_id=item.statement.statement_id,
             key=self._keys.pop(index, "") or self.key(self[index]),
-            answer=_read(completion, self._reading),
-            p_true=completion.p_true,
-            p_mass=completion.p_mass,
             raw=completion.text,
             failure=completion.failure,
             draw=item.draw,
-            p_low=completion.p_low,
-            p_high=completion.p_high,
             cut=completion.cut,
+            **(_NO_ANSWER if self._spec.task else _judged(completion, self._reading)),
             **served,
         )
+
+
+_NO_ANSWER: dict[str, Any] = {"answer": None, "p_true": None, "p_mass": None}
+"""What a written text says about the statement: nothing."""
+
+
+def _judged(completion: Completion, reading: str) -> dict[str, Any]:
+    """The answer in a completion, and its P(True)."""
+    read = {name: getattr(completion, name) for name in ("p_true", "p_mass", "p_low", "p_high")}
+    return {"answer": _read(completion, reading), **read}
 
 
 def _read(completion: Completion, reading: str) -> bool | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from medfact.answers.instructions import EIGHT, LLM_EVAL
 from medfact.datasets import Collection
 from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
@@ -16,7 +17,7 @@ from medfact.models.services.prices import PRICES, Price, estimate, price_of, to
 from medfact.runs.plan import plan
 from medfact.runs.prompts import prompt_of
 from medfact.spec import RunSpec
-from medfact.store import Plan, Run, Store
+from medfact.store import Plan, Planned, Run, Store
 
 _REPLY_TOKENS = 4
 """Estimate of a reply: an answer word, its full stop, and the end. Models that think use many more."""
@@ -32,7 +33,8 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     prompts = (prompt_of(item, planned.demonstrations, spec, chat=chat) for item in planned.statements)
     tokens = sum(tokens_in(prompt.content) for prompt in prompts)
     times = max(spec.service.repeats, 1)
-    count, entering, leaving = len(planned.statements), tokens * times, _REPLY_TOKENS * len(planned.statements) * times
+    count, entering = len(planned.statements), tokens * times
+    leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times
     price = price_of(spec.model) if is_service(spec.model) else None
     usd = estimate(1, entering, leaving, price) if price else None
     return {
@@ -43,6 +45,13 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "usd": None if usd is None else round(usd, 2),
         "said": _in_words(spec, count, entering + leaving, usd, price),
     }
+
+
+def _reply_tokens(item: Planned, spec: RunSpec) -> int:
+    """Estimate of a reply: an answer, a sentence as long as its prototype, or eight as long as their triplet."""
+    if spec.task is None:
+        return _REPLY_TOKENS
+    return tokens_in(item.statement.text) * (EIGHT if spec.task == LLM_EVAL else 1)
 
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medfact.answers import Demonstration, make_prompt
+from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
 from medfact.models import Prompt
 from medfact.runs.plan import protocol_of, question_of
 from medfact.spec import RunSpec
@@ -16,6 +16,8 @@ Demonstrations = Mapping[str, Sequence[Demonstration]]
 
 def prompt_of(item: Planned | Asked, demonstrations: Demonstrations, spec: RunSpec, *, chat: bool) -> Prompt:
     """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
+    if spec.task is not None:
+        return make_prompt(item.statement, (), chat=chat, question=INSTRUCTIONS[spec.task])
     shots = demonstrations.get(item.shots_of, ())
     return make_prompt(item.statement, shots, chat=chat, question=question_of(spec), reading=protocol_of(spec).reading)
 

@@ -27,7 +27,14 @@ class Lookup(Database):
     """Reads runs and their histories."""
 
     def runs(self, *owners: str) -> list[Run]:
-        """All runs, or those of some owners, oldest first."""
+        """All runs that asked a model, or those of some owners, oldest first."""
+        return [run for run in self._all_runs(*owners) if run.spec.task is None]
+
+    def writings(self, *owners: str) -> list[Run]:
+        """All runs that had a model write, or those of some owners, oldest first."""
+        return [run for run in self._all_runs(*owners) if run.spec.task is not None]
+
+    def _all_runs(self, *owners: str) -> list[Run]:
         row = schema.runs.c
         query = sql.select(schema.runs).where(row.deleted_at.is_(None)).order_by(row.number)
         return self._runs(query.where(row.owner.in_(owners)) if owners else query)

@@ -1,0 +1,39 @@
+"""What is checked before a model is asked: its name, a person's consent to an upload, and whose key goes where."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+
+from medfact.cli.options import typed_settings
+from medfact.errors import Mistake
+from medfact.models import check_spec, is_service
+from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
+from medfact.spec import RunSpec
+
+
+def check_models(specs: Iterable[RunSpec]) -> None:
+    for spec in specs:
+        check_spec(spec.model)
+
+
+def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
+    """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
+    own = [spec.service for spec in specs if is_service(spec.model) and spec.facts is not None]
+    remote = sorted({host_of(service) for service in own if not is_on_this_machine(service)})
+    if not remote or agreed:
+        return
+    warning = f"Your facts go to {', '.join(remote)}. They must hold no patient data."
+    if not sys.stdin.isatty() or input(f"{warning} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
+        raise Mistake(warning, "If you agree, add --yes.")
+
+
+def service_key(options: argparse.Namespace) -> str | None:
+    """The key for a service whose address was typed here, or for the standard one."""
+    return named_address_key(bool(typed_address(options)))
+
+
+def typed_address(options: argparse.Namespace) -> str | None:
+    address: str | None = typed_settings(options)["service"].get("base_url")
+    return address

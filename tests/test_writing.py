@@ -1,0 +1,205 @@
+"""What a language model writes, and what of it is asked: a scripted writer behind a real service on loopback."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_service import Behaviour, MockService
+
+from medfact.models import ServiceSettings
+from medfact.results.report import report_of
+from medfact.runs.run import answer
+from medfact.runs.start import start_planned
+from medfact.spec import RunSpec
+from medfact.statements import PROTOTYPE
+from medfact.store import Store
+from medfact.writing.eight import eight_of, usable_lines
+from medfact.writing.runs import attempts_of, evaluation_plan, sentences, start_writing, write
+from medfact.writing.sentences import rejections
+
+FACTS = 5
+STATEMENTS = FACTS * 2 * 8
+
+SYNONYMS = (
+    (" used to treat ", " used in treating "),
+    ("a recognized symptom", "a known symptom"),
+    ("Recognized symptoms", "Known symptoms"),
+    ("performed to treat", "carried out to treat"),
+    ("one of the conditions", "among the conditions"),
+)
+
+
+def statement_in(prompt: str) -> str:
+    return prompt.partition("Statement: ")[2].partition("\n")[0]
+
+
+def faithful(prompt: str) -> str:
+    text = statement_in(prompt)
+    return next((text.replace(old, new) for old, new in SYNONYMS if old in text), text)
+
+
+def denied(text: str) -> str:
+    return text.replace(" not", "", 1) if " not" in text else re.sub(r" (is|are|include|affects?) ", r" \1 not ", text, count=1)
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "flipped": denied,
+    "stronger": lambda text: text.replace(".", " in every patient, always."),
+    "weaker": lambda text: re.sub(r" (is|are|include|does|do|affects?)\b", " may be", text),
+    "two sentences": lambda text: f"{text} This is well known.",
+    "explained": lambda text: text.replace(".", " because of inflammation."),
+    "introduced": lambda text: f"Here is the paraphrased statement: {text}",
+    "narrowed": lambda text: text.replace(".", " in severe cases in children."),
+    "empty": lambda text: "",
+    "other": lambda text: "Aspirin is used to treat headache.",
+    "question": lambda text: text.replace(".", "?"),
+}
+
+
+def spec_of(service: MockService) -> RunSpec:
+    settings = ServiceSettings(base_url=service.base_url, tries=2)
+    return RunSpec(model="openai:writer", limit=FACTS, shots=0, service=settings)
+
+
+def written(service: MockService, store: Store, kind: str = "rephrase") -> str:
+    writing = start_writing(kind, spec_of(service), store)
+    assert list(write(writing, store))
+    return writing
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_changed_claim_reaches_a_run(way: str, store: Store) -> None:
+    with MockService(Behaviour(writes=lambda prompt: WAYS[way](statement_in(prompt)))) as service:
+        writing = written(service, store)
+        assert len(service.calls) == len(service.asked()) == 3 * STATEMENTS, "each sentence was tried three times"
+    planned = evaluation_plan(writing, store)
+    assert len(planned.statements) == STATEMENTS
+    for item, made in zip(store.asked(writing), planned.statements, strict=True):
+        assert made.statement.text == item.statement.text
+        assert made.statement.origin.startswith("prototype; the rephrasing by openai:writer")
+    counts = rejections(sentences(writing, store))
+    assert sum(of["total"] for of in counts.values()) == STATEMENTS
+    assert not any("rephrased" in of for of in counts.values())
+    assert f"rephrased 0 of {STATEMENTS} sentences; {STATEMENTS} stand as prototypes" in planned.notes[-1]
+
+
+def test_a_second_attempt_is_told_what_to_keep(store: Store) -> None:
+    """The first attempt is bad, the second one good: every sentence is rephrased, and each has cost two calls."""
+
+    def writer(prompt: str) -> str:
+        return faithful(prompt) if "Keep the names" in prompt else denied(statement_in(prompt))
+
+    with MockService(Behaviour(writes=writer)) as service:
+        writing = written(service, store)
+        assert len(service.calls) == 2 * STATEMENTS
+    assert [*attempts_of(writing, store)] == ["rephrase", "rephrase-again"]
+    made = sentences(writing, store)
+    assert all(sentence.text is not None and len(sentence.stopped) == 1 for sentence in made)
+    assert {item.statement.origin.partition(" (")[0] for item in evaluation_plan(writing, store).statements} == {
+        "rephrased by openai:writer"
+    }
+
+
+def test_nothing_is_paid_for_twice(store: Store) -> None:
+    with MockService(Behaviour(writes=faithful)) as service:
+        writing = start_writing("rephrase", spec_of(service), store)
+        seen = 0
+        for event in write(writing, store, stopped=lambda: len(service.calls) > STATEMENTS // 3):
+            seen += len(getattr(event, "answers", ()))
+        assert 0 < seen < STATEMENTS, "it was stopped on its way"
+        list(write(writing, store))
+        assert max(service.asked().values()) == 1
+        calls = len(service.calls)
+        list(write(writing, store))
+        assert len(service.calls) == calls == STATEMENTS
+
+
+def test_a_failed_call_is_no_rejected_sentence(store: Store) -> None:
+    with MockService(Behaviour(writes=faithful, sticky={"500": 0.1})) as service:
+        writing = written(service, store)
+        assert [*attempts_of(writing, store)] == ["rephrase"]
+        with pytest.raises(Exception, match="is not complete"):
+            evaluation_plan(writing, store)
+
+
+def test_written_sentences_are_asked_and_travel(store: Store, medfact: Callable[..., Any], url: str, tmp_path: Path) -> None:
+    with MockService(Behaviour(writes=faithful)) as service:
+        writing = written(service, Store(url))
+    outcome = medfact("run", "--writing", writing, "--model", "baseline:negation-cue", "--db", url)
+    assert outcome.code == 0, outcome.err
+    (row,) = outcome.rows
+    assert row["joint_accuracy"] == 0.5
+    asked = Store(url).asked(row["run"])
+    rewritten = [item for item in asked if item.statement.origin != PROTOTYPE]
+    assert any("known symptom" in item.statement.text for item in rewritten)
+    file = tmp_path / "run.jsonl.gz"
+    assert medfact("export", row["run"], "-o", file, "--db", url).code == 0
+    other = f"sqlite:///{tmp_path}/other.db"
+    assert medfact("import", file, "--db", other).code == 0
+    arrived = Store(other).asked(row["run"])
+    assert [(i.statement.text, i.statement.origin) for i in arrived] == [(i.statement.text, i.statement.origin) for i in asked]
+    again = medfact("run", "--again", row["run"], "--model", "baseline:always-true", "--db", other).rows[0]
+    assert [i.statement.text for i in Store(other).asked(again["run"])] == [i.statement.text for i in asked]
+    listed = medfact("written", writing, "--db", url)
+    assert len(listed.rows) == STATEMENTS
+    assert {"prototype", "rephrasing", "stopped"} <= listed.rows[0].keys()
+
+
+# ------------------------------------------------------------------------------------------------ LLMEval
+
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+EIGHT_LINES = "\n".join(f"Sentence number {word} about the fact." for word in NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("reply", "usable"),
+    [
+        (EIGHT_LINES, 8),
+        ("\n".join(EIGHT_LINES.splitlines()[:5]), 5),
+        (EIGHT_LINES + "\n" + EIGHT_LINES.replace("Sentence", "Line").replace("five", "nine"), 16),
+        ("\n".join(f"{n}. {line}" for n, line in enumerate(EIGHT_LINES.splitlines(), 1)), 8),
+        ("\n".join(f"- {line}" for line in EIGHT_LINES.splitlines()), 8),
+        ("\n".join(f"* “{line}”" for line in EIGHT_LINES.splitlines()), 8),
+        (f"Here are 8 statements:\n\n{EIGHT_LINES}", 8),
+        (f"Sure! These express the triplet.\n{EIGHT_LINES}\nI hope this helps", 8),
+        (EIGHT_LINES.replace("\n", "\n\n \n"), 8),
+        (EIGHT_LINES + "\n" + EIGHT_LINES, 8),
+        ("Fever is a symptom of influenza, " * 12, 0),
+        ("", 0),
+        ("True", 0),
+    ],
+)
+def test_lines_of_a_reply(reply: str, usable: int) -> None:
+    lines = usable_lines(reply)
+    assert len(lines) == usable
+    assert all(re.fullmatch(r"[A-Z].*\.", line) for line in lines)
+    assert (eight_of(reply) is None) == (usable < 8)
+
+
+def test_eight_sentences_of_a_model_are_asked_without_implications(store: Store) -> None:
+    """Of 10 facts, those whose triplet has an even length get five lines alone, and are left out."""
+
+    def writer(prompt: str) -> str:
+        triplet = prompt.partition("Knowledge triplet: ")[2]
+        lines = [f"{triplet.strip('()')} in words number {n}." for n in range(8 if len(triplet) % 2 else 5)]
+        return "\n".join(lines)
+
+    with MockService(Behaviour(writes=writer)) as service:
+        writing = written(service, store, "llmeval")
+        assert len(service.calls) == FACTS * 2
+    planned = evaluation_plan(writing, store)
+    kept = {item.statement.fact.fact_id for item in store.asked(writing) if len(item.statement.text) % 2}
+    assert {item.statement.fact.fact_id for item in planned.statements} == kept
+    assert len(planned.statements) == 8 * len(kept)
+    assert f"{len(kept)} of 10 facts; {10 - len(kept)} are left out" in planned.notes[-1]
+    run = start_planned(RunSpec(model="baseline:always-true", limit=FACTS, shots=0, writing=writing), planned, store)
+    assert list(answer(run, store))
+    report = report_of(store, store.run(run))
+    true = sum(item.statement.fact.positive and item.statement.variant == "L1" for item in planned.statements)
+    assert report.joint_accuracy.value == true / len(kept), "all labels of a fact are equal, as in the paper"
+    assert not report.by_variant
+    assert not report.by_form
