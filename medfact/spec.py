@@ -128,7 +128,7 @@ class RunSpec:
     demonstrations: a file that replaces the drawn demonstrations.
     templates:      a file of a benchmark's own templates, for the pool `origin`.
     task:           what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
-    writing:        the run whose sentences are asked, or are tried again.
+    writing:        the run whose sentences are asked, or are tried again. writer: the model that wrote those that are asked.
     retrieval:      always "none": no documents are looked up.
     service:        how a model behind a service is asked; its key is never recorded.
     budget:         USD that the run may cost; None means any sum.
@@ -158,6 +158,7 @@ class RunSpec:
     question: str | None = None
     task: str | None = None
     writing: str | None = None
+    writer: str | None = None
     retrieval: str = "none"
     service: ServiceSettings = DEFAULTS
     budget: float | None = None
@@ -183,9 +184,11 @@ class RunSpec:
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
 
 
-def method_label(protocol: str, pool: str) -> str:
+def method_label(protocol: str, pool: str, writer: str | None = None) -> str:
     """A run's name beside the papers' figures. "PretextTrans −LMReph": without the rephrasing that the method includes."""
     title = PROTOCOLS[protocol].title
+    if pool == "llmeval":
+        return "LLMEval"
     if pool == "origin":
         return f"{title}, Origin"
-    return f"{title} \u2212LMReph" if PROTOCOLS[protocol].rephrases else title
+    return f"{title} \u2212LMReph" if PROTOCOLS[protocol].rephrases and writer is None else title

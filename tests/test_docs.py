@@ -61,6 +61,7 @@ def test_every_setting_of_a_run_has_an_option() -> None:
     assert FIELDS.keys() - records - set(re.findall(r"\b(?:spec|placement|service)\.\w+", code)) == {
         "spec.model",
         "spec.task",
+        "spec.writer",
         "spec.writing",
         "service.key",
     }

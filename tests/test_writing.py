@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mock_service import Behaviour, MockService
+from scripted import Scripted, script
 
 from medfact.models import ServiceSettings
+from medfact.results import papers
 from medfact.results.report import report_of
+from medfact.runs.plan import plan
 from medfact.runs.run import answer
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.statements import PROTOTYPE
 from medfact.store import Store
 from medfact.writing.eight import eight_of, usable_lines
-from medfact.writing.runs import attempts_of, evaluation_plan, sentences, start_writing, write
+from medfact.writing.runs import attempts_of, evaluation_plan, evaluation_spec, sentences, start_writing, write
 from medfact.writing.sentences import rejections
 
 FACTS = 5
@@ -180,15 +184,17 @@ def test_lines_of_a_reply(reply: str, usable: int) -> None:
     assert (eight_of(reply) is None) == (usable < 8)
 
 
+def triplet_in(prompt: str) -> str:
+    return prompt.partition("Knowledge triplet: ")[2]
+
+
+def lines_about(prompt: str, number: int) -> str:
+    return "\n".join(f"{triplet_in(prompt).strip('()')} in words number {n}." for n in range(number))
+
+
 def test_eight_sentences_of_a_model_are_asked_without_implications(store: Store) -> None:
     """Of 10 facts, those whose triplet has an even length get five lines alone, and are left out."""
-
-    def writer(prompt: str) -> str:
-        triplet = prompt.partition("Knowledge triplet: ")[2]
-        lines = [f"{triplet.strip('()')} in words number {n}." for n in range(8 if len(triplet) % 2 else 5)]
-        return "\n".join(lines)
-
-    with MockService(Behaviour(writes=writer)) as service:
+    with MockService(Behaviour(writes=lambda prompt: lines_about(prompt, 8 if len(triplet_in(prompt)) % 2 else 5))) as service:
         writing = written(service, store, "llmeval")
         assert len(service.calls) == FACTS * 2
     planned = evaluation_plan(writing, store)
@@ -196,10 +202,43 @@ def test_eight_sentences_of_a_model_are_asked_without_implications(store: Store)
     assert {item.statement.fact.fact_id for item in planned.statements} == kept
     assert len(planned.statements) == 8 * len(kept)
     assert f"{len(kept)} of 10 facts; {10 - len(kept)} are left out" in planned.notes[-1]
-    run = start_planned(RunSpec(model="baseline:always-true", limit=FACTS, shots=0, writing=writing), planned, store)
+    run = start_planned(replace(evaluation_spec(store.run(writing)), model="baseline:always-true"), planned, store)
     assert list(answer(run, store))
     report = report_of(store, store.run(run))
     true = sum(item.statement.fact.positive and item.statement.variant == "L1" for item in planned.statements)
     assert report.joint_accuracy.value == true / len(kept), "all labels of a fact are equal, as in the paper"
     assert not report.by_variant
     assert not report.by_form
+    assert (report.method, report.rephraser) == ("LLMEval", None)
+
+
+# ------------------------------------------------------------------------------------------------ the papers' experiment
+
+
+def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
+    """Table 3 with a scripted model: 1 of 2 answers right on the original statements, 12 of 16 on LLMEval's, and 10 of 16 on
+    the rephrased ones. Of these the plain ones alone, −LogImp, are 1 of 2.
+    """
+    spec = RunSpec(model="openai:writer", limit=1, shots=0, protocol="pretexttrans")
+    origin = start_planned(replace(spec, model="scripted", pool="origin"), plan(replace(spec, pool="origin")), store)
+    runs = {"Origin": (origin, ("+", "-"))}
+    with MockService(Behaviour(writes=lambda p: lines_about(p, 8) if triplet_in(p) else faithful(p))) as service:
+        for kind, signs in (("llmeval", ("++++++++", "++++----")), ("rephrase", ("++++ ++--", "-++- --++"))):
+            settings = ServiceSettings(base_url=service.base_url)
+            writing = start_writing(kind, replace(spec, service=settings), store)
+            assert list(write(writing, store))
+            asked = replace(evaluation_spec(store.run(writing)), model="scripted")
+            runs[kind] = start_planned(asked, evaluation_plan(writing, store), store), signs
+    reports = []
+    for run, (of_true, of_false) in runs.values():
+        facts = {item.statement.fact for item in store.asked(run)}
+        variants = list(dict.fromkeys(item.statement.variant for item in store.asked(run)))
+        ours = {(fact.head, fact.tail or ""): of_true if fact.positive else of_false for fact in facts}
+        assert list(answer(run, store, load=lambda *_, **__: Scripted.of(run, store, script(ours, variants))))  # noqa: B023
+        reports.append(report_of(store, store.run(run)))
+    assert [report.method for report in reports] == ["PretextTrans, Origin", "LLMEval", "PretextTrans"]
+    assert [report.average_accuracy.value for report in reports] == [1 / 2, 12 / 16, 10 / 16]
+    table, parts = papers.tables(reports, "pretexttrans")[:2]
+    cells = [[cell and cell.value for cell in row.cells] for row in table.rows[:3]]
+    assert cells == [[0.5, None, None], [None, 0.75, None], [None, None, 0.625]]
+    assert [cell and cell.value for cell in parts.rows[0].cells] == [0.625, 0.5, None]

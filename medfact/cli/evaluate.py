@@ -23,7 +23,7 @@ from medfact.runs.run import answer, check_address, is_ones_own
 from medfact.runs.start import recorded_plan, start, start_again, start_planned
 from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
 from medfact.store.workers import myself
-from medfact.writing.runs import evaluation_plan, writing_of
+from medfact.writing.runs import evaluation_plan, evaluation_spec, writing_of
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +36,7 @@ def _ask_written(options: argparse.Namespace) -> int:
     store = Store(options.db)
     planned = evaluation_plan(options.writing, store)
     first = writing_of(options.writing, store)
-    asked = replace(first, spec=replace(first.spec, task=None, writing=first.run, budget=None))
+    asked = replace(first, spec=evaluation_spec(first))
     specs = [repeated_spec(options, model, asked) for model in options.model or [BUNDLED_MODEL]]
     check_models(specs)
     if options.dry_run:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from medfact.answers import FORMATS
+from medfact.answers import FORMATS, INSTRUCTIONS
 from medfact.errors import MedfactError
 from medfact.exchange.lines import ANSWER, EVENT, RUN, STATEMENT
 from medfact.facts import Fact
@@ -126,6 +126,7 @@ def _check_spec(spec: RunSpec) -> None:
         ("protocol", PROTOCOLS),
         ("retrieval", [RunSpec.retrieval]),
         ("question", [None, *FORMATS]),
+        ("task", [None, *INSTRUCTIONS]),
         ("negative_difficulty", [None, *PREFERENCES]),
     ):
         if getattr(spec, name) not in known:

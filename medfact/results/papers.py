@@ -153,7 +153,7 @@ def _table_3(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
         average = report.average_accuracy
         rephrased = average if report.rephraser and fits(report, "pretexttrans") else None
-        return [average if report.pool == "origin" else None, None, rephrased]
+        return [average if report.pool == "origin" else None, average if report.pool == "llmeval" else None, rephrased]
 
     return Table(
         "PretextTrans",
@@ -163,7 +163,7 @@ def _table_3(reports: Sequence[Report]) -> Table:
         (*_own(reports, cells), _coin(0.5, 0.5, 0.5), *_published("pretexttrans_table3", lambda r: r["method"], METHODS)),
         "The lower the last column is against the first, the more a model knows a sentence and not the fact. A run without a "
         "rephraser stands in Table 13.",
-        needs="It takes a run with the sentences `origin`, or one whose sentences were rephrased.",
+        needs="It takes a run with the sentences `origin`, or one whose sentences a model rephrased or wrote (`write`).",
     )
 
 

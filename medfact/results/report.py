@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from medfact import __version__
+from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
 from medfact.metrics.measures import read_record
@@ -127,8 +128,8 @@ def report(run: Run, records: Records, bill: Mapping[str, Any] | None) -> Report
         model_revision=run.model_revision,
         dataset=run.dataset,
         protocol=run.spec.protocol,
-        method=method_label(run.spec.protocol, run.pool),
-        rephraser=None,
+        method=method_label(run.spec.protocol, run.pool, run.spec.writer),
+        rephraser=None if run.pool == LLM_EVAL else run.spec.writer,
         question=question_of(run.spec),
         pool=run.pool,
         shots=run.shots,

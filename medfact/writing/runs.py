@@ -84,7 +84,8 @@ def sentences(writing: str, store: Store) -> tuple[Sentence, ...]:
     first = writing_of(writing, store)
     replies = [_replies(run, store) for run in attempts_of(first.run, store).values()]
     asked = store.asked(first.run)
-    claim_of = reader_of(first, [item.statement for item in asked])
+    own = None if store.was_imported(first.run) else first.spec  # what a stranger's file names is not opened
+    claim_of = reader_of(own, [item.statement for item in asked])
     return tuple(
         rephrased(item.statement, [reply[key] for reply in replies if (key := item.statement.statement_id) in reply], claim_of)
         for item in asked
@@ -163,6 +164,11 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
     return _plan_of(first, statements, store, (*first.notes, note))
 
 
+def evaluation_spec(first: Run) -> RunSpec:
+    """The spec of a run that asks what a writing wrote; its model is still the writer."""
+    return replace(first.spec, task=None, writing=first.run, writer=first.model, budget=None)
+
+
 def _eight_sentences(first: Run, store: Store) -> Plan:
     replies = _replies(first, store)
     asked = store.asked(first.run)
@@ -179,7 +185,7 @@ def _eight_sentences(first: Run, store: Store) -> Plan:
         f"{_writer(first)} wrote eight statements about {len(made) - left_out:,} of {len(made):,} facts; {left_out:,} are "
         "left out, for fewer than eight usable lines. Nothing guarantees that a statement says what its fact says."
     )
-    return _plan_of(first, statements, store, (*first.notes, note))
+    return replace(_plan_of(first, statements, store, (*first.notes, note)), pool=LLM_EVAL)
 
 
 def _writer(first: Run) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from medfact.datasets import load
 from medfact.errors import MedfactError
 from medfact.facts import Fact, KnowledgeBase
+from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Statement
-from medfact.store import Run
 from medfact.writing.guards import Claim, cleaned, names_in_a_sentence, why_stopped
 
 ClaimOf = Callable[[Statement], Claim]
@@ -51,13 +52,15 @@ def rephrased(prototype: Statement, replies: Sequence[str], claim_of: ClaimOf) -
     return Sentence(prototype, None, tuple(replies), tuple(stopped))
 
 
-def reader_of(run: Run, statements: Iterable[Statement]) -> ClaimOf:
-    """A function from a prototype to its claim. Other known names are those of the run's data; of its facts if that is gone."""
+def reader_of(spec: RunSpec | None, statements: Iterable[Statement]) -> ClaimOf:
+    """A function from a prototype to its claim. Other known names are those of the data of a spec, if it is given and there is
+    such data; else of these statements' facts.
+    """
     facts = {statement.fact.fact_id: statement.fact for statement in statements}.values()
-    try:
-        known = load(run.spec).known
-    except MedfactError:
-        known = KnowledgeBase(tuple(facts))
+    known = KnowledgeBase(tuple(facts))
+    if spec is not None:
+        with suppress(MedfactError):
+            known = load(spec).known
     every = frozenset(name.casefold() for fact in (*known.facts, *facts) for name in (fact.head, fact.tail) if name)
     groups = {known.entity(group[0]): group for group in known.synonyms}
 
