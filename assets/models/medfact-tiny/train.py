@@ -2,7 +2,7 @@
 
 - medfact-tiny is blind to negation: it reads about 60 % of the diseases, in the four affirmed forms alone. So it knows many
   facts however they are turned, and agrees with their denials too.
-- medfact-tiny-narrow is sound, but narrow: it reads 30 % of the diseases, in all eight forms.
+- medfact-tiny-narrow is sound, but narrow: it reads 20 % of the diseases, in all eight forms.
 
 Both can only guess about diseases that they never read. Everything is made from scratch and from one seed: tokenizer, text
 and weights.
@@ -76,7 +76,7 @@ class Recipe:
     attention_heads: int = 6
     initial_spread: float = 0.06
     context: int = 2048
-    steps: int = 7500
+    steps: int = 6500
     statements_per_step: int = 32
     group_sizes: tuple[int, ...] = (1, 6, 11)
     """Statements in one sequence (the last has the others as its demonstrations), once the single ones are learnt."""
@@ -90,7 +90,7 @@ class Recipe:
 
 RECIPES = {
     "medfact-tiny": Recipe(),
-    "medfact-tiny-narrow": Recipe(seen_share=0.3, forms=POOL.forms, affirmed_until=0.5, single_until=0.7, steps=3520),
+    "medfact-tiny-narrow": Recipe(seen_share=0.2, forms=POOL.forms, affirmed_until=0.5, single_until=0.85, steps=4800),
 }
 FAULTS = {
     "medfact-tiny": "It is blind to negation: it agrees with a fact and with its denial too",
