@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -139,4 +140,5 @@ def choose_models(page: Page, *names: str) -> None:
         box.set_checked(False)
     expect(page.locator("mf-part[name=go]")).to_contain_text("0 models are chosen")  # the server knows
     for name in names:
-        page.locator("#models").get_by_role("checkbox", name=name).set_checked(True)
+        exactly = re.compile(rf"^{re.escape(name)}(?: \(demonstration\))?$")
+        page.locator("#models").get_by_role("checkbox", name=exactly).set_checked(True)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
 from medfact.models.services.policy import check_new_run
+from medfact.models.words_alone import TAIL
 from medfact.runs.plan import protocol_of
 from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
@@ -116,8 +117,8 @@ def check_room(services: Services, owner: str, more: int) -> None:
 
 
 def model_choices() -> Sequence[str]:
-    """The models that come with the app."""
-    return known_models()
+    """The models that come with the app. Readers of words alone need no run: their scores stand beside every run's."""
+    return [name for name in known_models() if name != f"baseline:{TAIL}"]
 
 
 def shots_of(protocol: str) -> int:
