@@ -218,7 +218,7 @@ def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     scores, shown = figure(page, "average_accuracy"), page.url
     assert "run=" in shown
     page.reload()
-    expect(page.locator("#scores tbody tr")).to_have_count(3)
+    expect(page.locator("#scores tbody tr")).to_have_count(4)
     assert figure(page, "average_accuracy") == scores
     expect(page.locator("#progress")).not_to_contain_text("A demonstration, computed")
     expect(page.locator("#scores")).to_be_in_viewport()
