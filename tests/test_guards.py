@@ -26,10 +26,11 @@ def known_names() -> frozenset[str]:
 
 
 def claim_of(fact: Fact, variant: str) -> Claim:
-    (statement,) = (made for made in load_pool("medfact").statements([fact]) if made.variant == variant)
+    forms = {made.variant: made.text for made in load_pool("medfact").statements([fact])}
     assert fact.tail is not None
     others = known_names() - {fact.head.casefold(), fact.tail.casefold()}
-    return Claim(statement.text, names_in_a_sentence(fact.head), names_in_a_sentence(fact.tail), others)
+    head, tail = names_in_a_sentence(fact.head), names_in_a_sentence(fact.tail)
+    return Claim(forms[variant], head, tail, others, tuple(forms.values()))
 
 
 def labelled() -> Iterator[tuple[str, str, str | None]]:

@@ -95,7 +95,7 @@ def test_a_second_attempt_is_told_what_to_keep(store: Store) -> None:
     """The first attempt is bad, the second one good: every sentence is rephrased, and each has cost two calls."""
 
     def writer(prompt: str) -> str:
-        return faithful(prompt) if "Keep the names" in prompt else denied(statement_in(prompt))
+        return faithful(prompt) if "Keep all medical terms" in prompt else denied(statement_in(prompt))
 
     with MockService(Behaviour(writes=writer)) as service:
         writing = written(service, store)

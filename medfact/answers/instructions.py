@@ -20,7 +20,7 @@ _EIGHT = (
 )
 """PretextTrans, Appendix D, word for word."""
 
-_KEEP = "\nKeep the names of the condition and of the finding exactly as they are. Write one sentence, without quotation marks."
+_KEEP = "\nKeep all medical terms exactly as they are. Write one sentence, without quotation marks."
 _KEEP_ALL = _KEEP + " Change as few words as you can: add nothing, leave nothing out, and keep every “not”."
 
 INSTRUCTIONS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ REASONS = {
     "sentences": "it is not one statement of one sentence",
     "entity": "the name of the condition or of the finding is missing or changed",
     "other entity": "it names something else that is known",
+    "repeated": "it names the condition or the finding more often than its prototype",
     "length": "it is less than half or more than twice as long",
     "negation": "it denies what the prototype affirms, or affirms what that denies",
     "strength": "it claims more or less (always, can, should, only, best)",
@@ -51,7 +52,7 @@ _EXPLAINS = re.compile(
     r"\b(?:because|since|therefore|thus|hence|meaning|which means|that is|i\.e|e\.g|for example|for instance|such as|"
     r"in other words|due to the fact|as it|so that|thereby|namely|including but|note that|please|paraphras\w*|rephras\w*|"
     r"statement|sentence|"
-    r"here is)\b|[():;\[\]{}\n]|https?:",
+    r"here is|demonstrat\w*|opposite|original|direction)\b|[():;\[\]{}\n]|https?:",
     re.IGNORECASE,
 )
 _ALLOWED_LINKS = {
@@ -69,6 +70,10 @@ _TARGETS = re.compile(
     rf"\b(?P<link>\w+)\s+(?:\w+\s+){{0,2}}?(?P<by>of|for|by|with|from)\s+{_BEFORE_A_NAME}(?P<to>{HEAD}|{TAIL})"
 )
 """A link, and the name that it goes to: "symptom or sign of [head]", "conditions of which [tail]"."""
+_VERBS = r"(?P<link>treats?|affects?|causes?|prevents?|encodes?)"
+_OBJECTS = re.compile(rf"\b{_VERBS}\s+(?:(?:a|an|the)\s+)?(?P<to>{HEAD}|{TAIL})")
+_SUBJECTS = re.compile(rf"(?P<of>{HEAD}|{TAIL})\s+(?:(?:does|do|can|may)\s+)?(?:not\s+)?{_VERBS}\b")
+"""A verb with the name that it acts on, and with the name that acts."""
 
 
 Names = tuple[str, ...]
@@ -81,12 +86,14 @@ class Claim:
     text:        the prototype with its names filled in.
     head, tail:  every name under which each may stand; the first is the one in the text.
     other_names: names of other things that are known.
+    forms:       the fact in all its ways of asking: they tell which name a link may go to.
     """
 
     text: str
     head: Names
     tail: Names
     other_names: frozenset[str] = frozenset()
+    forms: tuple[str, ...] = ()
 
     @cached_property
     def masked(self) -> str:
@@ -142,6 +149,10 @@ def _entity(text: str, claim: Claim) -> bool:
     return any(mark in claim.masked and mark not in text for mark in (HEAD, TAIL))
 
 
+def _repeated(text: str, claim: Claim) -> bool:
+    return any(text.count(mark) > max(1, claim.masked.count(mark)) for mark in (HEAD, TAIL))
+
+
 def _other_entity(text: str, claim: Claim) -> bool:
     there = claim.masked.casefold()
     return any(name.casefold() not in there for name in _known_in(text, claim.other_names))
@@ -182,15 +193,24 @@ def _relation(text: str, claim: Claim) -> bool:
     theirs = {name for name, words in _LINKS.items() if words.search(text)}
     ours = {name for name, words in _LINKS.items() if words.search(claim.masked)}
     allowed = ours.union(*(_ALLOWED_LINKS.get(name, set()) for name in ours))
-    return not theirs <= allowed or _turned(text, claim.masked)
+    lost = bool(ours) and theirs.isdisjoint(allowed)
+    return lost or not theirs <= allowed or _turned(text, claim)
 
 
-def _turned(text: str, prototype: str) -> bool:
-    """Whether a link goes to the other name than in the prototype: "[head] is a symptom of [tail]"."""
-    there = {(_link_of(found["link"]), found["by"]): found["to"] for found in _TARGETS.finditer(prototype)}
-    return any(
-        there.get((_link_of(found["link"]), found["by"]), found["to"]) != found["to"] for found in _TARGETS.finditer(text)
+def _turned(text: str, claim: Claim) -> bool:
+    """Whether a link goes to the other name than in the fact's prototypes: "[head] is a symptom of [tail]"."""
+    there: dict[tuple[str, str], str] = {}
+    for form in (*claim.forms, claim.text):
+        there |= dict(_targets(masked(form, claim.head, claim.tail)))
+    return any(there.get(link, to) != to for link, to in _targets(text)) or any(
+        there.get((_link_of(found["link"]), "")) == found["of"] for found in _SUBJECTS.finditer(text)
     )
+
+
+def _targets(text: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Each link with its preposition ("" for none), and the name that it goes to."""
+    yield from (((_link_of(found["link"]), found["by"]), found["to"]) for found in _TARGETS.finditer(text))
+    yield from (((_link_of(found["link"]), ""), found["to"]) for found in _OBJECTS.finditer(text))
 
 
 def _link_of(word: str) -> str:
@@ -205,6 +225,7 @@ _GUARDS = {
     "sentences": _sentences,
     "entity": _entity,
     "other entity": _other_entity,
+    "repeated": _repeated,
     "length": _length,
     "negation": _negation,
     "strength": _strength,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,7 +56,11 @@ def reader_of(spec: RunSpec | None, statements: Iterable[Statement]) -> ClaimOf:
     """A function from a prototype to its claim. Other known names are those of the data of a spec, if it is given and there is
     such data; else of these statements' facts.
     """
+    statements = list(statements)
     facts = {statement.fact.fact_id: statement.fact for statement in statements}.values()
+    forms: defaultdict[str, list[str]] = defaultdict(list)
+    for statement in statements:
+        forms[statement.fact.fact_id].append(statement.text)
     known = KnowledgeBase(tuple(facts))
     if spec is not None:
         with suppress(MedfactError):
@@ -70,7 +74,8 @@ def reader_of(spec: RunSpec | None, statements: Iterable[Statement]) -> ClaimOf:
     def claim_of(statement: Statement) -> Claim:
         fact: Fact = statement.fact
         head, tail = names(fact.head), names(fact.tail) if fact.tail else ()
-        return Claim(statement.text, head, tail, every - {name.casefold() for name in (*head, *tail)})
+        others = every - {name.casefold() for name in (*head, *tail)}
+        return Claim(statement.text, head, tail, others, tuple(forms[fact.fact_id]))
 
     return claim_of
 
