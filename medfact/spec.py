@@ -127,7 +127,9 @@ class RunSpec:
     shot_draws:     how often each statement is asked, each time with other demonstrations.
     demonstrations: a file that replaces the drawn demonstrations.
     templates:      a file of a benchmark's own templates, for the pool `origin`.
+    accept_drafts:  whether sentences that a language model drafted, and nobody has accepted yet, may be asked.
     task:           what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
+    entailment:     a model for inference (`hf:`) that guards what is written, beside the guards over words; None for none.
     writing:        the run whose sentences are asked, or are tried again. writer: the model that wrote those that are asked.
     retrieval:      always "none": no documents are looked up.
     service:        how a model behind a service is asked; its key is never recorded.
@@ -156,7 +158,9 @@ class RunSpec:
     demonstrations: str | None = None
     templates: str | None = None
     question: str | None = None
+    accept_drafts: bool = False
     task: str | None = None
+    entailment: str | None = None
     writing: str | None = None
     writer: str | None = None
     retrieval: str = "none"

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
     AutoModelForSeq2SeqLM,
+    BertConfig,
+    BertForSequenceClassification,
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
@@ -151,6 +154,25 @@ def small_image_text_model(folder: Path, *, chat: bool = False) -> Path:
     image = {"depth": 1, "hidden_size": 32, "num_heads": 2, "intermediate_size": 64, "out_hidden_size": 48}
     config = AutoConfig.for_model("qwen2_5_vl", text_config=text, vision_config=image, **tokens)
     model = AutoModelForImageTextToText.from_config(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def small_inference_model(
+    folder: Path, says: str, labels: tuple[str, ...] = ("contradiction", "neutral", "entailment")
+) -> Path:
+    """Writes a small model for natural-language inference that finds the same of every pair: one of its labels."""
+    tokenizer = small_tokenizer()
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+        id2label=dict(enumerate(labels)), label2id={label: place for place, label in enumerate(labels)},
+    )  # fmt: skip
+    set_seed(0)
+    model = BertForSequenceClassification(config)
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([5.0 if label == says else 0.0 for label in labels]))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,8 @@ def known_names() -> frozenset[str]:
     return frozenset(name.casefold() for fact in facts for name in (fact.head, fact.tail) if name)
 
 
-def claim_of(fact: Fact, variant: str) -> Claim:
-    forms = {made.variant: made.text for made in load_pool("medfact").statements([fact])}
+def claim_of(fact: Fact, variant: str, pool: str = "medfact") -> Claim:
+    forms = {made.variant: made.text for made in load_pool(pool).statements([fact])}
     assert fact.tail is not None
     others = known_names() - {fact.head.casefold(), fact.tail.casefold()}
     head, tail = names_in_a_sentence(fact.head), names_in_a_sentence(fact.tail)
@@ -37,7 +38,7 @@ def labelled() -> Iterator[tuple[str, str, str | None]]:
     """Of each rephrasing: how it changes the claim, its text, and why the guards stop it."""
     with LABELLED.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            claim = claim_of(Fact(row["head"], row["relation"], row["tail"]), row["variant"])
+            claim = claim_of(Fact(row["head"], row["relation"], row["tail"]), row["variant"], row["pool"])
             yield row["change"], row["rephrasing"], why_stopped(cleaned(row["rephrasing"]), claim)
 
 
@@ -56,9 +57,9 @@ def test_the_guards_pass_what_is_faithful_and_stop_what_changes_the_claim() -> N
 
 def test_every_prototype_of_the_bundled_facts_passes_its_own_guards() -> None:
     facts = [fact for fact in load_bundled("clinical-core").facts if fact.positive][::25]
-    for fact in facts:
-        for statement in load_pool("medfact").statements([fact]):
-            claim = claim_of(fact, statement.variant)
+    for fact, pool in product(facts, ("medfact", "pretexttrans-disek", "tpeval")):
+        for statement in load_pool(pool).statements([fact]):
+            claim = claim_of(fact, statement.variant, pool)
             assert why_stopped(cleaned(statement.text), claim) is None, statement.text
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mock_service import Behaviour, MockService
+from processes import Command, forked_quickly, until
 from scripted import Scripted, script
+from small_models import small_inference_model
 
+from medfact.errors import ModelError
 from medfact.models import ServiceSettings
 from medfact.results import papers
+from medfact.results.paper_rows import CHANCE
 from medfact.results.report import report_of
+from medfact.runs.ask import BATCH
 from medfact.runs.plan import plan
 from medfact.runs.run import answer
 from medfact.runs.start import start_planned
@@ -35,6 +41,12 @@ SYNONYMS = (
     ("performed to treat", "carried out to treat"),
     ("one of the conditions", "among the conditions"),
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def processes() -> Iterator[None]:
+    with forked_quickly():
+        yield
 
 
 def statement_in(prompt: str) -> str:
@@ -104,7 +116,8 @@ def test_a_second_attempt_is_told_what_to_keep(store: Store) -> None:
     made = sentences(writing, store)
     assert all(sentence.text is not None and len(sentence.stopped) == 1 for sentence in made)
     assert {item.statement.origin.partition(" (")[0] for item in evaluation_plan(writing, store).statements} == {
-        "rephrased by openai:writer"
+        "rephrased by openai:writer",
+        "prototype; openai:writer",  # what it repeated
     }
 
 
@@ -239,6 +252,91 @@ def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
     assert [report.method for report in reports] == ["PretextTrans, Origin", "LLMEval", "PretextTrans"]
     assert [report.average_accuracy.value for report in reports] == [1 / 2, 12 / 16, 10 / 16]
     table, parts = papers.tables(reports, "pretexttrans")[:2]
-    cells = [[cell and cell.value for cell in row.cells] for row in table.rows[:3]]
-    assert cells == [[0.5, None, None], [None, 0.75, None], [None, None, 0.625]]
+    assert [cell and cell.value for cell in table.rows[0].cells] == [0.5, 0.75, 0.625], "side by side"
+    assert table.rows[1].origin == CHANCE
     assert [cell and cell.value for cell in parts.rows[0].cells] == [0.625, 0.5, None]
+
+
+# ------------------------------------------------------------------------------------------------ a process that is killed
+
+
+def test_a_writing_that_is_killed_goes_on_and_pays_for_little_twice(store: Store, tmp_path: Path) -> None:
+    """Killed again and again, in every attempt: the sentences are those of an undisturbed writing. Only calls on their
+    way at a kill are made again.
+    """
+    kills, in_flight = 5, 4
+    with MockService(Behaviour(writes=lambda prompt: denied(statement_in(prompt)), latency=0.02)) as service:
+        at = (
+            "--model",
+            "openai:writer",
+            "--base-url",
+            service.base_url,
+            "--in-flight",
+            in_flight,
+            "--limit",
+            FACTS,
+            "--shots",
+            0,
+        )
+        undisturbed = Command(tmp_path / "one", "write", "rephrase", *at, "--db", store.url).ended()
+        assert undisturbed.code == 0, undisturbed.err
+        assert len(service.calls) == 3 * STATEMENTS
+        first = store.writings()[0].run
+        killed = Command(tmp_path / "two", "write", "rephrase", *at, "--db", store.url)
+        for kill in range(kills):
+            calls = len(service.calls)
+            until(lambda: len(service.calls) > calls + STATEMENTS // 3)  # noqa: B023
+            assert killed.kill(), kill
+            second = [run.run for run in store.writings() if run.spec.writing is None][-1]
+            killed = Command(tmp_path / "two", "resume", second, "--db", store.url)
+        assert killed.ended().code == 0, killed.err
+        assert len(service.calls) <= 6 * STATEMENTS + kills * (in_flight + 2 * BATCH)
+    assert [run.spec.task for run in attempts_of(second, store).values()] == ["rephrase", "rephrase-again", "rephrase-last"]
+    for one, other in zip(sentences(first, store), sentences(second, store), strict=True):
+        assert (one.prototype, one.text, one.replies, one.stopped) == (
+            other.prototype,
+            other.text,
+            other.replies,
+            other.stopped,
+        )
+
+
+def test_the_papers_experiment_is_one_command(store: Store, url: str, medfact: Callable[..., Any]) -> None:
+    """Who always says true is right on half of the statements in every set, and masters LLMEval's true facts alone."""
+    with MockService(Behaviour(writes=lambda p: lines_about(p, 8) if triplet_in(p) else faithful(p))) as service:
+        writings = [written(service, store, kind) for kind in ("rephrase", "llmeval")]
+    sets = [option for name in (*writings, "prototypes", "origin") for option in ("--writing", name)]
+    outcome = medfact("run", *sets, "--model", "baseline:always-true", "--db", url)
+    assert outcome.code == 0, outcome.err
+    assert [row["average_accuracy"] for row in outcome.rows] == [0.5] * 4
+    assert [row["joint_accuracy"] for row in outcome.rows] == [0, 0.5, 0, 0.5]
+    listed = medfact("tables", *(row["run"] for row in outcome.rows), "--paper", "pretexttrans", "--db", url).rows
+    ours = {(row["table"], row["column"]): row["value"] for row in listed if row["from"] == "run"}
+    columns = (("Table 3", ("Origin", "LLMEval", "PretextTrans")), ("Table 13", ("PretextTrans", "−LogImp", "−LMReph")))
+    assert [ours[table, column] for table, names in columns for column in names] == [0.5] * 6
+    refused = medfact("run", *sets, "--limit", 3, "--db", url)
+    assert refused.code == 2
+    assert "fixes what is asked" in refused.err
+
+
+# ------------------------------------------------------------------------------------------------ entailment
+
+
+@pytest.mark.parametrize(("says", "used"), [("entailment", True), ("neutral", False), ("contradiction", False)])
+def test_a_model_for_inference_is_a_further_guard(says: str, used: bool, store: Store, tmp_path: Path) -> None:
+    nli = f"hf:{small_inference_model(tmp_path / 'nli', says)}"
+    with MockService(Behaviour(writes=faithful)) as service:
+        writing = start_writing("rephrase", replace(spec_of(service), entailment=nli), store)
+        assert list(write(writing, store))
+    fates = Counter(sentence.fate for sentence in sentences(writing, store))
+    assert (fates["rephrased"] > 0, fates["entailment"] > 0) == (used, not used)
+    assert store.run(writing).spec.entailment == nli
+
+
+def test_a_model_without_entailment_is_refused_before_anything_is_written(store: Store, tmp_path: Path) -> None:
+    nli = f"hf:{small_inference_model(tmp_path / 'nli', 'a', ('a', 'b'))}"
+    with pytest.raises(ModelError, match="has no label “entailment”, but a, b"):
+        start_writing("rephrase", RunSpec(model="openai:writer", limit=FACTS, entailment=nli), store)
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        start_writing("rephrase", RunSpec(model="openai:writer", limit=FACTS, entailment=f"hf:{tmp_path}/nothing"), store)
+    assert not store.writings()

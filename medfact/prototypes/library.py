@@ -11,7 +11,7 @@ from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
-from medfact.prototypes.pool import READY, Pool, RelationPrototypes
+from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
 from medfact.prototypes.pool_files import read_pool
 
 ORIGIN = "origin"
@@ -45,12 +45,25 @@ def load_pool(name_or_file: str) -> Pool:
         pool = read_pool(path)
         if pool.name in pool_names():
             raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
-        return replace(pool, file=path.name)
+        return _extended(replace(pool, file=path.name))
     if path.suffix.lower() == ".json" and path.is_file():
         return templates_pool(path)
     if path.is_file():
         raise PoolError(f"{path.name}: pools of this kind are not read.", "A pool ends in .yaml, or is MKJ's templates.json.")
     raise UnknownName("pool", name_or_file, pool_names())
+
+
+def _extended(pool: Pool) -> Pool:
+    """A user's pool with the relations of the project's pool that it extends."""
+    if not pool.extends:
+        return pool
+    if pool.extends not in _file_names() or _shipped(pool.extends).forms != pool.forms:
+        same = [name for name in _file_names() if _shipped(name).forms == pool.forms]
+        hint = f"Pools with its forms are: {', '.join(same) or 'none'}."
+        raise PoolError(f"{pool.file}: it extends {pool.extends!r}, which is no such pool, or has other forms.", hint)
+    whole = merged(pool.name, [pool, _shipped(pool.extends)])
+    about = {name: getattr(pool, name) for name in ("title", "source", "file", "drafted_by", "accepted", "extends")}
+    return replace(whole, verbatim=False, **about)
 
 
 @cache

@@ -60,6 +60,9 @@ class Pool:
     problems:  sentences that cannot be used, and why.
     withheld:  relation, under any of its names → why the pool does not state it.
     ready:     fact id → the sentence in which the data state that fact; it replaces the prototypes.
+    drafted_by: the language model that drafted its sentences; "" where people wrote them. accepted: when, or how, a person
+               accepted such drafts; "" where nobody has.
+    extends:   a pool of the project that states the relations which this one leaves out; "" for none.
     """
 
     name: str
@@ -74,6 +77,9 @@ class Pool:
     problems: tuple[str, ...] = ()
     withheld: Mapping[str, str] = field(default_factory=dict)
     ready: Mapping[str, str] = field(default_factory=dict)
+    drafted_by: str = ""
+    accepted: str = ""
+    extends: str = ""
 
     @cached_property
     def _names(self) -> dict[str, str]:

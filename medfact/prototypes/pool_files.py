@@ -29,7 +29,11 @@ def read_pool(path: Path) -> Pool:
     Every relation needs a sentence for each form, with both slots once. A denied sentence must differ from its affirmed one; if
     the pool lists operators of negation, by one of them only.
     """
-    record = _read_record(path)
+    return pool_in(path, _read_record(path))
+
+
+def pool_in(path: Path, record: dict[str, Any]) -> Pool:
+    """The pool of a record, which breaks no rule of `read_pool`. path: what its errors name."""
     forms = _forms(path, record.get("forms"))
     for switch in ("verbatim", "grammar"):
         if not isinstance(record.get(switch, False), bool):
@@ -51,6 +55,9 @@ def read_pool(path: Path) -> Pool:
             if r not in withheld
         },
         withheld=dict(pair for relation, entry in withheld.items() for pair in _withheld(path, relation, entry)),
+        drafted_by=_text(path, "drafted_by", record.get("drafted_by"), ""),
+        accepted=_text(path, "accepted", record.get("accepted"), ""),
+        extends=_text(path, "extends", record.get("extends"), ""),
     )
     _check_names(path, pool)
     _check_denials(path, pool)

@@ -3,72 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
 
-from medfact.assets import ASSETS
-from medfact.datasets import read_table
 from medfact.metrics.averages import FEWEST_FACTS
-from medfact.metrics.measures import TypeAccuracy
-from medfact.metrics.uncertainty import Estimate
+from medfact.results.paper_rows import (
+    RUN,
+    Cell,
+    Figure,
+    Row,
+    Table,
+    coin,
+    detail_of,
+    rows_of_paper,
+    rows_of_runs,
+    rows_side_by_side,
+    values_of,
+)
 from medfact.results.report import Report
 from medfact.results.wording import model_name
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
-
-FOLDER = ASSETS / "published"
-
-
-class Figure(NamedTuple):
-    """A figure in a table; a paper's own has no interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-
-
-Cell = Figure | Estimate | None
-"""None where a row has no figure in this column."""
-
-RUN, CHANCE, PUBLISHED = "run", "chance", "published"
-"""Where a row comes from: a run of the user's, a coin's expectation, or a paper."""
-
-NOT_THE_SAME = "published; not the same facts"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One model's figures, in the order of the table's columns; `detail` says on what and how."""
-
-    model: str
-    origin: str
-    detail: str
-    cells: tuple[Cell, ...]
-    semantic_type: str | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A paper's table: its name there, what it shows, its columns, and a sentence on how to read it."""
-
-    paper: str
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    reading: str
-    heading: str = "model"
-    needs: str = "Choose the paper's method in step 2, and evaluate."
-
-    def as_rows(self) -> Iterator[dict[str, Any]]:
-        """One row per figure, for files."""
-        for row in self.rows:
-            detail = f"{NOT_THE_SAME}: {row.detail}" if row.origin == PUBLISHED else row.detail
-            told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
-            for column, cell in zip(self.columns, row.cells, strict=True):
-                figure = dict(zip(("value", "low", "high", "n"), cell or (None,) * 4, strict=True))
-                yield (told | {"from": row.origin, "detail": detail, "column": column} | figure)
 
 
 def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:
@@ -78,57 +30,6 @@ def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:
     """
     chosen = PAPERS if paper is None else {paper: PAPERS[paper]}
     return [make(reports) for makers in chosen.values() for make in makers]
-
-
-# ------------------------------------------------------------------------------------------------ rows
-
-
-def _detail(report: Report) -> str:
-    shots = f"{report.shots}-shot" if report.shots else "zero-shot"
-    return f"{report.dataset}, {report.facts:,} facts, {shots}, {report.method}"
-
-
-def _own(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
-    for report in reports:
-        made = tuple(cells(report))
-        if any(cell and cell.value is not None for cell in made):
-            yield Row(model_name(report.model), RUN, _detail(report), made)
-
-
-def _coin(*values: float | None) -> Row:
-    """What a fair coin is expected to score."""
-    return Row("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else _exactly(v) for v in values))
-
-
-def _exactly(value: float) -> Cell:
-    return Figure(value)
-
-
-@cache
-def published(file: str) -> tuple[Mapping[str, str], ...]:
-    """The rows of one of the files of `assets/published/`: a figure each."""
-    _, rows = read_table(FOLDER / f"{file}.csv")
-    return tuple(row for _, row in rows)
-
-
-def _published(file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str]) -> Iterator[Row]:
-    """A paper's rows: one per model and data set, in the order of the print."""
-    found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
-    for row in published(file):
-        if row["model"] != "Random":
-            found.setdefault((row["model"], row["dataset"]), {})[column(row)] = row
-    for (model, dataset), by_column in found.items():
-        any_row = next(iter(by_column.values()))
-        shots = {"": "", "0": ", zero-shot"}.get(any_row["shots"], f", {any_row['shots']}-shot")
-        n = f", n = {int(any_row['n']):,}" if any_row["n"] else ""
-        rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
-        by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
-        cells = (_exactly(float(by_column[c]["value"])) if by_column.get(c, {}).get("value") else None for c in columns)
-        yield Row(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
-
-
-def _values(accuracy: TypeAccuracy) -> tuple[float | None, float | None, float | None, int]:
-    return accuracy.value, accuracy.low, accuracy.high, accuracy.n
 
 
 def _has(report: Report, variants: Iterable[str]) -> bool:
@@ -160,7 +61,11 @@ def _table_3(reports: Sequence[Report]) -> Table:
         "Table 3",
         "Average accuracy on the original statements, on statements that a model wrote, and by the method",
         METHODS,
-        (*_own(reports, cells), _coin(0.5, 0.5, 0.5), *_published("pretexttrans_table3", lambda r: r["method"], METHODS)),
+        (
+            *rows_side_by_side(reports, cells),
+            coin(0.5, 0.5, 0.5),
+            *rows_of_paper("pretexttrans_table3", lambda r: r["method"], METHODS),
+        ),
         "The lower the last column is against the first, the more a model knows a sentence and not the fact. A run without a "
         "rephraser stands in Table 13.",
         needs="It takes a run with the sentences `origin`, or one whose sentences a model rephrased or wrote (`write`).",
@@ -180,9 +85,9 @@ def _table_13(reports: Sequence[Report]) -> Table:
         "Average accuracy without a part of the method: without logical implication, without rephrasing (Table 4: two models)",
         PARTS,
         (
-            *_own(reports, cells),
-            _coin(0.5, 0.5, 0.5),
-            *_published("pretexttrans_table13", lambda r: r["method"].replace("-", "−"), PARTS),
+            *rows_side_by_side(reports, cells),
+            coin(0.5, 0.5, 0.5),
+            *rows_of_paper("pretexttrans_table13", lambda r: r["method"].replace("-", "−"), PARTS),
         ),
         "What each part of the method takes off the score. A run whose sentences nothing rephrased is −LMReph.",
     )
@@ -198,9 +103,9 @@ def _table_14(reports: Sequence[Report]) -> Table:
         "Average accuracy as ways of saying are added (Table 5: two models)",
         STEP_NAMES,
         (
-            *_own([r for r in reports if fits(r, "pretexttrans")], cells),
-            _coin(0.5, 0.5, 0.5, 0.5),
-            *_published("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
+            *rows_of_runs([r for r in reports if fits(r, "pretexttrans")], cells),
+            coin(0.5, 0.5, 0.5, 0.5),
+            *rows_of_paper("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
         ),
         "Plain; then denied too; then reversed too; then in a patient too. A fall from left to right means that "
         "the plain sentence was known better than the fact.",
@@ -222,9 +127,9 @@ def _tpeval_table_1(reports: Sequence[Report]) -> Table:
         "Average accuracy with one statement a fact (S1) and with all eight",
         AMOUNTS,
         (
-            *_own([r for r in reports if fits(r, "tpeval")], cells),
-            _coin(0.5, 0.5),
-            *_merged(_published("tpeval_table1", lambda r: r["group"], AMOUNTS)),
+            *rows_of_runs([r for r in reports if fits(r, "tpeval")], cells),
+            coin(0.5, 0.5),
+            *_merged(rows_of_paper("tpeval_table1", lambda r: r["group"], AMOUNTS)),
         ),
         "A lower figure with eight statements than with one means that one way of saying was known better than the fact.",
     )
@@ -260,9 +165,9 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
             title,
             tuple(ACCURACIES),
             (
-                *_own(single, lambda report: [getattr(report, metric) for metric in ACCURACIES.values()]),
-                _coin(0.5, 0.5, 0.5, 0.0),
-                *_published(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
+                *rows_of_runs(single, lambda report: [getattr(report, metric) for metric in ACCURACIES.values()]),
+                coin(0.5, 0.5, 0.5, 0.0),
+                *rows_of_paper(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
             ),
             "Acc weighs true and false statements as 1 : k false partners (k = 3 in the paper). A negative gap: the model "
             "denies more readily than it affirms. The paper gives n = 3,000, yet its percentages fit 400 statements.",
@@ -276,8 +181,8 @@ def _mkj_table_2(reports: Sequence[Report]) -> Table:
         Row(
             model_name(report.model),
             RUN,
-            f"{side} error-prone; {_detail(report)}",
-            (Figure(*_values(report.by_tail_type[name])),),
+            f"{side} error-prone; {detail_of(report)}",
+            (Figure(*values_of(report.by_tail_type[name])),),
             name,
         )
         for report in reports
@@ -312,7 +217,7 @@ def _mkj_table_3(reports: Sequence[Report]) -> Table:
         "Table 3",
         "Accuracy with retrieved documents (sparse and dense retrieval)",
         RETRIEVED,
-        (*_own(reports, cells), _coin(*[0.5] * 6), *_published("mkj_table3", column, RETRIEVED)),
+        (*rows_of_runs(reports, cells), coin(*[0.5] * 6), *rows_of_paper("mkj_table3", column, RETRIEVED)),
         "What documents that were looked up add. Only runs with retrieval have a row.",
         needs="It takes a run with retrieval.",
     )

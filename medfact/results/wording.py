@@ -111,10 +111,20 @@ def run_name(run: Run) -> str:
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
-    """What to call runs beside each other: with the beginning of the id where two would be alike."""
+    """What to call runs beside each other: where two would be alike, with their sentences, or else the beginning of the id."""
     names = [run_name(run) for run in runs]
     often = Counter(names)
+    asked = [f"{name}, {_sentences_of(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
+    names = asked if len(set(map(_sentences_of, runs))) > 1 else names
+    often = Counter(names)
     return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
+
+
+def _sentences_of(run: Run) -> str:
+    """What a run asks, in a word or two."""
+    if run.pool == "llmeval":
+        return "LLMEval"
+    return "rephrased" if run.spec.writer else "one plain sentence" if run.pool == "origin" else "templates"
 
 
 def shortened(text: str, most: int = 60) -> str:

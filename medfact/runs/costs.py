@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from medfact.answers.instructions import EIGHT, LLM_EVAL
+from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection
 from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
@@ -48,16 +48,17 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
 
 
 def _reply_tokens(item: Planned, spec: RunSpec) -> int:
-    """Estimate of a reply: an answer, a sentence as long as its prototype, or eight as long as their triplet."""
+    """Estimate of a reply: an answer, a sentence as long as its prototype or triplet, or eight of them."""
     if spec.task is None:
         return _REPLY_TOKENS
-    return tokens_in(item.statement.text) * (EIGHT if spec.task == LLM_EVAL else 1)
+    return tokens_in(item.statement.text) * (EIGHT if spec.task in (LLM_EVAL, TEMPLATES) else 1)
 
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
+    what = "statements" if spec.task is None else "texts to write"
     if not is_service(spec.model):
-        return f"{count:,} statements on this machine: nothing to pay."
-    begin = f"{count:,} statements, about {tokens:,} tokens"
+        return f"{count:,} {what} on this machine: nothing to pay."
+    begin = f"{count:,} {what}, about {tokens:,} tokens"
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
     return (

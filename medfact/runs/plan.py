@@ -68,7 +68,7 @@ def pool_of(spec: RunSpec, ready: Mapping[str, str] | None = None) -> Pool:
 
 def _pool_of_prototypes(spec: RunSpec) -> Pool:
     if spec.pool not in (None, ORIGIN, READY):
-        return load_pool(str(spec.pool))
+        return _accepted(load_pool(str(spec.pool)), spec)
     protocol = protocol_of(spec)
     names = (READY,) if spec.pool == READY else protocol.pools
     pools = [load_pool(name) for name in names]
@@ -77,6 +77,18 @@ def _pool_of_prototypes(spec: RunSpec) -> Pool:
         pools = [templates_pool(own), replace(pools[0], notes=())]
     pool = merged(spec.pool or protocol.name, pools)
     return _origin(spec, pool) if spec.pool == ORIGIN else pool
+
+
+def _accepted(pool: Pool, spec: RunSpec) -> Pool:
+    """A pool whose drafts a person has accepted. Raises Mistake where nobody has."""
+    if not pool.drafted_by or pool.accepted:
+        return pool
+    if not spec.accept_drafts:
+        raise Mistake(
+            f"{pool.drafted_by} drafted the sentences of {pool.file}, and nobody has accepted them.",
+            "Read them first; then accept them on the page Write, or with --accept-drafts.",
+        )
+    return replace(pool, accepted="unread, with --accept-drafts")
 
 
 def _origin(spec: RunSpec, pool: Pool) -> Pool:
@@ -155,6 +167,7 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
         notes=(
             *collection.notes,
             *_pool_notes(pool, used, collection),
+            *_drafts_note(pool, used),
             *selection.notes,
             *(() if spec.demonstrations else shot_notes(demonstrations, _shots(spec))),
         ),
@@ -232,6 +245,12 @@ def _pool_notes(pool: Pool, used: Sequence[RelationPrototypes], collection: Coll
         yield _note_on_origin(Counter(relation.words_of for relation in used))
     if any(relation.pool == READY and relation.defects for relation in used):
         yield "Some sentences are medfact's drafts: MKJ's own are in its templates.json, which is not here."
+
+
+def _drafts_note(pool: Pool, used: Sequence[RelationPrototypes]) -> Iterator[str]:
+    drafted = [relation.name for relation in used if pool.drafted_by and relation.pool == pool.name]
+    if drafted:
+        yield f"{pool.drafted_by} drafted the sentences of {', '.join(map(repr, drafted))}; they were accepted {pool.accepted}."
 
 
 def _note_on_origin(words_of: Counter[str]) -> str:

@@ -34,8 +34,6 @@ def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
 
 def recorded_plan(record: Run, store: Store) -> Plan:
     """The plan of a recorded run, without the notes on its model: another model may be asked."""
-    on_model = {event.said for event in store.events(record.run, NOTED)}
-    notes = [note for note in record.notes if note not in on_model]
     return Plan(
         dataset=record.dataset,
         dataset_fingerprint=record.dataset_fingerprint,
@@ -43,9 +41,15 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         shots=record.shots,
         statements=tuple(Planned(item.statement, item.shots_of, item.draw) for item in store.asked(record.run)),
         demonstrations=store.demonstrations(record.run),
-        notes=(*notes, f"It asks what run {record.run} asked, from the record of that run."),
+        notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,
     )
+
+
+def notes_on_data(record: Run, store: Store) -> list[str]:
+    """The notes of a recorded run but for those on its model."""
+    on_model = {event.said for event in store.events(record.run, NOTED)}
+    return [note for note in record.notes if note not in on_model]
 
 
 @cache

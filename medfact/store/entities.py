@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,7 +140,43 @@ class RunEvent:
     said: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Verdict:
+    """What a reviewer says of a fact, or (statement_id not "") of one of its statements; see `reviews.verdicts`.
+
+    number, owner, decided_at: set when it is recorded. reasons: names of `REASONS`. wording: a better one, "" for none. role:
+    reviewer or adjudicator. blind: whether the label was hidden. queue: why the fact was up. bulk: decided with others at once.
+    seconds: from the moment it was shown; None where nobody measured.
+    """
+
+    reviewer: str
+    fact_id: str
+    verdict: str
+    statement_id: str = ""
+    reasons: tuple[str, ...] = ()
+    wording: str = ""
+    comment: str = ""
+    evidence: str = ""
+    role: str = "reviewer"
+    blind: bool = True
+    queue: str = "random"
+    bulk: bool = False
+    seconds: float | None = None
+    number: int = 0
+    owner: str = ""
+    decided_at: str = ""
+
+
+@dataclass(frozen=True)
+class DraftDecision:
+    """What a person decided on drafted templates. sentences: by form, as the person left them. decided_at: ISO 8601, UTC."""
+
+    accepted: bool
+    sentences: Mapping[str, str]
+    decided_at: str
+
+
+@dataclass(frozen=True)
 class Rejection:
     """A tail that must not be drawn as a false partner of a fact. reason: "" where none was given."""
 

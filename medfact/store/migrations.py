@@ -146,6 +146,14 @@ def _difficulty(connection: sql.Connection) -> None:
     connection.execute(sql.text("ALTER TABLE statements ADD COLUMN difficulty TEXT"))
 
 
+def _draft_decisions(_: sql.Connection) -> None:
+    """6 → 7: a new table, which is created with all that are missing."""
+
+
+def _verdicts(_: sql.Connection) -> None:
+    """7 → 8: a new table, which is created with all that are missing."""
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -173,7 +181,15 @@ def _number_facts(connection: sql.Connection, run: str) -> None:
     connection.execute(sql.text("UPDATE runs SET facts = :facts WHERE run = :run"), {"run": run, "facts": len(numbers)})
 
 
-STEPS: tuple[Callable[[sql.Connection], None], ...] = (_several_draws, _services, _watched, _reasons, _difficulty)
+STEPS: tuple[Callable[[sql.Connection], None], ...] = (
+    _several_draws,
+    _services,
+    _watched,
+    _reasons,
+    _difficulty,
+    _draft_decisions,
+    _verdicts,
+)
 """The step at index i leads from schema i + 1 to i + 2."""
 
 SCHEMA_VERSION = len(STEPS) + 1

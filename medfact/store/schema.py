@@ -150,6 +150,39 @@ rejections = sql.Table(
     sql.Column("reason", StoredText(), nullable=False, server_default=""),
 )
 
+draft_decisions = sql.Table(
+    "draft_decisions",
+    metadata,
+    sql.Column("owner", StoredText(64), primary_key=True),
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("relation", StoredText(1000), primary_key=True),
+    sql.Column("accepted", sql.Boolean, nullable=False),
+    sql.Column("sentences", StoredText(), nullable=False),
+    sql.Column("decided_at", StoredText(32), nullable=False),
+)
+
+verdicts = sql.Table(
+    "verdicts",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("owner", StoredText(64), nullable=False, index=True),
+    sql.Column("reviewer", StoredText(120), nullable=False),
+    sql.Column("fact_id", StoredText(32), nullable=False, index=True),
+    sql.Column("statement_id", StoredText(32), nullable=False),
+    sql.Column("verdict", StoredText(32), nullable=False),
+    sql.Column("reasons", StoredText(), nullable=False),
+    sql.Column("wording", StoredText(), nullable=False),
+    sql.Column("comment", StoredText(), nullable=False),
+    sql.Column("evidence", StoredText(), nullable=False),
+    sql.Column("role", StoredText(16), nullable=False),
+    sql.Column("blind", sql.Boolean, nullable=False),
+    sql.Column("queue", StoredText(16), nullable=False),
+    sql.Column("bulk", sql.Boolean, nullable=False),
+    sql.Column("seconds", sql.Float(53)),
+    sql.Column("decided_at", StoredText(32), nullable=False),
+)
+"""A log: rows are added, never changed."""
+
 answers = sql.Table(
     "answers",
     metadata,

@@ -35,10 +35,15 @@ def eight_of(reply: str) -> tuple[str, ...] | None:
     return lines[:EIGHT] if len(lines) >= EIGHT else None
 
 
+def without_bullet(line: str) -> str:
+    """A line without its number or bullet, and without quotation marks around it."""
+    return _BULLET.sub("", line).strip(_QUOTES)
+
+
 def _statements(reply: str) -> Iterator[str]:
     for line in reply.replace("\\n", "\n").splitlines():
         if _INTRODUCES.search(line):
             continue
-        text = " ".join(_BULLET.sub("", line).strip(_QUOTES).split())
+        text = " ".join(without_bullet(line).split())
         if text and "?" not in text and 3 <= len(text.split()) <= MOST_WORDS:
             yield text if text.endswith((".", "!")) else f"{text}."

@@ -34,8 +34,9 @@ REASONS = {
     "qualifier": "it adds or drops a restriction (severe, children, first, a number)",
     "relation": "it links the two in another way, or the other way round",
     "explanation": "it explains or gives examples",
+    "entailment": "a model for inference finds that it says something else",
 }
-"""Why a sentence is stopped, in the order in which the guards look."""
+"""Why a sentence is stopped, in the order in which the guards look; the last one looks only where a writing names its model."""
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:
@@ -47,16 +48,19 @@ def _pattern(words: Iterable[str]) -> re.Pattern[str]:
 _CUES = yaml.safe_load(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
 _DENIALS, _QUALIFIERS = _pattern(_CUES["denials"]), _pattern(_CUES["qualifiers"])
 _STRENGTHS = {name: _pattern(words) for name, words in _CUES["strengths"].items()}
+_EQUIVALENTS = [(re.compile(pattern, re.IGNORECASE), replacement) for pattern, replacement in _CUES["equivalents"]]
+_ADVERBS = re.compile(r"\b[a-z]+ly\b", re.IGNORECASE)
+_NEUTRAL_ADVERBS = frozenset({"surgically", "medically", "clinically", "namely", "family", "likely"})
 _LINKS = {name: _pattern(words) for name, words in _CUES["links"].items()}
 _EXPLAINS = re.compile(
-    r"\b(?:because|since|therefore|thus|hence|meaning|which means|that is|i\.e|e\.g|for example|for instance|such as|"
+    r"\b(?:because|since|therefore|thus|hence|meaning|which means|(?:,|-)\s*that is|i\.e|e\.g|for example|for instance|such as|"
     r"in other words|due to the fact|as it|so that|thereby|namely|including but|note that|please|paraphras\w*|rephras\w*|"
     r"statement|sentence|"
-    r"here is|demonstrat\w*|opposite|original|direction)\b|[():;\[\]{}\n]|https?:",
+    r"here is|demonstrat\w*|opposite|original|direction)\b|[():;\[\]{}\n]|https?:|^\s*\w+,\s",
     re.IGNORECASE,
 )
 _ALLOWED_LINKS = {
-    "treat": {"treat", "relieve"},
+    "treat": {"treat", "relieve", "operate"},
     "operate": {"operate", "treat"},
     "symptom": {"symptom", "associate"},
     "affect": {"affect"},
@@ -70,6 +74,16 @@ _TARGETS = re.compile(
     rf"\b(?P<link>\w+)\s+(?:\w+\s+){{0,2}}?(?P<by>of|for|by|with|from)\s+{_BEFORE_A_NAME}(?P<to>{HEAD}|{TAIL})"
 )
 """A link, and the name that it goes to: "symptom or sign of [head]", "conditions of which [tail]"."""
+_PEOPLE = r"(?:patients?|people|persons?|individuals?|someone|somebody|those|they|he|she|their|his|her)"
+_MENTIONS_PEOPLE = re.compile(rf"\b{_PEOPLE}\b", re.IGNORECASE)
+_CONDITIONAL = re.compile(r"\b(?:if|when|whenever|provided|assuming|should)\b", re.IGNORECASE)
+_GIVEN = re.compile(
+    rf"\b{_PEOPLE}\s+(?:who\s+|that\s+)?(?:with|has|have|had|having|show\w*|experienc\w+|suffer\w*|diagnosed|exhibit\w*|present\w*|display\w*|report\w*)\s+"
+    rf"(?:[\w’']+\s+){{0,4}}?(?P<to>{HEAD}|{TAIL})",
+    re.IGNORECASE,
+)
+"""What a patient is said to have before anything follows from it: "a patient with symptoms of [tail]"."""
+_WITHIN = re.compile(rf"\b(?:included|contained|located|found)\s+(?:in|within)\s+(?:(?:a|an|the)\s+)?(?:{HEAD}|{TAIL})")
 _VERBS = r"(?P<link>treats?|affects?|causes?|prevents?|encodes?)"
 _OBJECTS = re.compile(rf"\b{_VERBS}\s+(?:(?:a|an|the)\s+)?(?P<to>{HEAD}|{TAIL})")
 _SUBJECTS = re.compile(rf"(?P<of>{HEAD}|{TAIL})\s+(?:(?:does|do|can|may)\s+)?(?:not\s+)?{_VERBS}\b")
@@ -97,7 +111,7 @@ class Claim:
 
     @cached_property
     def masked(self) -> str:
-        return masked(self.text, self.head, self.tail)
+        return _plain(masked(self.text, self.head, self.tail))
 
 
 def names_in_a_sentence(name: str) -> Names:
@@ -118,7 +132,7 @@ def why_stopped(reply: str, claim: Claim) -> str | None:
     """The first of REASONS for which a cleaned reply is not used, or None if it is."""
     if not reply:
         return "empty"
-    text = masked(reply, claim.head, claim.tail)
+    text = _plain(masked(reply, claim.head, claim.tail))
     for reason, broken in _GUARDS.items():
         if broken(text, claim):
             return reason
@@ -130,6 +144,13 @@ def masked(text: str, head: Sequence[str], tail: Sequence[str]) -> str:
     marks = [(name, HEAD) for name in head] + [(name, TAIL) for name in tail]
     for name, mark in sorted(marks, key=lambda pair: -len(pair[0])):
         text = _name(name).sub(mark, text)
+    return text
+
+
+def _plain(text: str) -> str:
+    """A masked text in which one phrase stands for all that say the same: "not likely" for "unlikely"."""
+    for pattern, replacement in _EQUIVALENTS:
+        text = pattern.sub(replacement, text)
     return text
 
 
@@ -175,7 +196,12 @@ def _length(text: str, claim: Claim) -> bool:
 
 
 def _negation(text: str, claim: Claim) -> bool:
-    return len(_DENIALS.findall(text)) != len(_DENIALS.findall(claim.masked))
+    return denials_in(text) != denials_in(claim.masked)
+
+
+def denials_in(text: str) -> int:
+    """How often a text denies something."""
+    return len(_DENIALS.findall(text))
 
 
 def _strength(text: str, claim: Claim) -> bool:
@@ -186,7 +212,15 @@ def _qualifier(text: str, claim: Claim) -> bool:
     def found(of: str) -> Counter[str]:
         return Counter(word.casefold() for word in (*_QUALIFIERS.findall(of), *re.findall(r"\d+", of)))
 
-    return set(found(text)) != set(found(claim.masked))
+    adverbs = _unknown_adverbs(text) - _unknown_adverbs(claim.masked)
+    conditional = bool(_CONDITIONAL.search(text)) and not _CONDITIONAL.search(claim.masked)
+    return bool(adverbs) or conditional or set(found(text)) != set(found(claim.masked))
+
+
+def _unknown_adverbs(text: str) -> set[str]:
+    """Words such as "permanently", but for those that the other guards weigh."""
+    words = {word.casefold() for word in _ADVERBS.findall(text)} - _NEUTRAL_ADVERBS
+    return {word for word in words if not any(known.search(word) for known in (*_STRENGTHS.values(), _DENIALS))}
 
 
 def _relation(text: str, claim: Claim) -> bool:
@@ -194,7 +228,16 @@ def _relation(text: str, claim: Claim) -> bool:
     ours = {name for name, words in _LINKS.items() if words.search(claim.masked)}
     allowed = ours.union(*(_ALLOWED_LINKS.get(name, set()) for name in ours))
     lost = bool(ours) and theirs.isdisjoint(allowed)
-    return lost or not theirs <= allowed or _turned(text, claim)
+    return lost or not theirs <= allowed or _turned(text, claim) or _of_nobody(text, claim)
+
+
+def _of_nobody(text: str, claim: Claim) -> bool:
+    """Whether a sentence about patients names none any more, or starts from another thing that they have."""
+    if not _MENTIONS_PEOPLE.search(claim.masked):
+        return False
+    ours, theirs = _GIVEN.search(claim.masked), _GIVEN.search(text)
+    started = theirs is not None and (ours is None or theirs["to"] != ours["to"])
+    return started or not _MENTIONS_PEOPLE.search(text)
 
 
 def _turned(text: str, claim: Claim) -> bool:
@@ -202,6 +245,8 @@ def _turned(text: str, claim: Claim) -> bool:
     there: dict[tuple[str, str], str] = {}
     for form in (*claim.forms, claim.text):
         there |= dict(_targets(masked(form, claim.head, claim.tail)))
+    if _WITHIN.search(text) and not _WITHIN.search(claim.masked):
+        return True
     return any(there.get(link, to) != to for link, to in _targets(text)) or any(
         there.get((_link_of(found["link"]), "")) == found["of"] for found in _SUBJECTS.finditer(text)
     )

@@ -4,44 +4,80 @@ exported and never paid for twice, like any run. A rephrasing has up to three at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
-from medfact.answers.instructions import AGAIN, LAST, LLM_EVAL, REPHRASE
-from medfact.datasets import NO_REJECTIONS, Collection
+from medfact.answers.instructions import AGAIN, LAST, LLM_EVAL, REPHRASE, TEMPLATE, TEMPLATES
+from medfact.datasets import NO_REJECTIONS, Collection, load
 from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
-from medfact.runs.events import Event
-from medfact.runs.plan import plan
+from medfact.models.entailment import load_entailment
+from medfact.runs.costs import purse_of
+from medfact.runs.events import Event, Failed, Finished
+from medfact.runs.plan import plan, pool_of
 from medfact.runs.run import answer
-from medfact.runs.start import start_planned
+from medfact.runs.start import notes_on_data, start_planned
 from medfact.spec import RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Plan, Planned, Run, Store
 from medfact.writing.eight import eight_of
-from medfact.writing.sentences import Sentence, reader_of, rephrased
+from medfact.writing.sentences import REPHRASED, UNCHANGED, Guards, Sentence, reader_of
+from medfact.writing.templates import FORMS, Draft, draft_in, examples_of, pool_file
 
 KINDS = {
     "rephrase": "a language model rephrases every prototype (PretextTrans)",
     "llmeval": "a language model writes eight statements about every fact itself (LLMEval)",
+    "templates": "a language model drafts eight sentence templates for every relation that has none",
+    "template": "a language model drafts one sentence template for every relation that has none (MKJ)",
 }
 """What can be written."""
+
+TASKS = {"rephrase": REPHRASE, "llmeval": LLM_EVAL, "templates": TEMPLATES, "template": TEMPLATE}
+"""Kind → the name of its first instruction."""
 
 ATTEMPTS = (REPHRASE, AGAIN, LAST)
 
 
 def planned_writing(
-    kind: str, spec: RunSpec, collection: Collection | None = None, rejected: Rejections = NO_REJECTIONS
+    kind: str,
+    spec: RunSpec,
+    collection: Collection | None = None,
+    rejected: Rejections = NO_REJECTIONS,
+    make_plan: Callable[[RunSpec, Collection, Rejections], Plan] = plan,
 ) -> tuple[RunSpec, Plan]:
-    """The spec and the plan of a writing's first run. spec: of the evaluation, with the writer as its model."""
+    """The spec and the plan of a writing's first run. spec: of the evaluation, with the writer as its model.
+
+    Raises UnknownName, or Mistake where the model writes nothing.
+    """
     if kind not in KINDS:
         raise UnknownName("kind of writing", kind, [*KINDS])
-    planned = plan(spec, collection, rejected)
-    if kind == "llmeval":
-        return replace(spec, task=LLM_EVAL), replace(planned, statements=_triplets(planned))
-    return replace(spec, task=REPHRASE), planned
+    if spec.entailment:
+        load_entailment(spec.entailment)
+    if spec.model.startswith("baseline:"):
+        raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
+    writing = replace(spec, task=TASKS[kind])
+    collection = collection or load(spec)
+    if writing.task in FORMS:
+        return writing, _examples(writing, collection)
+    planned = make_plan(spec, collection, rejected)
+    return writing, replace(planned, statements=_triplets(planned)) if kind == "llmeval" else planned
+
+
+def _examples(spec: RunSpec, collection: Collection) -> Plan:
+    """An example for each relation that needs templates."""
+    task = str(spec.task)
+    return Plan(
+        dataset=collection.name,
+        dataset_fingerprint=collection.fingerprint(),
+        pool=task,
+        shots=0,
+        statements=tuple(Planned(one, "") for one in examples_of(collection, pool_of(spec, collection.ready), task)),
+        demonstrations={},
+        notes=collection.notes,
+        pool_text={},
+    )
 
 
 def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
@@ -49,20 +85,48 @@ def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection
     return start_planned(*planned_writing(kind, spec, collection, store.rejections()), store)
 
 
-def write(writing: str, store: Store, **options: Any) -> Iterator[Event]:
-    """Asks the writer for what is missing, attempt after attempt, and yields events. options: of `runs.run.answer`."""
+def ask_or_write(run_id: str, store: Store, **options: Any) -> Iterator[Event]:
+    """Asks a run its questions, or goes on with it if it is a writing. options: of `runs.run.answer`."""
+    is_writing = store.run(run_id).spec.task is not None
+    return write(run_id, store, **options) if is_writing else answer(run_id, store, **options)
+
+
+def write(writing: str, store: Store, *, budget: float | None = None, **options: Any) -> Iterator[Event]:
+    """Asks the writer for what is missing, attempt after attempt, and yields events; of several attempts, the last one's end.
+
+    budget: USD for all attempts together; replaces that of the spec. options: of `runs.run.answer`.
+    """
     first = writing_of(writing, store)
-    yield from answer(first.run, store, **options)
-    if first.spec.task != REPHRASE:
-        return
-    for earlier, task in pairwise(ATTEMPTS):
-        attempts = attempts_of(first.run, store)
-        if not _is_whole(attempts[earlier], store):
-            return
-        again = attempts.get(task) or _start_again(first, task, store)
-        if again is None:
-            return
-        yield from answer(again.run, store, **options)
+    budget = first.spec.budget if budget is None else budget
+    attempt: Run | None = first
+    end: Finished | None = None
+    while attempt is not None:
+        for event in answer(attempt.run, store, budget=_left_of(budget, first, attempt, store), **options):
+            if isinstance(event, Finished):
+                end = replace(event, run=first.run, seconds=event.seconds + (end.seconds if end else 0.0))
+            else:
+                yield event
+            if isinstance(event, Failed):
+                return
+        attempt = _attempt_after(attempt, first, store)
+    if end is not None:
+        yield end
+
+
+def _left_of(budget: float | None, first: Run, attempt: Run, store: Store) -> float | None:
+    """What the other attempts of a writing have left of its budget."""
+    if budget is None:
+        return None
+    others = (run for run in attempts_of(first.run, store).values() if run.run != attempt.run)
+    return max(0.0, budget - sum(purse_of(run, store).spent for run in others))
+
+
+def _attempt_after(attempt: Run, first: Run, store: Store) -> Run | None:
+    """The next attempt, recorded now if it is not there; None after the last, at a gap, and where the guards stop nothing."""
+    if attempt.spec.task not in ATTEMPTS[:-1] or not _is_whole(attempt, store):
+        return None
+    task = ATTEMPTS[ATTEMPTS.index(attempt.spec.task) + 1]
+    return attempts_of(first.run, store).get(task) or _start_again(first, task, store)
 
 
 def writing_of(run_id: str, store: Store) -> Run:
@@ -73,23 +137,62 @@ def writing_of(run_id: str, store: Store) -> Run:
     return store.run(record.spec.writing) if record.spec.writing else record
 
 
+def state_of(attempts: Iterable[Run]) -> tuple[str, str | None]:
+    """How far a writing is, and why: the state of the first attempt that is not complete, else COMPLETE."""
+    return next(((run.state, run.reason) for run in attempts if run.state != COMPLETE), (COMPLETE, None))
+
+
 def attempts_of(writing: str, store: Store) -> dict[str, Run]:
     """Task → the run of that attempt, in their order."""
     later = (run for run in store.writings() if run.spec.writing == writing)
     return {run.spec.task: run for run in (store.run(writing), *later) if run.spec.task is not None}
 
 
-def sentences(writing: str, store: Store) -> tuple[Sentence, ...]:
+def guards_of(writing: str, store: Store) -> Guards:
+    """The guards over a rephrasing. Raises ModelError, or Mistake where a writing from a file names a model for them."""
+    first = writing_of(writing, store)
+    imported = store.was_imported(first.run)
+    if imported and first.spec.entailment:
+        raise Mistake(
+            f"The writing {first.run} came from a file, and its guards need the model {first.spec.entailment}.",
+            "Write anew; a run that asks its sentences can be read as it is.",
+        )
+    own = None if imported else first.spec  # what a stranger's file names is not opened
+    follows = load_entailment(first.spec.entailment) if first.spec.entailment else None
+    return Guards(reader_of(own, [item.statement for item in store.asked(first.run)]), follows)
+
+
+def sentences(writing: str, store: Store, guards: Guards | None = None) -> tuple[Sentence, ...]:
     """What became of each prototype of a rephrasing, in the order in which they are asked."""
     first = writing_of(writing, store)
+    guards = guards or guards_of(first.run, store)
     replies = [_replies(run, store) for run in attempts_of(first.run, store).values()]
-    asked = store.asked(first.run)
-    own = None if store.was_imported(first.run) else first.spec  # what a stranger's file names is not opened
-    claim_of = reader_of(own, [item.statement for item in asked])
     return tuple(
-        rephrased(item.statement, [reply[key] for reply in replies if (key := item.statement.statement_id) in reply], claim_of)
-        for item in asked
+        guards.sentence(item.statement, [reply[key] for reply in replies if (key := item.statement.statement_id) in reply])
+        for item in store.asked(first.run)
     )
+
+
+def drafts(writing: str, store: Store) -> tuple[Draft, ...]:
+    """The templates that a writer has drafted, a draft for each relation that it was asked about so far."""
+    first = writing_of(writing, store)
+    if first.spec.task not in FORMS:
+        raise Mistake(f"The writing {first.run} drafted no templates.", "Start one with `write templates`.")
+    replies = _replies(first, store)
+    asked = [item.statement for item in store.asked(first.run) if item.statement.statement_id in replies]
+    return tuple(draft_in(replies[one.statement_id], one.fact, str(first.spec.task)) for one in asked)
+
+
+def accepted_pool(writing: str, store: Store) -> str:
+    """The pool file, as YAML, of the drafts of a writing that the store's owner has accepted; the project's own pool states the
+    other relations. Raises Mistake where nothing is accepted.
+    """
+    first = writing_of(writing, store)
+    decisions = {name: one for name, one in store.draft_decisions(first.run).items() if one.accepted}
+    when = max((one.decided_at[:10] for one in decisions.values()), default="")
+    texts = {relation: one.sentences for relation, one in decisions.items()}
+    extends = "medfact" if first.spec.task == TEMPLATES else ""
+    return pool_file(texts, str(first.spec.task), writer_of(first), f"on the page Write, on {when}", extends)
 
 
 def _replies(run: Run, store: Store) -> dict[str, str]:
@@ -156,12 +259,28 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
         raise Mistake(f"The writing {first.run} is not complete.", f"Finish it first: `resume {first.run}`.")
     if first.spec.task == LLM_EVAL:
         return _eight_sentences(first, store)
+    if first.spec.task != REPHRASE:
+        raise Mistake(
+            f"The writing {first.run} drafted templates; it wrote no statements.",
+            "Accept the drafts, and choose them as sentence templates.",
+        )
     made = sentences(first.run, store)
     asked = zip(store.asked(first.run), made, strict=True)
-    statements = tuple(Planned(sentence.statement(_writer(first)), item.shots_of, item.draw) for item, sentence in asked)
-    kept = sum(sentence.text is None for sentence in made)
-    note = f"{_writer(first)} rephrased {len(made) - kept:,} of {len(made):,} sentences; {kept:,} stand as prototypes."
-    return _plan_of(first, statements, store, (*first.notes, note))
+    statements = tuple(Planned(sentence.statement(writer_of(first)), item.shots_of, item.draw) for item, sentence in asked)
+    fates = Counter(sentence.fate for sentence in made)
+    stopped = fates.total() - fates[REPHRASED] - fates[UNCHANGED]
+    note = (
+        f"{writer_of(first)} rephrased {fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since "
+        f"the guards stopped every rephrasing; {fates[UNCHANGED]:,} it repeated."
+    )
+    return _plan_of(first, statements, store, (*notes_on_data(first, store), note))
+
+
+def warned(planned: Plan, first: Run, model: str) -> Plan:
+    """The plan of a model that is asked what a writing wrote, with a warning where it wrote that itself."""
+    if model != first.model:
+        return planned
+    return replace(planned, notes=(*planned.notes, f"{model} wrote the sentences itself: prefer another writer."))
 
 
 def evaluation_spec(first: Run) -> RunSpec:
@@ -174,7 +293,7 @@ def _eight_sentences(first: Run, store: Store) -> Plan:
     asked = store.asked(first.run)
     made = [(item, eight_of(replies[item.statement.statement_id])) for item in asked]
     statements = tuple(
-        Planned(Statement(item.statement.fact, LLM_EVAL, key, text, f"written by {_writer(first)}"), item.shots_of)
+        Planned(Statement(item.statement.fact, LLM_EVAL, key, text, f"written by {writer_of(first)}"), item.shots_of)
         for item, lines in made
         for key, text in zip(WRITTEN, lines or (), strict=False)
     )
@@ -182,12 +301,13 @@ def _eight_sentences(first: Run, store: Store) -> Plan:
         raise Mistake(f"{first.model} wrote eight usable statements about no fact.", "See `written` for what it wrote.")
     left_out = sum(lines is None for _, lines in made)
     note = (
-        f"{_writer(first)} wrote eight statements about {len(made) - left_out:,} of {len(made):,} facts; {left_out:,} are "
+        f"{writer_of(first)} wrote eight statements about {len(made) - left_out:,} of {len(made):,} facts; {left_out:,} are "
         "left out, for fewer than eight usable lines. Nothing guarantees that a statement says what its fact says."
     )
-    return replace(_plan_of(first, statements, store, (*first.notes, note)), pool=LLM_EVAL)
+    return replace(_plan_of(first, statements, store, (*notes_on_data(first, store), note)), pool=LLM_EVAL)
 
 
-def _writer(first: Run) -> str:
+def writer_of(first: Run) -> str:
+    """What to call the writer of a writing: its model, with the revision that wrote."""
     revision = f" ({first.model_revision[:12]})" if first.model_revision else ""
     return f"{first.model}{revision}"[:150]

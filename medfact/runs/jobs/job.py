@@ -7,13 +7,12 @@ import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.errors import MedfactError, ServiceAway, StoreError
 from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Started
-from medfact.runs.run import answer
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
 
 _RATE_SECONDS = 3.0
@@ -52,10 +51,14 @@ def _update_of(event: Event) -> JobUpdate:
     return JobUpdate(event.state, event.reason)
 
 
-def ask_run(run: str, store: Store, report: Callable[[JobUpdate], None], **options: Any) -> None:
+Ask = Callable[..., Iterator[Event]]
+"""Asks a run of a store, with the options of `runs.run.answer`, and yields events. A module's function: processes get it."""
+
+
+def ask_run(ask: Ask, run: str, store: Store, report: Callable[[JobUpdate], None], **options: Any) -> None:
     """Asks a run to its end and reports every change, errors of medfact itself included. options: of `answer`."""
     try:
-        for event in answer(run, store, **options):
+        for event in ask(run, store, **options):
             report(_update_of(event))
         return
     except StoreError as error:

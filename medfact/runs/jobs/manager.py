@@ -11,10 +11,11 @@ from typing import Any
 from medfact.errors import Mistake, StoreError
 from medfact.models import load_model
 from medfact.models.local import zero_gpu
-from medfact.runs.jobs.job import Job, JobUpdate, Snapshot
+from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot
 from medfact.runs.jobs.lanes import BASELINE, LOCAL, SERVICE, Lane, kind_of
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.runs.jobs.worker import Worker
+from medfact.runs.run import answer
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, STOPPED, WAITING, Store
 from medfact.store.workers import in_words
 
@@ -36,16 +37,16 @@ def _lanes() -> dict[str, Lane]:
 
 
 class Jobs:
-    """All jobs of one database. An application creates it once, and closes it at its end."""
+    """All jobs of one database. An application creates it once, and closes it at its end. ask: how a run is asked."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, ask: Ask = answer) -> None:
         self.store = store
         self._jobs: dict[str, Job] = {}
         self._lanes = _lanes()
         self._lock = threading.RLock()
-        self._local, self._beside = (Worker(store.url, self._update, self._died) for _ in range(2))
+        self._local, self._beside = (Worker(store.url, self._update, self._died, ask) for _ in range(2))
         sliced = ModelCache(lambda *spec, **options: zero_gpu.in_slices(load_model(*spec, **options)))
-        self._on_lent_gpu = RunThreads(store, sliced.load, self._update)
+        self._on_lent_gpu = RunThreads(store, sliced.load, self._update, ask)
         self._closed = False
         threading.Thread(target=self._watch_local, daemon=True, name="watch-local").start()
 

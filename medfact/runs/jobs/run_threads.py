@@ -9,22 +9,22 @@ import time
 from collections.abc import Callable
 
 from medfact.models import HERE, Model, Placement, is_local, load_model
-from medfact.runs.jobs.job import JobUpdate, ask_run
+from medfact.runs.jobs.job import Ask, JobUpdate, ask_run
 from medfact.store import Store
 
 
 class RunThreads:
     """Asks runs, each in a thread. report: gets the updates of each run, from its thread."""
 
-    def __init__(self, store: Store, load: Callable[..., Model], report: Callable[[str, JobUpdate], None]) -> None:
-        self._store, self._load, self._report = store, load, report
+    def __init__(self, store: Store, load: Callable[..., Model], report: Callable[[str, JobUpdate], None], ask: Ask) -> None:
+        self._store, self._load, self._report, self._ask = store, load, report, ask
         self._stops: dict[str, threading.Event] = {}
 
     def ask(self, run: str, key: str | None, budget: float | None) -> None:
         """Starts to ask a run. key: of its service. budget: USD for the whole run, replaces that of its spec."""
         self._stops[run] = threading.Event()
         options = {"stopped": self._stops[run].is_set, "load": self._load, "key": key, "budget": budget}
-        arguments = (run, self._store, lambda update: self._report(run, update))
+        arguments = (self._ask, run, self._store, lambda update: self._report(run, update))
         threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
 
     def stop(self, run: str) -> None:

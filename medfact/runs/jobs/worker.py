@@ -16,7 +16,7 @@ import psutil
 
 from medfact.errors import MedfactError
 from medfact.models.local.machine import memory_is_short
-from medfact.runs.jobs.job import JobUpdate
+from medfact.runs.jobs.job import Ask, JobUpdate
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.store import Store
 
@@ -41,8 +41,9 @@ class Worker:
         url: str,
         report: Callable[[str, JobUpdate], None],
         died: Callable[[Iterable[str], int | None], None],
+        ask: Ask,
     ) -> None:
-        self._url, self._report, self._died = url, report, died
+        self._url, self._report, self._died, self._ask = url, report, died, ask
         self._context = multiprocessing.get_context("spawn")
         self._lock = threading.Lock()
         self._process: Any = None
@@ -88,7 +89,7 @@ class Worker:
         # Threads that spin while they wait slow down the page and its browser.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         ours, theirs = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(theirs, self._url), daemon=True)
+        self._process = self._context.Process(target=_serve, args=(theirs, self._url, self._ask), daemon=True)
         self._process.start()
         theirs.close()
         self._connection, self._runs = ours, set()
@@ -107,7 +108,7 @@ class Worker:
 # ------------------------------------------------------------------------------------- inside the process
 
 
-def _serve(connection: Connection, url: str) -> None:
+def _serve(connection: Connection, url: str, ask: Ask) -> None:
     """Follows the page's commands until its process is gone, then ends at once: no library may delay the end.
 
     Leaves interrupts from the keyboard to the page.
@@ -120,7 +121,7 @@ def _serve(connection: Connection, url: str) -> None:
         with sending, contextlib.suppress(OSError):
             connection.send((run, update))
 
-    threads = RunThreads(Store(url), models.load, report)
+    threads = RunThreads(Store(url), models.load, report, ask)
     commands: dict[str, Callable[..., None]] = {
         "ask": threads.ask,
         "stop": threads.stop,

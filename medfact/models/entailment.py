@@ -1,0 +1,48 @@
+"""Whether one sentence follows from another, by a small model for natural-language inference on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from medfact.errors import ModelError
+from medfact.models.services.policy import check_model_source
+
+Follows = Callable[[str, str], float]
+"""P that the second sentence follows from the first, from 0 to 1."""
+
+
+@lru_cache(maxsize=1)
+def load_entailment(spec: str) -> Follows:
+    """The model of a spec (`hf:` and a repository or a folder), kept for the next caller.
+
+    Raises ModelError where it cannot be loaded, or has no label "entailment".
+    """
+    name = spec.removeprefix("hf:")
+    check_model_source(name)
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    hint = "Give a model for natural-language inference: --entailment hf:FOLDER."
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=False, use_safetensors=True).eval()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ModelError(f"The model {spec} cannot be loaded: {reason}.", hint) from None
+    place = _place_of_entailment(model.config.label2id)
+    if place is None:
+        labels = ", ".join(sorted(map(str, model.config.label2id)))
+        raise ModelError(f"The model {spec} has no label “entailment”, but {labels}.", hint)
+
+    def follows(premise: str, hypothesis: str) -> float:
+        with torch.inference_mode():
+            logits = model(**tokenizer(premise, hypothesis, return_tensors="pt", truncation=True)).logits[0]
+        return float(torch.softmax(logits.float(), dim=-1)[place])
+
+    return follows
+
+
+def _place_of_entailment(labels: dict[str, int]) -> int | None:
+    found = [place for label, place in labels.items() if label.casefold() in ("entailment", "entail", "entails")]
+    return int(found[0]) if len(found) == 1 else None

@@ -1,0 +1,143 @@
+"""Rows of the papers' tables: of runs, of a coin, and the papers' own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from medfact.assets import ASSETS
+from medfact.datasets import read_table
+from medfact.metrics.measures import TypeAccuracy
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.report import Report
+from medfact.results.wording import model_name
+
+FOLDER = ASSETS / "published"
+
+
+class Figure(NamedTuple):
+    """A figure in a table; a paper's own has no interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+Cell = Figure | Estimate | None
+"""None where a row has no figure in this column."""
+
+RUN, CHANCE, PUBLISHED = "run", "chance", "published"
+"""Where a row comes from: a run of the user's, a coin's expectation, or a paper."""
+
+NOT_THE_SAME = "published; not the same facts"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model's figures, in the order of the table's columns; `detail` says on what and how."""
+
+    model: str
+    origin: str
+    detail: str
+    cells: tuple[Cell, ...]
+    semantic_type: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A paper's table: its name there, what it shows, its columns, and a sentence on how to read it."""
+
+    paper: str
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    reading: str
+    heading: str = "model"
+    needs: str = "Choose the paper's method in step 2, and evaluate."
+
+    def as_rows(self) -> Iterator[dict[str, Any]]:
+        """One row per figure, for files."""
+        for row in self.rows:
+            detail = f"{NOT_THE_SAME}: {row.detail}" if row.origin == PUBLISHED else row.detail
+            told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                figure = dict(zip(("value", "low", "high", "n"), cell or (None,) * 4, strict=True))
+                yield (told | {"from": row.origin, "detail": detail, "column": column} | figure)
+
+
+def detail_of(report: Report) -> str:
+    shots = f"{report.shots}-shot" if report.shots else "zero-shot"
+    return f"{report.dataset}, {report.facts:,} facts, {shots}, {report.method}"
+
+
+def rows_of_runs(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+    for report in reports:
+        made = tuple(cells(report))
+        if any(cell and cell.value is not None for cell in made):
+            yield Row(model_name(report.model), RUN, detail_of(report), made)
+
+
+def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+    """A row for the runs of one model on one data set that differ in their sentences: each fills its own columns."""
+    together: list[list[tuple[Report, tuple[Cell, ...]]]] = []
+    for report in reports:
+        made = tuple(cells(report))
+        if not any(cell and cell.value is not None for cell in made):
+            continue
+        row = next((row for row in together if _is_beside(report, made, row)), None)
+        if row is None:
+            together.append(row := [])
+        row.append((report, made))
+    for row in together:
+        first = row[0][0]
+        shots = f"{first.shots}-shot" if first.shots else "zero-shot"
+        facts = "/".join(dict.fromkeys(f"{report.facts:,}" for report, _ in row))
+        detail = detail_of(first) if len(row) == 1 else f"{first.dataset}, {facts} facts, {shots}"
+        filled = (next(filter(None, column), None) for column in zip(*(made for _, made in row), strict=True))
+        yield Row(model_name(first.model), RUN, detail, tuple(filled))
+
+
+def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
+    """Whether a run may stand in a row: of the same model and facts, in columns that are still free."""
+    same = all((one.model, one.dataset, one.shots) == (report.model, report.dataset, report.shots) for one, _ in row)
+    return same and not any(cell and there for _, of in row for cell, there in zip(cells, of, strict=True))
+
+
+def coin(*values: float | None) -> Row:
+    """What a fair coin is expected to score."""
+    return Row("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else exactly(v) for v in values))
+
+
+def exactly(value: float) -> Cell:
+    return Figure(value)
+
+
+@cache
+def published(file: str) -> tuple[Mapping[str, str], ...]:
+    """The rows of one of the files of `assets/published/`: a figure each."""
+    _, rows = read_table(FOLDER / f"{file}.csv")
+    return tuple(row for _, row in rows)
+
+
+def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str]) -> Iterator[Row]:
+    """A paper's rows: one per model and data set, in the order of the print."""
+    found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
+    for row in published(file):
+        if row["model"] != "Random":
+            found.setdefault((row["model"], row["dataset"]), {})[column(row)] = row
+    for (model, dataset), by_column in found.items():
+        any_row = next(iter(by_column.values()))
+        shots = {"": "", "0": ", zero-shot"}.get(any_row["shots"], f", {any_row['shots']}-shot")
+        n = f", n = {int(any_row['n']):,}" if any_row["n"] else ""
+        rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
+        by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
+        cells = (exactly(float(by_column[c]["value"])) if by_column.get(c, {}).get("value") else None for c in columns)
+        yield Row(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
+
+
+def values_of(accuracy: TypeAccuracy) -> tuple[float | None, float | None, float | None, int]:
+    return accuracy.value, accuracy.low, accuracy.high, accuracy.n

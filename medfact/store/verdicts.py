@@ -1,0 +1,78 @@
+"""What reviewers say of facts and statements: a log to which verdicts are only added. The last one of a reviewer counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+import sqlalchemy as sql
+
+from medfact.facts import Fact
+from medfact.statements import Statement
+from medfact.store import schema
+from medfact.store.database import Database, now
+from medfact.store.entities import Verdict
+from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
+
+MOST_IDS = 500
+"""Facts that one query names."""
+
+
+class Verdicts(Database):
+    """The log of verdicts. Whoever records, records as the store's owner."""
+
+    owner: str
+
+    def record_verdicts(self, verdicts: Iterable[Verdict]) -> None:
+        """Adds verdicts, all or none, in their order. Their number, owner and time are set here."""
+        rows = [
+            {
+                "owner": self.owner,
+                "reviewer": one.reviewer,
+                "fact_id": one.fact_id,
+                "statement_id": one.statement_id,
+                "verdict": one.verdict,
+                "reasons": json.dumps(list(one.reasons)),
+                "wording": one.wording,
+                "comment": one.comment,
+                "evidence": one.evidence,
+                "role": one.role,
+                "blind": one.blind,
+                "queue": one.queue,
+                "bulk": one.bulk,
+                "seconds": one.seconds,
+                "decided_at": now(),
+            }
+            for one in verdicts
+        ]
+        if rows:
+            with self._writing() as connection:
+                connection.execute(schema.verdicts.insert(), rows)
+
+    def verdicts(self, facts: Sequence[str] | None = None, owners: Sequence[str] = ()) -> list[Verdict]:
+        """The log in its order: whole, or of some facts, or of some owners."""
+        row = schema.verdicts.c
+        query = sql.select(schema.verdicts).order_by(row.number)
+        if owners:
+            query = query.where(row.owner.in_(owners))
+        parts = [query]
+        if facts is not None:
+            parts = [query.where(row.fact_id.in_(facts[i : i + MOST_IDS])) for i in range(0, len(facts), MOST_IDS)]
+        with self._reading() as connection:
+            found = [one for part in parts for one in connection.execute(part)]
+        return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
+
+    def statements_of(self, facts: Iterable[str]) -> list[Statement]:
+        """All statements that runs have asked about these facts."""
+        row, known, ids = schema.statements.c, dict[str, Fact](), sorted(facts)
+        found: list[Statement] = []
+        with self._reading() as connection:
+            for i in range(0, len(ids), MOST_IDS):
+                query = sql.select(*(row[name] for name in STATEMENT_COLUMNS)).where(row.fact_id.in_(ids[i : i + MOST_IDS]))
+                found += [statement_of(values, known) for values in connection.execute(query.order_by(row.statement_id))]
+        return found
+
+
+def _verdict(row: sql.Row[tuple[object, ...]]) -> Verdict:
+    values = dict(row._mapping)
+    return Verdict(**{**values, "reasons": tuple(json.loads(values["reasons"]))})
