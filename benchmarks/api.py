@@ -14,8 +14,10 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import openai
@@ -25,6 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from medfact.answers import make_prompt
 from medfact.models import Prompt, ServiceSettings
 from medfact.models.services.client import load_service
+from medfact.spec import RunSpec
+from medfact.store import Store
+from medfact.writing.runs import start_writing, write
 
 KEY = "sk-benchmark"
 SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"
@@ -69,10 +74,36 @@ async def _plain(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[
     return taken
 
 
+def rephrasing(base_url: str, statements: int, in_flight: int) -> tuple[float, float]:
+    """Seconds and CPU seconds of a whole rephrasing: recorded, written, judged by the guards, on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"sqlite:///{folder}/writing.db")
+        service = ServiceSettings(base_url=base_url, in_flight=in_flight, fresh=True)
+        writing = start_writing("rephrase", RunSpec("openai:mock", limit=statements // 16, shots=0, service=service), store)
+        begun, cpu = time.perf_counter(), time.process_time()
+        assert list(write(writing, store, key=KEY))
+        taken = time.perf_counter() - begun, time.process_time() - cpu
+        assert all(item.answer is not None for item in store.asked(writing))
+    return taken
+
+
 CLIENTS: dict[str, Callable[[str, list[Prompt], int], tuple[float, float]]] = {
     "medfact's adapter": adapter,
     "plain AsyncOpenAI loop": plain,
 }
+
+
+REPHRASING = "a rephrasing, whole"
+
+
+@contextmanager
+def served(*options: str) -> Iterator[str]:
+    """A service in a process of its own; its address."""
+    command = [sys.executable, str(SERVICE), *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        yield json.loads(service.stdout.readline())["base_url"]
+        service.communicate("")
 
 
 def main() -> None:
@@ -85,15 +116,15 @@ def main() -> None:
     options = parser.parse_args()
     texts = [f"Disease {i} may have sign {i % 7} as one of its symptoms." for i in range(options.statements)]
     prompts = [make_prompt(text, (), chat=False) for text in texts]
-    command = [sys.executable, str(SERVICE), "--latency", str(options.latency)]
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in CLIENTS}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
-        assert service.stdout is not None
-        base_url = json.loads(service.stdout.readline())["base_url"]
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in (*CLIENTS, REPHRASING)}
+    with (
+        served("--latency", str(options.latency)) as asked,
+        served("--latency", str(options.latency), "--repeats-statements") as written,
+    ):
         for _ in range(options.rounds):
             for name, client in CLIENTS.items():
-                taken[name].append(client(base_url, prompts, options.in_flight))
-        service.communicate("")
+                taken[name].append(client(asked, prompts, options.in_flight))
+            taken[REPHRASING].append(rephrasing(written, options.statements, options.in_flight))
     ideal = options.in_flight / options.latency
     count = options.statements
     print(

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
+from test_write_page import half
 
+from medfact.models import ServiceSettings
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import Store
+from medfact.writing.runs import start_writing, write
 
 pytestmark = pytest.mark.browser
 
@@ -29,6 +33,17 @@ def runs(app_home: Path, address: str) -> str:
     return ",".join(made)
 
 
+@pytest.fixture(scope="module")
+def written(app_home: Path, address: str) -> str:
+    """A rephrasing, half of it stopped."""
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
+    with MockService(Behaviour(writes=half)) as service:
+        spec = RunSpec(model="openai:writer", limit=5, shots=0, service=ServiceSettings(base_url=service.base_url))
+        writing = start_writing("rephrase", spec, store)
+        assert list(write(writing, store))
+    return writing
+
+
 VIEWS = {
     "the first screen": ("", "#scores tbody tr"),
     "results": ("?run={}", "#scores tbody tr"),
@@ -37,6 +52,10 @@ VIEWS = {
     "calibration": ("?run={}&tab=calibration", "#tab h2"),
     "the papers' tables": ("?run={}&tab=papers", ".mf-results"),
     "facts": ("facts", "#cards .mf-card"),
+    "review": ("review?reviewer=ada", "#fact h2"),
+    "write": ("write", "#form .mf-card"),
+    "sentences that were written": ("write?writing={written}", ".mf-rewritten"),
+    "written sentences to ask": ("?writing={written}", ".mf-sets"),
     "runs": ("runs", "#runs .mf-line"),
     "nothing to compare": ("compare", "#choose"),
     "compare": ("compare?runs={}", ".mf-matrix"),
@@ -51,9 +70,9 @@ def visited(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing(visited: Page, address: str, runs: str, view: str) -> None:
+def test_axe_finds_nothing(visited: Page, address: str, runs: str, written: str, view: str) -> None:
     path, ready = VIEWS[view]
-    visited.goto(address + path.format(runs))
+    visited.goto(address + path.format(runs, written=written))
     expect(visited.locator(ready).first).to_be_visible(timeout=60_000)
     if view == "the first screen":
         for accordion in ("service", "method"):
@@ -72,7 +91,7 @@ LOOK_OF_FOCUS = """(element) => {
 """How an element, and what is around it, is drawn: a focus may be shown on either."""
 
 
-@pytest.mark.parametrize("view", ["the first screen", "fact by fact", "facts", "runs", "compare"])
+@pytest.mark.parametrize("view", ["the first screen", "fact by fact", "facts", "review", "write", "runs", "compare"])
 def test_every_control_shows_its_focus(visited: Page, address: str, runs: str, view: str) -> None:
     path, ready = VIEWS[view]
     visited.goto(address + path.format(runs))

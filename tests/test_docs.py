@@ -59,6 +59,7 @@ def test_every_setting_of_a_run_has_an_option() -> None:
     code = (ROOT / "medfact" / "cli" / "options.py").read_text(encoding="utf-8")
     records = {"spec.placement", "spec.service"}
     assert FIELDS.keys() - records - set(re.findall(r"\b(?:spec|placement|service)\.\w+", code)) == {
+        "spec.entailment",  # an option of `write` alone
         "spec.model",
         "spec.task",
         "spec.writer",

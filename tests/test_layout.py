@@ -20,7 +20,7 @@ FLOORS = [
     ["statements", "spec"],
     ["datasets", "prototypes", "answers"],
     ["store", "metrics", "exchange"],
-    ["runs", "writing", "results"],
+    ["runs", "writing", "results", "reviews"],
     ["cli", "web"],
 ]
 """From the ground up; on each floor the rooms from left to right."""

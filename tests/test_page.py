@@ -547,6 +547,8 @@ def test_pages_fit_their_screen(browser: Browser, address: str, width: int, sche
         for path, there in (
             ("", "#scores tbody tr"),
             ("facts", "#cards .mf-card"),
+            ("review", "#fact h2"),
+            ("write", "#form .mf-card"),
             ("runs", "#runs > *"),
             ("compare", "#choose > *"),
         ):

@@ -23,7 +23,7 @@ from small_papers import (
     write_medlama,
 )
 
-from medfact.results.papers import FOLDER
+from medfact.results.paper_rows import FOLDER
 
 
 @pytest.fixture

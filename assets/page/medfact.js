@@ -10,6 +10,7 @@
 
   const parts = new Map(); // name → <mf-part>, once it is on the page
   const html = new Map(); // name → the fragment that came last
+  let shown = "", shownAt = 0; // what is judged now, and since when
   const drawn = {}; // name → fingerprint of that fragment
   const show = Object.fromEntries(new URLSearchParams(window.location.search));
 
@@ -91,6 +92,11 @@
     const first = part.querySelector("[data-focus]")?.dataset.focus;
     morphChildren(part, template.content);
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
+    const timed = part.querySelector("[data-timed]");
+    if (timed && timed.dataset.timed !== shown) {
+      [shown, shownAt] = [timed.dataset.timed, performance.now()];
+      fillDraft(timed);
+    }
     if (focused && !part.contains(document.activeElement)) part.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     const opened = part.querySelector("[data-reveal]");
     if (opened && opened.dataset.reveal !== revealed) {
@@ -114,18 +120,23 @@
   /* ---------------------------------------------------------------------------------------------------- asking the server */
 
   let question = 0, failures = 0, clock, telling;
-  let acting = false, waiting = false; // whether a button's answer is awaited, and a look meanwhile
+  let actions = Promise.resolve(); // buttons are answered one after the other: a quick second one is not lost
+  let acting = 0, waiting = false; // how many of them wait for their answers, and whether there is to be a look after them
 
-  const look = async (action = null) => {
+  const look = (action = null) => {
     clearTimeout(clock);
-    if (acting) return void (waiting = true);
-    if (!action) return ask(null);
-    acting = true;
+    if (!action) return acting ? void (waiting = true) : ask(null);
     clearTimeout(telling); // the action carries what the inputs told
-    await ask(action);
-    acting = false;
-    if (waiting) look();
+    acting += 1;
+    actions = actions.then(() => ask(action)).then(acted, acted);
+    return actions;
+  };
+
+  const acted = () => {
+    acting -= 1;
+    if (acting || !waiting) return;
     waiting = false;
+    look();
   };
 
   const ask = async (action) => {
@@ -164,6 +175,9 @@
       place(name);
     }
     if (answer.title) document.title = answer.title;
+    const here = document.querySelector(".nav-holder a.active");
+    here?.setAttribute("aria-current", "page");
+    here?.setAttribute("tabindex", "-1"); // one stop less: it leads to where one is
     if (answer.kept !== null) store(answer.kept);
     if (answer.query !== window.location.search) window.history.replaceState(null, "", `${window.location.pathname}${answer.query}`);
   };
@@ -196,15 +210,36 @@
 
   /* ---------------------------------------------------------------------------------------------------- clicks and keys */
 
-  const fieldsOf = (button) => Object.fromEntries([...(button.closest("[data-fields]")?.querySelectorAll("[name]") ?? [])].map((field) => [field.name, field.value]));
+  const chosen = (field) => !["radio", "checkbox"].includes(field.type) || field.checked;
+  const fieldsOf = (button) => {
+    const within = button.closest("[data-fields]");
+    const fields = Object.fromEntries([...(within?.querySelectorAll("[name]") ?? [])].filter(chosen).map((field) => [field.name, field.value]));
+    return within?.dataset.timed ? { ...fields, seconds: String((performance.now() - shownAt) / 1000) } : fields;
+  };
+
+  /* What was filled in and not saved yet survives a reload of the page, in this tab. */
+  const keepDraft = (form) => {
+    const fields = [...form.querySelectorAll("[name]")].filter((field) => field.name !== "number" && chosen(field)).map((field) => [field.name, field.value]);
+    window.sessionStorage.setItem(`medfact-draft-${form.dataset.draft}`, JSON.stringify(fields));
+  };
+  const fillDraft = (form) => {
+    const kept = new Map(JSON.parse(window.sessionStorage.getItem(`medfact-draft-${form.dataset.draft}`) ?? "[]"));
+    if (!kept.size) return;
+    for (const field of form.querySelectorAll("[name]")) {
+      if (["radio", "checkbox"].includes(field.type)) field.checked = kept.get(field.name) === field.value;
+      else if (kept.has(field.name)) field.value = kept.get(field.name);
+    }
+  };
 
   const press = async (button, action) => {
     button.setAttribute("aria-disabled", "true"); // until the answer says what it may do; it keeps the focus
     const { busy, then } = button.dataset;
+    const draft = button.closest("[data-draft]")?.dataset.draft;
     if (busy) button.textContent = busy;
     await look({ ...action, fields: fieldsOf(button) });
     if (then) document.getElementById(then)?.scrollIntoView({ block: "nearest" }); // on a phone it may lie far above
     button.removeAttribute("aria-disabled");
+    if (draft && document.querySelector("[data-draft]")?.dataset.draft !== draft) window.sessionStorage.removeItem(`medfact-draft-${draft}`);
     for (const field of button.closest("[data-fields]")?.querySelectorAll("input[type=password]") ?? []) field.value = "";
     parts.forEach((_, name) => place(name));
     if (document.activeElement === document.body && button.isConnected) button.focus({ preventScroll: true });
@@ -250,6 +285,8 @@
 
   let typing;
   document.addEventListener("input", ({ target }) => {
+    const form = target.closest("[data-draft]");
+    if (form) keepDraft(form);
     if (!target.dataset?.set || target.type !== "search") return;
     clearTimeout(typing);
     typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }), TYPING_MS);
@@ -261,6 +298,13 @@
   document.addEventListener("keydown", (event) => {
     const by = STEPS[event.key];
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
+    const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
+    const hot = typed ? null : document.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+    if (hot && hot.offsetParent) {
+      event.preventDefault();
+      hot.focus();
+      hot.click();
+    }
     if (!by || event.target.matches("input:not([type=radio]), textarea, select")) return;
     const drawer = event.target.closest("[data-reveal]");
     if (drawer && event.key.match(/Left|Right/)) return drawer.querySelector(by > 0 ? "[data-next]" : "[data-previous]")?.click();

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, SERVICE, UMLS, Add, argument, one_of
+from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, SERVICE, UMLS, Add, argument, one_of, setting
 from medfact.errors import Mistake
 
 PROGRAM = "python -m medfact"
@@ -65,7 +65,12 @@ COMMANDS = (
             argument("--model", metavar="SPEC", action="append", help=MODELS),
             one_of(
                 argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),
-                argument("--writing", metavar="RUN", help="ask the sentences that `write` wrote"),
+                argument(
+                    "--writing",
+                    metavar="RUN",
+                    action="append",
+                    help="ask the sentences that `write` wrote; may repeat, with other writings, `prototypes` and `origin`",
+                ),
             ),
             argument("--dry-run", action="store_true", help="ask nothing; show what each model would cost"),
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
@@ -74,16 +79,33 @@ COMMANDS = (
     Command(
         "write",
         "write:start",
-        "have a language model rephrase the prototypes, or write statements itself",
+        "have a language model rephrase the prototypes, write statements itself, or draft templates",
         (
-            argument("kind", metavar="KIND", choices=("rephrase", "llmeval"), help="rephrase or llmeval"),
+            argument(
+                "kind",
+                metavar="KIND",
+                choices=("rephrase", "llmeval", "templates", "template"),
+                help="rephrase, llmeval, templates (eight a relation) or template (MKJ's one)",
+            ),
             *_ASKING,
             argument("--model", metavar="SPEC", help="the writer"),
+            setting("--entailment", "spec.entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard"),
             argument("--dry-run", action="store_true", help="write nothing; show what it would cost"),
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
     ),
-    Command("written", "write:written", "list what was written, and why a rephrasing was stopped", (RUN, DATABASE, OUTPUT)),
+    Command("written", "write:written", "list what was written, and why some of it was stopped", (RUN, DATABASE, OUTPUT)),
+    Command(
+        "drafts",
+        "write:save_drafts",
+        "save drafted templates as a pool file, for a person to read and to accept",
+        (
+            RUN,
+            argument("-o", "--output", metavar="FILE", help="a .yaml file; otherwise prints it"),
+            argument("--extends", metavar="POOL", default="", help="the pool that states the other relations, such as medfact"),
+            DATABASE,
+        ),
+    ),
     Command(
         "resume",
         "evaluate:resume",
@@ -104,6 +126,17 @@ COMMANDS = (
         "show_results:tables",
         "list the papers' tables for one or more runs, one row per number",
         (RUNS, argument("--paper", metavar="NAME", help="pretexttrans, tpeval or mkj; otherwise all"), DATABASE, OUTPUT),
+    ),
+    Command(
+        "reviews",
+        "reviews:reviews",
+        "list every verdict of the reviewers, or what they say of a run",
+        (
+            argument("--on", metavar="RUN", help="scores under the reviews, reliability of the labels, agreement"),
+            argument("--import", dest="read", metavar="FILE", help="read verdicts from a table"),
+            DATABASE,
+            OUTPUT,
+        ),
     ),
     Command(
         "export",

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from medfact.cli import MISTAKE, write
@@ -21,9 +22,11 @@ from medfact.runs.costs import costs
 from medfact.runs.plan import changes
 from medfact.runs.run import answer, check_address, is_ones_own
 from medfact.runs.start import recorded_plan, start, start_again, start_planned
-from medfact.store import PAUSED, RUNNING, WAITING, Run, Store
+from medfact.spec import RunSpec
+from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
-from medfact.writing.runs import evaluation_plan, evaluation_spec, writing_of
+from medfact.writing.runs import writing_of
+from medfact.writing.sets import asked_set
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,20 +35,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ask_written(options: argparse.Namespace) -> int:
-    """Asks what a language model wrote, from the record of that writing."""
+    """Asks what language models wrote, from the records of these writings, and the sets beside them."""
     store = Store(options.db)
-    planned = evaluation_plan(options.writing, store)
-    first = writing_of(options.writing, store)
-    asked = replace(first, spec=evaluation_spec(first))
-    specs = [repeated_spec(options, model, asked) for model in options.model or [BUNDLED_MODEL]]
+    first = writing_of(options.writing[0], store)
+    asked: list[tuple[RunSpec, Plan]] = []
+    for model, name in product(options.model or [BUNDLED_MODEL], options.writing):
+        spec, planned = asked_set(name, first, model, store)
+        asked.append((repeated_spec(options, model, replace(first, spec=spec)), planned))
+    specs = [spec for spec, _ in asked]
     check_models(specs)
     if options.dry_run:
-        return emit((costs(spec, planned=planned) for spec in specs), options.output)
+        return emit((costs(spec, planned=planned) for spec, planned in asked), options.output)
     confirm_upload(specs, options.yes)
-    print_notes(
-        f"{spec.model} rephrased the sentences itself: prefer another writer." for spec in specs if spec.model == first.model
-    )
-    return _ask_all([start_planned(spec, planned, store) for spec in specs], store, options.output, service_key(options))
+    runs = [start_planned(spec, planned, store) for spec, planned in asked]
+    return _ask_all(runs, store, options.output, service_key(options))
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -95,7 +98,7 @@ def resume(options: argparse.Namespace) -> int:
 
 def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
     """Asks models behind services all at once, and local models one after the other at the same time."""
-    print_notes(store.run(run_ids[0]).notes)
+    print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
 
     def ask(run_id: str) -> int:
         return show_progress(answer(run_id, store, key=key), store.run(run_id).model)

@@ -146,6 +146,7 @@ METHOD = group(
     "method",
     setting("--protocol", "spec.protocol", "NAME", f"one of: {', '.join(PROTOCOLS)}"),
     setting("--pool", "spec.pool", "NAME-OR-FILE", "prototype pool (default: the protocol's)"),
+    setting("--accept-drafts", "spec.accept_drafts", "", "ask sentences that a language model drafted and nobody has accepted"),
     setting("--templates", "spec.templates", "FILE", "a benchmark's own sentences (prompts.csv) for --pool origin"),
     setting("--question", "spec.question", "FORMAT", "paper, code or mkj (default: the protocol's)"),
     setting("--shots", "spec.shots", "N", "demonstrations before each statement (default: the protocol's)"),
@@ -223,7 +224,7 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
     settings = typed_settings(options)
     if settings["spec"].keys() - {"budget", "reuse"}:
         raise Mistake(
-            f"--again asks what run {record.run} asked, from its record.",
+            f"Run {record.run} fixes what is asked.",
             "Leave out the options that choose facts, statements or demonstrations.",
         )
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)

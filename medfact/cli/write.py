@@ -5,21 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from medfact.answers.instructions import EIGHT, LLM_EVAL
+from medfact.cli import OK
 from medfact.cli.consent import check_models, confirm_upload, service_key
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit, print_notes
 from medfact.cli.show_data import load_collection
+from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL
 from medfact.runs.costs import costs
 from medfact.store import Run, Store
 from medfact.writing.diversity import diversity
 from medfact.writing.eight import usable_lines
-from medfact.writing.runs import planned_writing, sentences, start_writing, write, writing_of
-from medfact.writing.sentences import rejections
+from medfact.writing.runs import drafts, planned_writing, sentences, start_writing, write, writer_of, writing_of
+from medfact.writing.sentences import REPHRASED, rejections
+from medfact.writing.templates import FORMS, pool_file
 
 
 def start(options: argparse.Namespace) -> int:
@@ -48,7 +52,25 @@ def written(options: argparse.Namespace) -> int:
     """Lists what was written: a row per prototype, or per line of LLMEval."""
     store = Store(options.db)
     first = writing_of(options.run, store)
+    if first.spec.task in FORMS:
+        return emit(_drafts(first, store), options.output)
     return emit(_lines(first, store) if first.spec.task == LLM_EVAL else _sentences(first, store), options.output)
+
+
+def save_drafts(options: argparse.Namespace) -> int:
+    """Saves the drafts that break no rule as a pool file, which says that nobody has accepted them."""
+    store = Store(options.db)
+    first = writing_of(options.run, store)
+    usable = {draft.relation: draft.sentences for draft in drafts(first.run, store) if draft.problem is None}
+    text = pool_file(usable, str(first.spec.task), writer_of(first), accepted="", extends=options.extends)
+    if options.output is None:
+        print(text, end="")
+        return OK
+    path = Path(options.output)
+    if path.exists():
+        raise Mistake(f"{path.name} exists.", "Choose another name: a file that somebody has read is not overwritten.")
+    path.write_text(text, encoding="utf-8")
+    return OK
 
 
 def _row(first: Run, store: Store) -> dict[str, Any]:
@@ -56,18 +78,32 @@ def _row(first: Run, store: Store) -> dict[str, Any]:
     if first.spec.task == LLM_EVAL:
         lines = [len(usable_lines(item.answer.raw or "")) for item in store.asked(first.run) if item.answer is not None]
         return {**row, "kind": LLM_EVAL, "facts": len(lines), "usable": sum(number >= EIGHT for number in lines)}
+    if first.spec.task in FORMS:
+        made_drafts = drafts(first.run, store)
+        usable = sum(draft.problem is None for draft in made_drafts)
+        return {**row, "kind": first.spec.task, "relations": len(made_drafts), "usable": usable}
     made = sentences(first.run, store)
     return {
         **row,
         "kind": "rephrase",
         "sentences": len(made),
-        "rephrased": sum(sentence.text is not None for sentence in made),
+        "rephrased": sum(sentence.fate == REPHRASED for sentence in made),
         "by_variant": rejections(made),
         "diversity": {
             "prototypes": asdict(diversity(sentence.prototype for sentence in made)),
             "written": asdict(diversity(sentence.statement(first.model) for sentence in made)),
         },
     }
+
+
+def _drafts(first: Run, store: Store) -> Iterator[dict[str, Any]]:
+    for draft in drafts(first.run, store):
+        yield {
+            "relation": draft.relation,
+            "sentences": dict(draft.sentences),
+            "problem": draft.problem,
+            "reply": draft.reply,
+        }
 
 
 def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:

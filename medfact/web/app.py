@@ -32,6 +32,12 @@ not a place for patient data.
 """
 
 
+WRITE = """# Write
+A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
+sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
+"""
+
+
 def build_page() -> gr.Blocks:
     """The pages: places for the server's fragments, and the inputs of Evaluate."""
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=True) as page:
@@ -45,7 +51,13 @@ def build_page() -> gr.Blocks:
         gr.Markdown(FOOTER, elem_id="footer")
     with page.route("Facts", "/facts"):
         _top("# Facts\nEach true fact has false partners: other findings that no known source holds true of it.")
-        part("said", "filters", "cards", "rejected")
+        part("said", "to-review", "filters", "cards", "rejected")
+    with page.route("Review", "/review", show_in_navbar=False):
+        _top("# Review\nIs what a model is asked true, clear and fair? The keys stand on the buttons.")
+        part("choice", "said", "fact")
+    with page.route("Write", "/write"):
+        _top(WRITE)
+        part("form", "form-said", "writings", "said", "opened")
     with page.route("Runs", "/runs"):
         _top("# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its answers.")
         part("notice", "filters")

@@ -62,7 +62,7 @@ def exported(services: Services, run: str) -> Response:
 
 def table(services: Services, runs: str, name: str, kind: str) -> Response:
     """Scores, answers or a paper's table of some runs, as CSV, Parquet or Excel."""
-    records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.has(run)]
+    records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
     if not records or kind not in MEDIA_TYPES or (rows := _rows(services, records, name)) is None:
         return PlainTextResponse("There is no such file.", status_code=404)
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import time
@@ -28,6 +29,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
 from medfact.web.uploads import Uploads
+from medfact.writing.runs import accepted_pool, ask_or_write
 
 DEMONSTRATION_OWNER = "demonstration"
 DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
@@ -127,6 +129,16 @@ class Services:
         """
         return pool if not pool or pool in pool_names() else str(self.uploads.of(owner, pool))
 
+    def drafted_pool(self, owner: str, writing: str) -> Path:
+        """A file of the visitor's: the pool of the drafts that the visitor has accepted in a writing. Raises Mistake."""
+        text = accepted_pool(self.run(writing).run, self.store.of(owner))
+        folder = self.uploads.folder / hashlib.sha256(text.encode()).hexdigest()[:40]
+        folder.mkdir(exist_ok=True)
+        file = folder / "drafted.yaml"
+        file.write_text(text, encoding="utf-8")
+        self.uploads.add(owner, [str(file)])
+        return file
+
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
@@ -139,6 +151,10 @@ class Services:
         except UnknownName:
             return False
 
+    def asked(self, run: object) -> bool:
+        """Whether there is a run of this whole id that asked a model, and had it write nothing."""
+        return self.has(run) and self.store.run(str(run)).spec.task is None
+
     def close(self) -> None:
         self.jobs.close()
 
@@ -148,7 +164,7 @@ def open_services(url: str | None = None) -> Services:
     store = Store(url)
     with suppress(StoreError):  # what was deleted long ago is erased another time
         store.purge()
-    jobs = Jobs(store)
+    jobs = Jobs(store, ask_or_write)
     jobs.warm_up(BUNDLED_MODEL)
     reports = Reports(store, jobs)
     return Services(store, jobs, reports, Comparisons(store, reports))
@@ -193,6 +209,12 @@ def planned(spec: RunSpec, source: Source, rejections: Rejections) -> Plan:
     many visitors do. Raises MedfactError."""
     of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
     return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())))
+
+
+def plan_again(spec: RunSpec, rejections: Rejections) -> Plan:
+    """The plan of a spec recorded here, whose facts may be a visitor's file. Raises MedfactError where they cannot be read."""
+    source = RunSpec(model="", dataset=spec.dataset, facts=spec.facts, columns=spec.columns)
+    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source, tuple(sorted(rejections.items())))
 
 
 @lru_cache(maxsize=4)

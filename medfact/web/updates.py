@@ -19,11 +19,13 @@ from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
 from medfact.web.pages.compare import COMPARE
 from medfact.web.pages.evaluate import EVALUATE
 from medfact.web.pages.facts import FACTS
+from medfact.web.pages.review import REVIEW
 from medfact.web.pages.runs import RUNS
+from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
 from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of, owners_seen_by
 
-PAGES = {"evaluate": EVALUATE, "facts": FACTS, "runs": RUNS, "compare": COMPARE}
+PAGES = {"evaluate": EVALUATE, "facts": FACTS, "review": REVIEW, "write": WRITE, "runs": RUNS, "compare": COMPARE}
 
 MOST_VALUES = 64
 """Fields of a view, fragments of a page, and fields beside a button."""

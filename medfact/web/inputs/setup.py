@@ -16,7 +16,9 @@ from medfact.runs.plan import protocol_of
 from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import Plan
-from medfact.web.services import Services, Source, checked_source, planned, spec_of
+from medfact.web.services import Services, Source, checked_source, plan_again, planned, spec_of
+from medfact.writing.runs import writing_of
+from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
 
 DEFAULT_PAIRS = 60
 MOST_PAIRS = 1_000
@@ -32,12 +34,14 @@ class Setup(BaseModel):
     folder;
     service, address: a model behind a service. agreed: whether own facts may go there. budget: US dollars, 0 for any sum.
     shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
+    writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
+    are those of the first. drafts: a writing whose accepted templates are used.
     """
 
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     protocol: Short = RunSpec.protocol
-    pool: str = Field("", max_length=1_000)
+    pool: str = ""
     models: list[Short] = Field([BUNDLED_MODEL], max_length=MOST_MODELS)
     other: Short = ""
     service: Short = ""
@@ -47,6 +51,13 @@ class Setup(BaseModel):
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
     shots: int = Field(-1, ge=-1, le=50)
     difficulty: Short = ""
+    writing: str = ""
+    drafts: str = ""
+
+    @property
+    def sets(self) -> list[str]:
+        """The sets of sentences to ask, each once."""
+        return list(dict.fromkeys(filter(None, self.writing.split(","))))[:MOST_MODELS]
 
     @property
     def names(self) -> list[str]:
@@ -61,6 +72,10 @@ def _is_spec(name: str) -> bool:
 
 def source_of(services: Services, owner: str, setup: Setup) -> Source:
     """Where the facts come from. Raises Mistake where a file is not the visitor's."""
+    if setup.drafts:
+        spec = services.run(setup.drafts).spec
+        own = {"facts": spec.facts, "columns": [[*pair] for pair in spec.columns]}
+        return checked_source(services, owner, own) if spec.facts else {"dataset": spec.dataset}
     return checked_source(services, owner, setup.source) if setup.source else {"dataset": setup.dataset}
 
 
@@ -79,7 +94,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
             model=name,
             service={"base_url": setup.address or None},
             protocol=setup.protocol,
-            pool=services.pool(owner, setup.pool) or None,
+            pool=str(services.drafted_pool(owner, setup.drafts)) if setup.drafts else services.pool(owner, setup.pool) or None,
             limit=setup.pairs,
             shots=shots_of(setup.protocol) if setup.shots < 0 else setup.shots,
             budget=setup.budget or None,
@@ -89,22 +104,45 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
     ]
 
 
-def plan_of(services: Services, owner: str, setup: Setup) -> Plan:
-    """What each of the models would be asked. Raises MedfactError."""
-    spec = specs_of(services, owner, setup)[0]
-    return planned(spec, source_of(services, owner, setup), services.store.of(owner).rejections())
+Planned = tuple[RunSpec, Plan]
+"""A run that could be recorded: its spec, and what it would ask."""
+
+
+def planned_runs(services: Services, owner: str, setup: Setup) -> list[Planned]:
+    """What would be evaluated: a run a model, or, with sets of written sentences, one a model and set. Raises MedfactError."""
+    specs = specs_of(services, owner, setup)
+    if not setup.sets:
+        source, rejected = source_of(services, owner, setup), services.store.of(owner).rejections()
+        return [(spec, planned(spec, source, rejected)) for spec in specs]
+    if len(specs) * len(setup.sets) > MOST_MODELS:
+        raise Mistake(
+            f"{len(specs)} models and {len(setup.sets)} sets of sentences are {len(specs) * len(setup.sets)} runs.",
+            f"Choose fewer: {MOST_MODELS} runs are the most at once.",
+        )
+    return [_asking(services, owner, name, spec, setup) for spec in specs for name in setup.sets]
+
+
+def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Setup) -> Planned:
+    """A model asked a set of sentences."""
+    first = writing_of(services.run(setup.sets[0]).run, services.store)
+    name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
+    rejections = services.store.of(owner).rejections()
+    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(other, rejections))
+    if setup.shots == 0:
+        asked, plan = replace(asked, shots=0), replace(plan, shots=0, demonstrations={})
+    return replace(asked, model=spec.model, service=spec.service, budget=spec.budget), plan
 
 
 def evaluate(services: Services, owner: str, setup: Setup, key: str | None) -> list[str]:
-    """Records one run per model for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
-    source, specs = source_of(services, owner, setup), specs_of(services, owner, setup)
-    check_room(services, owner, len(specs))
-    for spec in specs:
+    """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
+    asked = planned_runs(services, owner, setup)
+    check_room(services, owner, len(asked))
+    for spec, _ in asked:
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=setup.agreed)
     store = services.store.of(owner)
-    runs = [start_planned(spec, planned(spec, source, store.rejections()), store) for spec in specs]
-    for run, spec in zip(runs, specs, strict=True):
+    runs = [start_planned(spec, plan, store) for spec, plan in asked]
+    for run, (spec, _) in zip(runs, asked, strict=True):
         services.jobs.submit(run, key if is_service(spec.model) else None)
     return runs
 

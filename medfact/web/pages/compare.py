@@ -42,7 +42,7 @@ class CompareShow(Show):
 def view(visitor: Visitor, show: CompareShow) -> View:
     """What the runs share and how they differ; nothing but the choice as long as there are fewer than two."""
     services = visitor.services
-    runs = [run for run in dict.fromkeys(show.runs.split(",")) if services.has(run)][:MOST]
+    runs = [run for run in dict.fromkeys(show.runs.split(",")) if services.asked(run)][:MOST]
     show = show.model_copy(update={"runs": ",".join(runs)})
     fragments = {"choose": _choose(visitor, runs), "compared": Markup(), "facts": Markup(), "drawer": Markup()}
     query = f"?runs={show.runs}" if runs else ""

@@ -24,6 +24,7 @@ from medfact.web.inputs.setup import MOST_MODELS, check_room
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, setup
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
+from medfact.web.pages.case_study import case_study
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
@@ -33,17 +34,19 @@ TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibra
 
 
 class EvaluateShow(Show):
-    """setup: what is chosen, as JSON of `Setup`. mapping: an uploaded file that waits for its columns, as JSON; pending,
-    uploading: why,
-    or for which file, nothing can be evaluated yet. run: ids, with commas. kept: those that this browser showed last. chosen:
-    which run's facts are listed. fact: the pair that is
-    open, −1 for none. sort: the score by which models are sorted, "" for the order of the runs.
+    """setup: what is chosen, as JSON of `Setup`; writing, drafts: of it too, from the address. mapping: an uploaded file that
+    waits for its columns, as JSON; pending, uploading: why, or for which file, nothing can be evaluated yet. run: ids, with
+    commas. kept: those that this browser showed last. chosen: which run's facts are listed. fact: the pair that is open, −1
+    for none. sort: the score by which models are sorted, "" for the order of the runs. case: of the
+    case study.
     """
 
     setup: str = ""
     mapping: str = ""
     pending: str = ""
     uploading: str = Field("", max_length=300)
+    writing: str = Field("", max_length=400)
+    drafts: str = Field("", max_length=40)
     run: str = ""
     kept: str = ""
     unfolded: bool = False
@@ -55,6 +58,7 @@ class EvaluateShow(Show):
     fact: int = Field(-1, ge=-1, le=10**9)
     paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
     sort: str = ""
+    case: int = Field(0, ge=0, le=10**9)
 
 
 Lives = Mapping[str, Live]
@@ -77,7 +81,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
         "tab": render("tabs", tabs=TABS, chosen=show.tab, content=tab),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
-        "hero": hero(visitor, folded=bool(show.run)),
+        "hero": _heading(visitor, show),
         **setup.fragments(visitor, show, lives if show.run and not show.unfolded else {}),
     }
     behind = any(live.behind for live in lives.values())
@@ -94,9 +98,9 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     """The ids of the runs to show, and whether the address names one that is not there."""
     asked, kept = (list(dict.fromkeys(filter(None, ids.split(","))))[:MOST_MODELS] for ids in (show.run, show.kept))
-    has = visitor.services.has
-    there = ([run for run in ids if has(run)] for ids in (asked, kept))
-    return next(filter(None, there), [visitor.demonstration]), not all(map(has, asked))
+    found = {run for run in (*asked, *kept) if visitor.services.asked(run)}
+    there = ([run for run in ids if run in found] for ids in (asked, kept))
+    return next(filter(None, there), [visitor.demonstration]), not found.issuperset(asked)
 
 
 def _named(lives: Sequence[Live]) -> Lives:
@@ -107,7 +111,8 @@ def _query(show: EvaluateShow) -> str:
     """The page's address: the runs, and what of them is open."""
     tab = "" if show.tab == "overview" else f"&tab={show.tab}"
     fact = "" if show.fact < 0 else f"&chosen={show.chosen}&fact={show.fact}"
-    return f"?run={show.run}{tab}{fact}" if show.run else ""
+    asked = f"?writing={show.writing}" if show.writing else f"?drafts={show.drafts}" if show.drafts else ""
+    return f"?run={show.run}{tab}{fact}" if show.run else asked
 
 
 def _title(lives: Lives, going: bool) -> str:
@@ -171,10 +176,15 @@ def _value(live: Live, name: str) -> float:
     return -2.0 if value is None else float(value)
 
 
-def hero(visitor: Visitor, folded: bool) -> Markup:
-    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers."""
-    if folded:
+def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
+    """The story for a first visitor; a line above what a language model wrote; nothing above runs, which have their own."""
+    if show.run:
         return Markup()
+    return Markup("<h1>Evaluate what a language model wrote</h1>") if show.writing or show.drafts else hero(visitor)
+
+
+def hero(visitor: Visitor) -> Markup:
+    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers."""
     live = visitor.services.reports.live(visitor.demonstration)
     return _hero(visitor.services, live.run.run, live.version)
 
@@ -214,7 +224,7 @@ def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eval
 def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
     """Records the shown runs anew, from their records, and queues them. Models behind a service are set up again instead."""
     services = visitor.services
-    runs = [run for run in show.run.split(",") if services.has(run) and not is_service(services.run(run).model)]
+    runs = [run for run in show.run.split(",") if services.asked(run) and not is_service(services.run(run).model)]
     check_room(services, visitor.owner, len(runs))
     with services.planning:
         new = [start_again(run, services.store.of(visitor.owner)) for run in runs]
@@ -225,7 +235,7 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
 
 def _own(visitor: Visitor, show: EvaluateShow) -> list[str]:
     """Those of the shown runs that the visitor may stop and resume. Raises Mistake where there is none."""
-    runs = [run for run in show.run.split(",") if visitor.services.has(run)]
+    runs = [run for run in show.run.split(",") if visitor.services.asked(run)]
     own = [run for run in runs if visitor.services.run(run).owner in visitor.owners]
     if not own:
         raise Mistake("These runs are not yours to stop or resume.", "Open them in the browser that started them.")
@@ -266,6 +276,11 @@ def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Mark
     return pair_list(visitor, show, lives)
 
 
+def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+    case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
+    return papers_tab(lives, show, case), show
+
+
 def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[Markup, EvaluateShow]]:
     return lambda _, show, lives: (tab(lives, show), show)
 
@@ -274,7 +289,7 @@ TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, Evaluat
     "overview": _still(overview_tab),
     "facts": _facts_tab,
     "calibration": _still(calibration_tab),
-    "papers": _still(papers_tab),
+    "papers": _papers_tab,
 }
 
 EVALUATE = Page(

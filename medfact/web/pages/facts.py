@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from markupsafe import Markup
 from pydantic import Field
 
 from medfact.datasets import bundled_names, grouping
@@ -93,15 +94,10 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     ]
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
-        "filters": render(
-            "facts_filters",
-            show=show,
-            datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, _own_name(own))] if own else [])],
-            protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
-            pools=[("", "the method's own"), *((name, load_pool(name).title) for name in pool_names())],
-            relations=sorted({fact.relation for fact in facts}),
-            specialties=sorted({fact.specialty for fact in facts if fact.specialty}),
+        "to-review": Markup(
+            '<p class="mf-note">Are they true, clear and fair? <a href="review" data-key="review">Review them</a></p>'
         ),
+        "filters": _filters(show, own, facts),
         "cards": render(
             "facts_cards",
             cards=cards,
@@ -116,6 +112,18 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
         "rejected": render("facts_rejected", rejected=_rejected(visitor.services.store.of(visitor.owner).rejected(), facts)),
     }
     return View(fragments, show.model_copy(update={"page": page}), query=_query(show), title="Facts · medfact")
+
+
+def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Markup:
+    return render(
+        "facts_filters",
+        show=show,
+        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, _own_name(own))] if own else [])],
+        protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
+        pools=[("", "the method's own"), *((name, load_pool(name).title) for name in pool_names())],
+        relations=sorted({fact.relation for fact in facts}),
+        specialties=sorted({fact.specialty for fact in facts if fact.specialty}),
+    )
 
 
 def _own_name(own: Source | None) -> str:

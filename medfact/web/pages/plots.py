@@ -7,11 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import plots
 from medfact.results.live import Live
-from medfact.results.papers import CHANCE, PAPERS, PUBLISHED, fits, tables
+from medfact.results.paper_rows import CHANCE, PUBLISHED
+from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
 from medfact.results.wording import count, percent, share
 from medfact.spec import PROTOCOLS
@@ -21,6 +23,9 @@ DIFFICULTY_FIGURES = (
     ("negative_accuracy", "right answers about the false partner", "statements"),
     ("pair_joint_accuracy", "all right, the true fact too", "pairs"),
 )
+BESIDE = ("pretexttrans", LLM_EVAL)
+"""A paper, and the pool of sentences whose curve it draws beside its own."""
+
 NOTHING = "No run here has the statements that this needs."
 
 
@@ -65,8 +70,8 @@ def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:
     )
 
 
-def papers_tab(lives: Mapping[str, Live], show: Any) -> Markup:
-    """A paper's tables and curves with these runs as rows, beside the paper's own figures."""
+def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
+    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing."""
     reports = _reports(lives)
     found = tables(list(reports.values()), show.paper)
     return render(
@@ -74,6 +79,7 @@ def papers_tab(lives: Mapping[str, Live], show: Any) -> Markup:
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
         paper=show.paper,
         curves=_curves(reports, show.paper),
+        case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
         ids=",".join(live.run.run for live in lives.values()),
@@ -82,7 +88,7 @@ def papers_tab(lives: Mapping[str, Live], show: Any) -> Markup:
 
 def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.Plot]]:
     """What the paper draws beside its tables: sentences, each with its figure or {}."""
-    own = {name: report for name, report in reports.items() if fits(report, paper)}
+    own = {name: report for name, report in reports.items() if fits(report, paper) or (paper, report.pool) == BESIDE}
     if paper == "mkj":
         return [("MKJ draws calibration curves (its Figure 4): see the tab “Calibration”.", {})]
     if not own:
@@ -98,7 +104,8 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.
             (f"Figure 6, right. {before}: {_sentence(own, 'average_ordered')}", plots.by_statements(own, "average_ordered")),
             (f"Figure 7, three views: by whether the fact holds, by polarity, by form.{views}", plots.three_views(own)),
         ]
-    said = f"Figure 5. With any so many of a fact's statements: {_sentence(own, 'joint_any_order')}"
+    before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements"
+    said = f"{before}: {_sentence(own, 'joint_any_order')}"
     return [(said, plots.by_statements(own, "joint_any_order"))]
 
 

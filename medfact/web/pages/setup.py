@@ -30,8 +30,9 @@ from medfact.runs.costs import costs
 from medfact.runs.plan import select_facts
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.web.fragments import render
-from medfact.web.inputs.setup import Setup, plan_of, source_of, specs_of
+from medfact.web.inputs.setup import Setup, planned_runs, source_of
 from medfact.web.pages import Action, Message, Visitor
+from medfact.web.pages.sentence_sets import sentence_sets
 from medfact.web.services import Choice, collection_of, collection_of_spec, spec_of
 
 MANY_FACTS = 20_000
@@ -61,17 +62,18 @@ def setup_in(show: Any) -> Setup:
     with suppress(orjson.JSONDecodeError):
         record = orjson.loads(show.setup or "{}")
     try:
-        return Setup.model_validate(record)
+        setup = Setup.model_validate(record)
     except ValidationError as error:
         wrong = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
-        return Setup.model_validate(
+        setup = Setup.model_validate(
             {name: value for name, value in record.items() if name not in wrong} if isinstance(record, dict) else {}
         )
+    return setup.model_copy(update={"writing": show.writing, "drafts": show.drafts})
 
 
 def with_setup(show: Any, setup: Setup, **more: str) -> Any:
     """The view with another setup."""
-    return show.model_copy(update={"setup": orjson.dumps(setup.model_dump()).decode(), **more})
+    return show.model_copy(update={"setup": orjson.dumps(setup.model_dump(exclude={"writing", "drafts"})).decode(), **more})
 
 
 # ------------------------------------------------------------------------------------------------ fragments
@@ -83,7 +85,7 @@ def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[st
     if lives:
         return {"go": _folded(lives)}
     return {
-        "mapping": _mapping(show),
+        "mapping": sentence_sets(visitor, setup) if setup.sets else _mapping(show),
         "facts": _facts(visitor, setup),
         "method": render(
             "message", message=Message(PROTOCOLS[setup.protocol].explanation if setup.protocol in PROTOCOLS else "")
@@ -113,6 +115,8 @@ def _mapping(show: Any) -> Markup:
 
 
 def _facts(visitor: Visitor, setup: Setup) -> Markup:
+    if setup.sets:
+        return Markup()
     try:
         source = source_of(visitor.services, visitor.owner, setup)
         collection = collection_of(source)
@@ -123,6 +127,7 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
     counts, notes = _counts(spec_of(source)) if positive <= MANY_FACTS else ((), ())
     return render(
         "facts_in_use",
+        drafts=setup.drafts,
         own=setup.source is not None,
         name=collection.name,
         facts=positive,
@@ -168,7 +173,7 @@ def _without_partner(selection: Selection, collection: Collection) -> Iterator[s
 
 def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
     """The button, what it will do and how long that takes; disabled with the reason where it cannot."""
-    name = Path(str(setup.source["facts"])).name if setup.source and "facts" in setup.source else setup.dataset
+    name = _name_of(visitor, setup)
     problem = (show.uploading and f"{show.uploading} is being uploaded.") or show.pending
     estimate = ""
     if not problem:
@@ -182,12 +187,24 @@ def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
     )
 
 
+def _name_of(visitor: Visitor, setup: Setup) -> str:
+    """What the button evaluates."""
+    if setup.sets:
+        return "the written sentences"
+    with suppress(MedfactError):
+        source = source_of(visitor.services, visitor.owner, setup)
+        return Path(str(source["facts"])).name if "facts" in source else str(source["dataset"])
+    return setup.dataset
+
+
 def _folded(lives: Mapping[str, Live]) -> Markup:
     """What was evaluated, in a line, and a button to do so again."""
     runs = [live.run for live in lives.values()]
     pairs = {pairs_of(live) for live in lives.values()}
     facts = " and ".join(dict.fromkeys(run.dataset for run in runs))
-    line = f"{counted(pairs.pop(), 'pair') if len(pairs) == 1 else 'Pairs'} of {facts}, {counted(len(runs), 'model')}"
+    models = counted(len({run.model for run in runs}), "model")
+    asked = models if len({run.model for run in runs}) == len(runs) else f"{models}, {counted(len(runs), 'run')}"
+    line = f"{counted(pairs.pop(), 'pair') if len(pairs) == 1 else 'Pairs'} of {facts}, {asked}"
     going = any(live.going for live in lives.values())
     return render("go_folded", line=line, going=going, again=not any(is_service(run.model) for run in runs))
 
@@ -207,16 +224,18 @@ def _host(setup: Setup) -> str:
 
 def _estimate(visitor: Visitor, setup: Setup) -> str:
     """How many pairs and statements will be asked, how precise that is, and about how long it takes."""
-    plan = plan_of(visitor.services, visitor.owner, setup)
+    runs = planned_runs(visitor.services, visitor.owner, setup)
+    _, plan = runs[0]
     facts = {planned.statement.fact.fact_id: planned.statement.fact.positive for planned in plan.statements}
-    pairs, statements = sum(facts.values()), len(plan.statements)
-    seconds = [visitor.services.speeds.seconds(model, statements) for model in setup.names]
+    pairs = sum(facts.values())
+    seconds = [visitor.services.speeds.seconds(spec.model, len(plan.statements)) for spec, plan in runs]
     known = [one for one in seconds if one is not None]
     time = f" ≈ {duration(sum(known))}" if len(known) == len(seconds) else ""
     models = f" × {counted(len(setup.names), 'model')}" if len(setup.names) > 1 else ""
-    ways = statements // max(pairs, 1)
+    sets = f" × {counted(len(setup.sets), 'set')} of sentences" if len(setup.sets) > 1 else ""
+    ways = len(plan.statements) // max(pairs, 1)
     precision = 100 * expected_half_width(pairs, statements_per_fact=1) if pairs else 0
-    asked = f"{counted(pairs, 'pair')} × {ways} statements{models}{time}."
+    asked = f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{time}."
     return f"{asked} All-right scores will be good to about ±{precision:.0f} points."
 
 
@@ -285,10 +304,8 @@ def take_pool(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message
 def price(visitor: Visitor, show: Any, _: Action) -> tuple[Any, Message]:
     """Says what the chosen models would cost; asks none of them."""
     setup = setup_in(show)
-    plan = plan_of(visitor.services, visitor.owner, setup)
-    collection = collection_of(source_of(visitor.services, visitor.owner, setup))
-    specs = specs_of(visitor.services, visitor.owner, setup)
-    return show, Message(" ".join(f"{model_name(spec.model)}: {costs(spec, collection, plan)['said']}" for spec in specs))
+    runs = planned_runs(visitor.services, visitor.owner, setup)
+    return show, Message(" ".join(f"{model_name(spec.model)}: {costs(spec, planned=plan)['said']}" for spec, plan in runs))
 
 
 def note_choice(visitor: Visitor, show: Any) -> None:

@@ -1,0 +1,56 @@
+"""The command about reviews: list every verdict, read verdicts from a file, or show what they say of a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medfact.cli import OK
+from medfact.cli.rows import emit, print_progress
+from medfact.reviews.summary import Summary, summary
+from medfact.reviews.transfer import rows_of, verdicts_in
+from medfact.store import Store
+
+
+def reviews(options: argparse.Namespace) -> int:
+    """Lists the verdicts, or with --on what they say of a run; with --import, reads a file first."""
+    store = Store(options.db)
+    if options.read:
+        taken = verdicts_in(Path(options.read))
+        store.record_verdicts(taken)
+        print_progress(f"{len(taken)} verdicts read from {Path(options.read).name}")
+        return OK
+    if options.on:
+        return emit(_figures(summary(store, options.on)), options.output)
+    log = store.verdicts()
+    return emit(rows_of(log, store.statements_of({verdict.fact_id for verdict in log})), options.output)
+
+
+def _figures(made: Summary) -> Iterator[dict[str, Any]]:
+    """Rows of one shape: what is measured, of what, and the figure with its interval."""
+
+    def row(figure: str, of: str, estimate: Any, why: str = "") -> dict[str, Any]:
+        return {"figure": figure, "of": of, **estimate._asdict(), "why_no_value": why}
+
+    for name, scores in vars(made.scores).items():
+        if not isinstance(scores, int):
+            yield row("average_accuracy", name, scores.average)
+            yield row("joint_accuracy", name, scores.joint)
+    for name in ("flipped", "dropped", "disputed"):
+        count = getattr(made.scores, name)
+        yield {"figure": name, "of": "labels" if name == "flipped" else "facts", "value": count, "low": None, "high": None}
+    for label in made.labels:
+        of = f"{label.relation}, {label.form}, {'denied' if label.negated else 'affirmed'}" if label.relation else "all"
+        yield row("wrong_labels", of, label.wrong)
+        yield row("unclear_wordings", of, label.unclear)
+    yield row("ceiling_on_joint_accuracy", "all", made.ceiling)
+    for name in ("raw", "cohen", "fleiss", "ac1", "alpha"):
+        yield row(
+            f"agreement_{name}",
+            f"{made.agreement.raters} reviewers",
+            getattr(made.agreement, name),
+            made.agreement.why_not.get(name, ""),
+        )
+    yield {"figure": "reviewed", "of": "facts", "value": made.facts_reviewed, "low": None, "high": None}

@@ -1,0 +1,1 @@
+"""What clinicians say of facts and statements, how far they agree, and what their judgement does to labels and scores."""

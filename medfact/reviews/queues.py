@@ -1,0 +1,61 @@
+"""Which facts are up for review, in which order: drawn at random evenly over relations, contested by models, or disputed."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, zip_longest
+
+from medfact.facts import Fact
+from medfact.reviews.verdicts import Opinion, judged
+from medfact.statements import Statement
+
+
+def at_random(facts: Iterable[Fact], seed: int) -> list[Fact]:
+    """Facts in a random order, evenly over relations and over true and false ones: any beginning of it is a stratified sample.
+
+    The order depends on the seed and the facts, not on the order in which they come.
+    """
+    strata: defaultdict[tuple[str, bool], list[Fact]] = defaultdict(list)
+    for fact in sorted(facts, key=lambda fact: fact.fact_id):
+        strata[fact.relation, fact.positive].append(fact)
+    generator = random.Random(f"review {seed}")
+    for stratum in strata.values():
+        generator.shuffle(stratum)
+    order = list(strata.values())
+    generator.shuffle(order)
+    return [fact for fact in chain.from_iterable(zip_longest(*order)) if fact is not None]
+
+
+def shuffled(statements: Sequence[Statement], seed: int, reviewer: str) -> list[Statement]:
+    """The statements of a fact in an order of the reviewer's own, so that their place tells nothing."""
+    made = sorted(statements, key=lambda statement: statement.statement_id)
+    random.Random(f"{seed} {reviewer} {made[0].fact.fact_id if made else ''}").shuffle(made)
+    return made
+
+
+def contested(answers: Mapping[str, Mapping[str, bool]], labels: Mapping[str, bool]) -> list[str]:
+    """Ids of statements on which all models differ from the label, then those on which models differ from each other.
+
+    answers: model → statement id → its answer, where it has a readable one. A statement needs two models at least.
+    """
+    against, split = [], []
+    for statement_id, label in labels.items():
+        said = [of[statement_id] for of in answers.values() if statement_id in of]
+        if len(said) < 2:
+            continue
+        if all(answer != label for answer in said):
+            against.append(statement_id)
+        elif len(set(said)) > 1:
+            split.append(statement_id)
+    return [*against, *split]
+
+
+def disputed(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> list[str]:
+    """Ids of the facts of which reviewers judge a statement differently, and nobody has adjudicated; each once, in order."""
+    found: dict[str, None] = {}
+    for statement in statements:
+        if judged(statement, reviewed.get(statement.fact.fact_id, {})).disputed:
+            found[statement.fact.fact_id] = None
+    return list(found)

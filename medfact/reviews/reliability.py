@@ -1,0 +1,86 @@
+"""How reliable the labels are: of statements that reviewers judged without seeing the label, how many are labelled wrongly."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from medfact.metrics.records import codes
+from medfact.metrics.uncertainty import NOTHING, Estimate, wilson, worth
+from medfact.reviews.verdicts import RANDOM, Opinion
+from medfact.statements import VARIANTS, Statement
+
+
+@dataclass(frozen=True)
+class Row:
+    """Labels of a relation in a way of asking. wrong, unclear: shares of `n` verdicts, with intervals."""
+
+    relation: str
+    form: str
+    negated: bool
+    wrong: Estimate
+    unclear: Estimate
+
+
+def counts_for_reliability(opinion: Opinion) -> bool:
+    """Whether a verdict tells of labels without flattering them: the label was hidden, the fact came at random, and it was
+    judged by itself. Who sees the label, reviews what models dispute, or decides in bulk, flatters or blames it.
+    """
+    one = opinion.fact
+    return one.blind and one.queue == RANDOM and not one.bulk
+
+
+def reliability(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> tuple[Row, ...]:
+    """A row for each relation, form and polarity that was reviewed, in the order of the forms; and one of all, named ""."""
+    found: defaultdict[tuple[str, str, bool], list[tuple[str, bool, bool]]] = defaultdict(list)
+    for statement in statements:
+        variant = VARIANTS[statement.variant]
+        for opinion in reviewed.get(statement.fact.fact_id, {}).values():
+            truth = opinion.truth(statement) if counts_for_reliability(opinion) else None
+            if truth is not None:
+                verdict = statement.fact.head, truth != statement.label, opinion.is_unclear(statement)
+                found[statement.fact.relation, variant.form, variant.negated].append(verdict)
+    order = {key: place for place, key in enumerate(VARIANTS)}
+    keys = sorted(found, key=lambda key: (key[0], order[key[1]], key[2]))
+    every = [one for of in found.values() for one in of]
+    rows = [Row(*key, *_shares(found[key])) for key in keys]
+    return (*rows, Row("", "", False, *_shares(every)))
+
+
+def _shares(verdicts: list[tuple[str, bool, bool]]) -> tuple[Estimate, Estimate]:
+    """Wilson's intervals, with the heads' worth as n where verdicts of one head stand or fall together."""
+    if not verdicts:
+        return NOTHING, NOTHING
+    heads, *columns = zip(*verdicts, strict=True)
+    effective = min(len(verdicts), worth(codes(heads)))
+    made = []
+    for column in columns:
+        share = sum(column) / len(column)
+        made.append(Estimate(share, *wilson(share, effective), len(column)))
+    return made[0], made[1]
+
+
+def most_wrong(checked: int, wrong: int = 0) -> float:
+    """The upper bound (95%, Wilson) on the share of wrong labels where `wrong` of `checked` were: 0 of 60 → 0.060."""
+    return wilson(wrong / checked, checked)[1]
+
+
+def statements_to_check(bound: float) -> int:
+    """How many statements, all found right, bound the share of wrong ones by so much. Needs 0 < bound < 1."""
+    checked = 1
+    while most_wrong(checked) > bound:
+        checked += 1
+    return checked
+
+
+def ceiling(wrong: Estimate, statements: int = 8) -> Estimate:
+    """The highest joint accuracy that a perfect model can reach if each label is wrong with this share, independently."""
+    if wrong.value is None:
+        return NOTHING
+    return Estimate(
+        (1 - wrong.value) ** statements,
+        None if wrong.high is None else (1 - wrong.high) ** statements,
+        None if wrong.low is None else (1 - wrong.low) ** statements,
+        wrong.n,
+    )

@@ -1,0 +1,78 @@
+"""What the reviews say of a run: its scores under them, how reliable its labels are, and how far reviewers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from medfact.metrics.agreement import MISSING, Agreement, agreement
+from medfact.metrics.records import codes
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.report import board_of
+from medfact.reviews.reliability import Row, ceiling, reliability
+from medfact.reviews.scores import ReviewedScores, reviewed_scores
+from medfact.reviews.verdicts import ADJUDICATOR, Opinion, judged, opinions
+from medfact.statements import Statement
+from medfact.store import Store
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The reviews of a run. labels: of `reliability`, the last row of all. ceiling: on joint accuracy, from label errors."""
+
+    facts_reviewed: int
+    reviewers: int
+    scores: ReviewedScores
+    labels: tuple[Row, ...]
+    ceiling: Estimate
+    agreement: Agreement
+
+
+def summary(store: Store, run_id: str) -> Summary:
+    """The summary of a run. Raises what the run's records raise."""
+    run = store.run(run_id)
+    asked = [item.statement for item in store.asked(run.run)]
+    facts = list(dict.fromkeys(statement.fact.fact_id for statement in asked))
+    reviewed = opinions(store.verdicts(facts))
+    judgements = {s.statement_id: judged(s, reviewed[s.fact.fact_id]) for s in asked if s.fact.fact_id in reviewed}
+    once = list({statement.statement_id: statement for statement in asked}.values())
+    labels = reliability(once, reviewed)
+    statements = max(map(len, _by_fact(once).values()), default=0)
+    return Summary(
+        len(reviewed),
+        len({reviewer for of in reviewed.values() for reviewer in of}),
+        reviewed_scores(board_of(store, run.run).records(), [statement.statement_id for statement in asked], judgements),
+        labels,
+        ceiling(labels[-1].wrong, statements),
+        agreement_on(once, reviewed),
+    )
+
+
+def agreement_on(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> Agreement:
+    """How far reviewers agree which statements are true, adjudicators left out; intervals by head."""
+    rows = list(_ratings(statements, reviewed))
+    names = sorted({reviewer for _, of in rows for reviewer in of})
+    table = np.array([[of.get(name, MISSING) for name in names] for _, of in rows], dtype=np.int64).reshape(
+        len(rows), len(names)
+    )
+    return agreement(table, codes([head for head, _ in rows]))
+
+
+def _ratings(
+    statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Of each judged statement its head, and who holds it true (1) or false (0)."""
+    for statement in statements:
+        single = [one for one in reviewed.get(statement.fact.fact_id, {}).values() if one.fact.role != ADJUDICATOR]
+        said = {one.reviewer: int(truth) for one in single if (truth := one.truth(statement)) is not None}
+        if said:
+            yield statement.fact.head, said
+
+
+def _by_fact(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for statement in statements:
+        found.setdefault(statement.fact.fact_id, []).append(statement)
+    return found

@@ -1,0 +1,125 @@
+"""Verdicts as rows of a table, and back: for other tools, other machines and other reviewers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medfact.datasets import read_table
+from medfact.errors import FactsError
+from medfact.reviews.verdicts import (
+    ADJUDICATOR,
+    FACT_VERDICTS,
+    QUEUES,
+    REASONS,
+    REVIEWER,
+    STATEMENT_VERDICTS,
+    WITHDRAWN,
+)
+from medfact.statements import Statement
+from medfact.store import Verdict
+
+LONGEST_NAME, LONGEST_TEXT = 120, 20_000
+"""Characters of a reviewer's name, and of a comment, a wording or a link."""
+
+_COLUMNS = ("reviewer", "fact_id", "verdict")
+
+
+def row_of(verdict: Verdict, statements: Mapping[str, Statement], of_fact: Mapping[str, Statement]) -> dict[str, Any]:
+    """A verdict with all its circumstances, and what it is about. statements: by id; of_fact: one of each fact."""
+    about = statements.get(verdict.statement_id) or of_fact.get(verdict.fact_id)
+    fact = about.fact if about else None
+    return {
+        "number": verdict.number,
+        "decided_at": verdict.decided_at,
+        "owner": verdict.owner,
+        "reviewer": verdict.reviewer,
+        "role": verdict.role,
+        "fact_id": verdict.fact_id,
+        "head": fact.head if fact else None,
+        "relation": fact.relation if fact else None,
+        "tail": fact.tail if fact else None,
+        "positive": fact.positive if fact else None,
+        "statement_id": verdict.statement_id or None,
+        "variant": about.variant if about and verdict.statement_id else None,
+        "statement": about.text if about and verdict.statement_id else None,
+        "verdict": verdict.verdict,
+        "reasons": ", ".join(verdict.reasons),
+        "wording": verdict.wording,
+        "comment": verdict.comment,
+        "evidence": verdict.evidence,
+        "blind": verdict.blind,
+        "queue": verdict.queue,
+        "bulk": verdict.bulk,
+        "seconds": verdict.seconds,
+    }
+
+
+def rows_of(log: Sequence[Verdict], statements: Sequence[Statement]) -> Iterator[dict[str, Any]]:
+    """A row for each verdict of a log, in its order."""
+    by_id = {statement.statement_id: statement for statement in statements}
+    of_fact = {statement.fact.fact_id: statement for statement in statements}
+    return (row_of(verdict, by_id, of_fact) for verdict in log)
+
+
+def verdicts_in(path: Path) -> list[Verdict]:
+    """The verdicts of a table, such as `rows_of` makes. Its own numbers, times and owners are not taken over.
+
+    Raises FactsError, naming the row, where one cannot be.
+    """
+    columns, rows = read_table(path)
+    if missing := [name for name in _COLUMNS if name not in columns]:
+        raise FactsError(f"{path.name} has no column {missing[0]!r}.", "It needs reviewer, fact_id and verdict.")
+    return [_verdict(path.name, number, row) for number, row in rows]
+
+
+def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
+    def text(column: str, default: str = "") -> str:
+        return (row.get(column) or "").strip() or default
+
+    statement = text("statement_id")
+    known = {
+        "verdict": [WITHDRAWN, *(STATEMENT_VERDICTS if statement else FACT_VERDICTS)],
+        "role": [REVIEWER, ADJUDICATOR],
+        "queue": [*QUEUES],
+    }
+    defaults = {"role": REVIEWER, "queue": Verdict.queue}
+    values = {column: text(column, defaults.get(column, "")) for column in known}
+    for column, names in known.items():
+        if values[column] not in names:
+            raise FactsError(f"{name}, row {number}: {values[column]!r} is no {column}.", f"It is one of: {', '.join(names)}.")
+    for column, most in (("reviewer", LONGEST_NAME), ("fact_id", 32), ("statement_id", 32)):
+        if len(text(column)) > most or (column != "statement_id" and not text(column)):
+            raise FactsError(f"{name}, row {number}: its {column} is missing, or longer than {most} characters.")
+    texts = {column: text(column)[:LONGEST_TEXT] for column in ("wording", "comment", "evidence")}
+    reasons = tuple(reason for reason in (one.strip() for one in text("reasons").split(",")) if reason in REASONS)
+    return Verdict(
+        text("reviewer"),
+        text("fact_id"),
+        values["verdict"],
+        statement_id=statement,
+        reasons=reasons,
+        wording=texts["wording"],
+        comment=texts["comment"],
+        evidence=texts["evidence"],
+        role=values["role"],
+        blind=_flag(name, number, "blind", text("blind", "true")),
+        queue=values["queue"],
+        bulk=_flag(name, number, "bulk", text("bulk", "false")),
+        seconds=_seconds(name, number, text("seconds")),
+    )
+
+
+def _flag(name: str, number: int, column: str, text: str) -> bool:
+    flags = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if text.lower() not in flags:
+        raise FactsError(f"{name}, row {number}: {column} is {text[:40]!r}.", "Write true or false.")
+    return flags[text.lower()]
+
+
+def _seconds(name: str, number: int, text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise FactsError(f"{name}, row {number}: seconds is {text[:40]!r}.", "Write a number.") from None

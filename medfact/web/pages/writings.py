@@ -1,0 +1,201 @@
+"""Writings as the page Write shows them: how far each is, and what became of its sentences, facts or drafts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medfact.answers.instructions import LLM_EVAL
+from medfact.facts import Fact
+from medfact.results import wording
+from medfact.statements import VARIANTS, Statement, Variant
+from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
+from medfact.web.pages import Visitor
+from medfact.web.services import Services
+from medfact.writing.diversity import Diversity, diversity
+from medfact.writing.eight import eight_of, usable_lines
+from medfact.writing.guards import REASONS, cleaned
+from medfact.writing.marks import Marks, marks
+from medfact.writing.runs import attempts_of, evaluation_plan, guards_of, sentences, state_of
+from medfact.writing.sentences import Guards, Sentence, rejections
+from medfact.writing.templates import FORMS
+
+DOES = {
+    "rephrase": "rephrases the sentence templates of",
+    "llmeval": "writes eight statements about each fact of",
+    "templates": "drafts eight templates a relation of",
+    "template": "drafts a template a relation of",
+}
+"""Task → what the writer does, before the name of the facts."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A writing in the list. done, total: of the attempt that goes on. error: whether its state needs a look."""
+
+    run: Run
+    title: str
+    state: str
+    word: str
+    reason: str
+    done: int
+    total: int
+    attempt: int
+    going: bool
+    resumable: bool
+    own: bool
+
+    @property
+    def complete(self) -> bool:
+        return self.state == COMPLETE
+
+
+def lines(visitor: Visitor, most: int) -> list[Line]:
+    """The visitor's last writings, newest first."""
+    runs = visitor.services.store.writings(*visitor.owners)
+    firsts = [run for run in runs if run.spec.writing is None][::-1][:most]
+    return [line_of(visitor, run) for run in firsts]
+
+
+def line_of(visitor: Visitor, first: Run) -> Line:
+    """How far a writing is."""
+    attempts = list(attempts_of(first.run, visitor.services.store).values())
+    job = visitor.services.jobs.snapshot(first.run)
+    state, reason = state_of(attempts)
+    if job is not None and job.state in {WAITING, RUNNING}:
+        state, reason = job.state, job.loading or ""
+    elif job is not None and job.reason and state != COMPLETE:
+        reason = job.reason
+    going = state in {WAITING, RUNNING}
+    done, total = (job.done, job.total) if job is not None and going else (attempts[-1].statements,) * 2
+    return Line(
+        first,
+        f"{wording.model_name(first.model)} {DOES[str(first.spec.task)]} {first.dataset}",
+        state,
+        wording.STATES[state],
+        reason or "",
+        done if going or state == COMPLETE else 0,
+        total,
+        len(attempts),
+        going,
+        state in RESUMABLE,
+        first.owner in visitor.owners,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ rephrasings
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A reply of the writer, what it changed, and why it was stopped; "" where it is used."""
+
+    marks: Marks
+    stopped: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A prototype with what became of it. fate: of `Sentence`."""
+
+    prototype: Statement
+    variant: Variant
+    fate: str
+    used: Marks
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True)
+class Rephrasing:
+    """A rephrasing as it stands. by_variant: way of asking → fate → how many sentences; "total" among the fates."""
+
+    sentences: tuple[Sentence, ...]
+    by_variant: dict[str, dict[str, int]]
+    fates: dict[str, int]
+    prototypes: Diversity | None
+    written: Diversity | None
+
+
+Version = tuple[tuple[str, int], ...]
+
+
+def version_of(first: Run, store: Store) -> Version:
+    """What changes whenever something was written."""
+    return tuple((run.run, run.changed) for run in attempts_of(first.run, store).values())
+
+
+@lru_cache(maxsize=16)
+def _guards(services: Services, writing: str) -> Guards:
+    return guards_of(writing, services.store)
+
+
+@lru_cache(maxsize=16)
+def rephrasing_of(services: Services, writing: str, _: Version, whole: bool) -> Rephrasing:
+    """A rephrasing at a version. whole: whether nothing more comes, so that its diversity is worth a look."""
+    made = sentences(writing, services.store, _guards(services, writing))
+    by_variant = rejections(made)
+    fates = sum((Counter(of) for of in by_variant.values()), Counter[str]())
+    written = [sentence.statement("a model") for sentence in made]
+    return Rephrasing(
+        made,
+        by_variant,
+        dict(fates),
+        diversity(sentence.prototype for sentence in made) if whole else None,
+        diversity(written) if whole else None,
+    )
+
+
+def chosen(made: Sequence[Sentence], only: str) -> list[Sentence]:
+    """The sentences of a filter: all, rephrased, stopped, or stopped for one reason."""
+    if only in REASONS:
+        return [sentence for sentence in made if sentence.fate == only]
+    if only == "stopped":
+        return [sentence for sentence in made if sentence.fate in REASONS]
+    return [sentence for sentence in made if only == "all" or sentence.fate == only]
+
+
+def shown(sentence: Sentence) -> Shown:
+    """A sentence with what the writer changed, marked."""
+    before = sentence.prototype.text
+    why = [REASONS[reason] for reason in sentence.stopped] + [""] * (len(sentence.replies) - len(sentence.stopped))
+    return Shown(
+        sentence.prototype,
+        VARIANTS[sentence.prototype.variant],
+        sentence.fate,
+        marks(before, sentence.text or before),
+        tuple(Attempt(marks(before, cleaned(reply)), reason) for reply, reason in zip(sentence.replies, why, strict=True)),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ LLMEval
+
+
+@dataclass(frozen=True)
+class Eight:
+    """What a writer wrote about a fact. lines: the usable ones. used: whether there are eight of them. reply: word for word."""
+
+    fact: Fact
+    lines: tuple[str, ...]
+    used: bool
+    reply: str
+
+
+@lru_cache(maxsize=16)
+def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]:
+    """The facts that LLMEval has written about so far."""
+    asked = services.store.asked(writing)
+    replies = [(i.statement.fact, i.answer.raw or "") for i in asked if i.answer is not None and i.answer.failure is None]
+    return tuple(Eight(fact, usable_lines(reply), eight_of(reply) is not None, reply) for fact, reply in replies)
+
+
+@lru_cache(maxsize=16)
+def eights_diversity(services: Services, writing: str, _: Version) -> Diversity:
+    """How different LLMEval's sentences about a fact are."""
+    return diversity(item.statement for item in evaluation_plan(writing, services.store).statements)
+
+
+def kind_of(first: Run) -> str:
+    """What a writing is: "eight" of LLMEval, "drafts" of templates, or "rephrasing"."""
+    return "eight" if first.spec.task == LLM_EVAL else "drafts" if first.spec.task in FORMS else "rephrasing"

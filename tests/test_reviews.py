@@ -1,0 +1,263 @@
+"""What reviewers say: kept, added up, and what it does to labels and scores, worked out by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_facts import facts_of, rows_of_facts
+
+from medfact.facts import Fact
+from medfact.metrics.agreement import agreement
+from medfact.prototypes import load_pool
+from medfact.results.report import board_of
+from medfact.reviews.queues import at_random, contested, disputed, shuffled
+from medfact.reviews.reliability import ceiling, most_wrong, reliability, statements_to_check
+from medfact.reviews.scores import reviewed_scores
+from medfact.reviews.verdicts import (
+    ADJUDICATOR,
+    BOTH,
+    CONTESTED,
+    DEPENDS,
+    FALSE,
+    OTHERWISE,
+    TRUE,
+    UNCLEAR,
+    WITHDRAWN,
+    judged,
+    opinions,
+)
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.statements import Statement
+from medfact.store import Store, Verdict
+
+FACTS = facts_of([row for row in rows_of_facts() if row["relation"] == "symptoms"])
+STATEMENTS = list(load_pool("medfact").statements(FACTS))
+
+
+def on(fact: Fact, verdict: str = TRUE, reviewer: str = "ada", **more: Any) -> Verdict:
+    return Verdict(reviewer, fact.fact_id, verdict, **more)
+
+
+def of(fact: Fact) -> list[Statement]:
+    return [statement for statement in STATEMENTS if statement.fact == fact]
+
+
+def test_the_last_verdict_counts_and_everything_is_kept(store: Store) -> None:
+    fact = FACTS[0]
+    store.record_verdicts([on(fact, FALSE, comment="<b>never</b> =1+1", seconds=3.5, reasons=("absolute",))])
+    store.record_verdicts([on(fact, TRUE), on(fact, UNCLEAR, statement_id=of(fact)[0].statement_id, wording="Better.")])
+    log = store.verdicts()
+    assert [one.verdict for one in log] == [FALSE, TRUE, UNCLEAR]
+    assert (log[0].comment, log[0].seconds, log[0].reasons) == ("<b>never</b> =1+1", 3.5, ("absolute",))
+    assert [one.number for one in log] == sorted({one.number for one in log})
+    (opinion,) = opinions(log)[fact.fact_id].values()
+    assert opinion.fact.verdict == TRUE
+    assert [opinion.truth(statement) for statement in of(fact)] == [True] * 4 + [False] * 4
+    assert [opinion.is_unclear(statement) for statement in of(fact)] == [True] + [False] * 7
+    store.record_verdicts([on(fact, WITHDRAWN)])
+    assert opinions(store.verdicts()) == {}
+    assert len(store.verdicts()) == 4
+    assert store.verdicts([FACTS[1].fact_id]) == []
+    assert store.verdicts(owners=["nobody"]) == []
+
+
+def test_two_browsers_with_one_name_are_two_reviewers(store: Store) -> None:
+    store.record_verdicts([on(FACTS[0], TRUE)])
+    store.of("another").record_verdicts([on(FACTS[0], FALSE)])
+    assert len(opinions(store.verdicts())[FACTS[0].fact_id]) == 2
+
+
+def test_a_tie_decides_nothing_and_an_adjudicator_everything() -> None:
+    fact = FACTS[0]
+    (first, *_), both = of(fact), [on(fact, TRUE, number=1), on(fact, FALSE, "ben", number=2)]
+    tie = judged(first, opinions(both)[fact.fact_id])
+    assert (tie.truth, tie.disputed, tie.reviewers) == (None, True, 2)
+    assert disputed(STATEMENTS, opinions(both)) == [fact.fact_id]
+    most = judged(first, opinions([*both, on(fact, FALSE, "cleo", number=3)])[fact.fact_id])
+    assert (most.truth, most.disputed) == (False, False)
+    decided = [*both, on(fact, TRUE, "dora", role=ADJUDICATOR, number=3)]
+    assert judged(first, opinions(decided)[fact.fact_id]).truth is True
+    assert disputed(STATEMENTS, opinions(decided)) == []
+    unsure = judged(first, opinions([on(fact, DEPENDS)])[fact.fact_id])
+    assert (unsure.truth, unsure.disputed, unsure.reviewers) == (None, False, 0)
+
+
+def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store: Store) -> None:
+    """A model that says always true is asked 7 pairs: 14 facts, 112 statements, all eight of each fact; of each fact 4 labels
+    are true, so it is right on 56 of 112, and no fact is mastered. Reviewers say of 5 denied statements of one true fact …
+    of which there are 4: so of one true fact 4, and of another 1, that they are true too. Then it is right on 61 of 112, and on
+    all eight of the first fact: 1 of 14 facts is mastered. One statement of a third fact is unclear: that fact goes whole, with
+    4 right answers of 8: 57 of 104, and 1 of 13.
+    """
+    spec = RunSpec(model="baseline:always-true", limit=7, shots=0)
+    run = start(spec, store)
+    list(answer(run, store))
+    asked = [item.statement for item in store.asked(run)]
+    records = board_of(store, run).records()
+    true = list(dict.fromkeys(statement.fact for statement in asked if statement.fact.positive))
+    denied = [[s for s in asked if s.fact == fact and not s.label] for fact in true]
+    log = [on(fact, TRUE, number=n) for n, fact in enumerate(true[:3])]
+    log += [on(s.fact, OTHERWISE, statement_id=s.statement_id, number=9) for s in (*denied[0], denied[1][0])]
+    log += [on(true[2], UNCLEAR, statement_id=denied[2][0].statement_id, number=9)]
+    said = opinions(log)
+    judgements = {s.statement_id: judged(s, said[s.fact.fact_id]) for s in asked if s.fact.fact_id in said}
+    made = reviewed_scores(records, [s.statement_id for s in asked], judgements)
+    assert (made.everything.facts, made.everything.average.value, made.everything.joint.value) == (14, 56 / 112, 0)
+    assert (made.flipped, made.dropped, made.disputed) == (5, 1, 0)
+    assert (made.reviewed.facts, made.reviewed.average.value) == (3, 12 / 24)
+    assert made.corrected.facts == 13
+    assert made.corrected.average.value == pytest.approx(57 / 104)
+    assert made.corrected.joint.value == pytest.approx(1 / 13)
+    assert made.undisputed == made.corrected
+    after = [item.statement for item in store.asked(run)]
+    assert after == asked, "a run keeps what it asked"
+
+
+def test_reliability_counts_what_was_hidden_random_and_single() -> None:
+    """Ten facts of ten heads are judged, 80 statements; of one fact the verdict is false: its 8 labels are wrong, and so is one
+    more. 9 of 80. Verdicts that saw the label, came of a contested queue, or were given in bulk do not count.
+    """
+    facts = list({fact.head: fact for fact in FACTS}.values())[:13]
+    log = [on(fact, number=n) for n, fact in enumerate(facts[:9])]
+    log += [on(facts[9], FALSE, number=10), on(facts[0], BOTH, statement_id=of(facts[0])[0].statement_id, number=11)]
+    others = [{"blind": False}, {"queue": CONTESTED}, {"bulk": True}]
+    log += [on(fact, FALSE, number=20, **how) for fact, how in zip(facts[10:], others, strict=True)]
+    *rows, whole = reliability(STATEMENTS, opinions(log))
+    assert (whole.relation, whole.wrong.n) == ("", 80)
+    assert whole.wrong.value == pytest.approx(9 / 80)
+    assert whole.unclear.value == pytest.approx(1 / 80)
+    plain = next(row for row in rows if (row.form, row.negated) == ("none", False))
+    assert plain.wrong.value == pytest.approx(2 / 10)
+    assert len(rows) == 8
+    n, z, p = 10, 1.959964, 9 / 80  # ten heads are worth ten, not eighty
+    half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    assert whole.wrong.high == pytest.approx((p + z * z / (2 * n)) / (1 + z * z / n) + half, abs=1e-5)
+    best = ceiling(whole.wrong)
+    assert best.value == pytest.approx((71 / 80) ** 8)
+    (nothing,) = reliability(STATEMENTS, {})
+    assert (nothing.wrong.value, ceiling(nothing.wrong).value) == (None, None)
+
+
+def test_nought_wrong_of_sixty_still_allows_six_in_a_hundred() -> None:
+    assert most_wrong(60) == pytest.approx(0.0602, abs=1e-4)
+    checked = statements_to_check(0.06)
+    assert most_wrong(checked) <= 0.06 < most_wrong(checked - 1)
+
+
+def test_any_beginning_of_the_random_queue_is_even_and_the_order_is_its_own() -> None:
+    facts = [replace(fact, relation=relation) for fact in FACTS for relation in ("symptoms", "therapeutic drugs")]
+    facts = [Fact(fact.head, fact.relation, fact.tail) for fact in facts]
+    queue = at_random(facts, 3)
+    assert sorted(fact.fact_id for fact in queue) == sorted(fact.fact_id for fact in facts)
+    assert queue == at_random(random.Random(1).sample(facts, len(facts)), 3)
+    assert queue != at_random(facts, 4)
+    assert sum(fact.relation == "symptoms" for fact in queue[:10]) == 5
+    orders = {tuple(s.variant for s in shuffled(of(FACTS[0]), 0, name)) for name in ("ada", "ben", "cleo", "dora")}
+    assert len(orders) > 1
+
+
+def test_contested_are_those_that_all_deny_then_those_that_divide() -> None:
+    labels = {"a": True, "b": True, "c": False, "d": True}
+    answers = {"one": {"a": True, "b": False, "c": True}, "two": {"a": False, "b": False, "c": False, "d": False}}
+    assert contested(answers, labels) == ["b", "a", "c"]
+
+
+def test_a_careless_reviewer_shows_in_agreement(store: Store) -> None:
+    """Two reviewers of 28 facts, of whom one answers at random on a part: agreement falls, and the disputed facts are those."""
+    generator = random.Random(2)
+    careless = set(generator.sample(range(len(FACTS)), 6))
+    for number, fact in enumerate(FACTS):
+        store.record_verdicts([on(fact, TRUE if number % 4 else FALSE)])
+        same = TRUE if number % 4 else FALSE
+        store.record_verdicts([on(fact, (FALSE if same == TRUE else TRUE) if number in careless else same, "ben")])
+    said = opinions(store.verdicts())
+    table = np.array([[int(one.fact.verdict == TRUE) for one in said[fact.fact_id].values()] for fact in FACTS])
+    made = agreement(table)
+    assert made.raw.value == pytest.approx(22 / 28)
+    assert made.raw.low is not None
+    assert made.raw.low < 22 / 28 < made.raw.high
+    assert disputed(STATEMENTS, said) == [fact.fact_id for number, fact in enumerate(FACTS) if number in careless]
+
+
+def test_twenty_reviewers_at_once_lose_nothing(fresh: Callable[[], str]) -> None:
+    """On SQLite and on PostgreSQL."""
+    url = fresh()
+    Store(url)
+
+    def review(number: int) -> None:
+        store = Store(url).of(f"owner{number}")
+        for fact in FACTS[:10]:
+            verdict = TRUE if number % 2 else FALSE
+            more = [on(fact, UNCLEAR, f"r{number}", statement_id=s.statement_id, comment=f"{number}") for s in of(fact)[:2]]
+            store.record_verdicts([on(fact, verdict, f"r{number}"), *more])
+
+    with ThreadPoolExecutor(20) as threads:
+        list(threads.map(review, range(20)))
+    log = Store(url).verdicts()
+    assert len(log) == 20 * 10 * 3
+    for of_fact in opinions(log).values():
+        assert len(of_fact) == 20
+        for opinion in of_fact.values():
+            number = int(opinion.reviewer.partition("/r")[2])
+            assert opinion.fact.verdict == (TRUE if number % 2 else FALSE)
+            assert {one.comment for one in opinion.statements.values()} == {str(number)}
+
+
+# ------------------------------------------------------------------------------------------------ on the command line
+
+
+def test_verdicts_travel_and_say_of_a_run_what_they_do(
+    store: Store, url: str, medfact: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Two reviewers judge the seven true facts of a run alike, one of them wrong in one; the summary has every figure."""
+    run = medfact("run", "--limit", 7, "--shots", 0, "--model", "baseline:always-true", "--db", url).rows[0]["run"]
+    true = list(dict.fromkeys(item.statement.fact for item in store.asked(run) if item.statement.fact.positive))
+    hostile = "<script>alert(1)</script> =1+1 " + "x" * 10_000
+    store.record_verdicts([on(fact, TRUE, "ada", comment=hostile, seconds=12.5) for fact in true])
+    store.record_verdicts([on(fact, TRUE if number else FALSE, "ben") for number, fact in enumerate(true)])
+    listed = medfact("reviews", "--db", url).rows
+    assert len(listed) == 14
+    assert (listed[0]["head"], listed[0]["seconds"], listed[0]["comment"]) == (true[0].head, 12.5, hostile)
+    file = tmp_path / "verdicts.csv"
+    assert medfact("reviews", "--db", url, "-o", file).code == 0
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    assert medfact("reviews", "--import", file, "--db", other).code == 0
+    arrived = medfact("reviews", "--db", other).rows
+    kept = ("reviewer", "fact_id", "verdict", "comment", "seconds", "blind", "queue", "bulk")
+    assert [[one[name] for name in kept] for one in arrived] == [[one[name] for name in kept] for one in listed]
+    figures = {(row["figure"], row["of"]): row for row in medfact("reviews", "--on", run, "--db", url).rows}
+    assert figures["average_accuracy", "everything"]["value"] == 0.5
+    assert figures["disputed", "facts"]["value"] == 1
+    assert figures["wrong_labels", "all"]["value"] == pytest.approx(8 / 112), "one of 14 verdicts makes 8 of 112 labels wrong"
+    assert figures["agreement_raw", "2 reviewers"]["value"] == pytest.approx(6 / 7)
+    assert figures["agreement_raw", "2 reviewers"]["n"] == 56
+    assert figures["reviewed", "facts"]["value"] == 7
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ada,f1,perhaps", "row 2: 'perhaps' is no verdict"),
+        (",f1,true", "row 2: its reviewer is missing"),
+        ("ada," + "f" * 40 + ",true", "row 2: its fact_id is missing, or longer"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_whole(
+    line: str, why: str, url: str, medfact: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "verdicts.csv"
+    file.write_text(f"reviewer,fact_id,verdict\n{line}\nada,f2,true\n")
+    outcome = medfact("reviews", "--import", file, "--db", url)
+    assert outcome.code == 2
+    assert why in outcome.err
+    assert Store(url).verdicts() == []
