@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from browser import served
+from playwright.sync_api import Browser, Page, expect
 from test_page import HOSTILE
 
 from medfact.store import Store
@@ -62,7 +63,9 @@ def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path
     assert [one.verdict for one in log].count("withdrawn") == 1
     assert len(log) == 22
     assert log[-1].comment == "It depends."
-    assert all(one.blind and one.queue == "random" and not one.bulk for one in log if one.verdict != "withdrawn")
+    given = [one for one in log if one.verdict != "withdrawn"]
+    assert all(one.queue == "random" and not one.bulk for one in given)
+    assert [one.blind for one in given] == [True] * 20 + [False], "what was judged before may have been seen with its label"
     assert all(one.seconds is not None and 0 < one.seconds < 60 for one in log if one.verdict != "withdrawn")
 
 
@@ -113,3 +116,86 @@ def test_without_a_name_or_a_verdict_nothing_is_kept(page: Page, address: str) -
     page.locator("input[name=number]").fill("100000")
     page.get_by_role("button", name="Go").click()
     expect(page.locator("#said")).to_contain_text("There is no fact of that number")
+
+
+def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_path: Path) -> None:
+    """The adjudicator sees what both said, with comments, decides, and the fact leaves the queue; nobody else sees it."""
+    with served(tmp_path, MEDFACT_ADJUDICATORS="Dora, emil") as address:
+        for name, key, words in (("ada", "1", "Surely."), ("ben", "2", f"Never. {HOSTILE[1]}")):
+            one = browser.new_context().new_page()
+            open_review(one, address, name)
+            expect(one.get_by_label("Adjudicate")).to_have_count(0)
+            one.keyboard.press(key)
+            one.locator("textarea[name=comment]").fill(words)
+            one.get_by_role("button", name="Save and next").click()
+            expect(one.locator("#fact .mf-note").first).to_contain_text(f"1 reviewed by {name}")
+            one.goto(f"{address}review?reviewer={name}&adjudicating=true&queue=disputed")  # as if it were allowed
+            expect(one.locator("#fact h2")).to_be_visible()
+            expect(one.locator(".mf-others")).to_have_count(0)
+            one.context.close()
+        page = browser.new_context().new_page()
+        open_review(page, address, "dora")
+        page.get_by_label("Adjudicate").check()
+        page.get_by_label("Queue").select_option("disputed")
+        expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 1 of 1")
+        others = page.locator(".mf-others")
+        expect(others).to_contain_text("ada: true")
+        expect(others).to_contain_text("Surely.")
+        expect(others).to_contain_text("ben: false")
+        expect(others).to_contain_text(HOSTILE[1])
+        page.locator("#fact h2").click()
+        page.keyboard.press("1")
+        page.keyboard.press("s")
+        expect(page.locator("#fact")).to_contain_text("an adjudicator has decided")
+        page.context.close()
+    last = Store(f"sqlite:///{tmp_path / 'medfact.db'}").verdicts()[-1]
+    assert (last.reviewer, last.role, last.queue, last.verdict) == ("dora", "adjudicator", "disputed", "true")
+
+
+def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_home: Path) -> None:
+    open_review(page, address, "fay")
+    for number in range(1, 11):
+        expect(page.locator("#fact .mf-packet")).to_contain_text(f"Packet 1: {number} of 10")
+        page.keyboard.press("2" if number == 2 else "a")
+        if number == 2:
+            page.keyboard.press("a")
+    expect(page.locator("#said")).to_contain_text("a packet of 10 facts")
+    expect(page.locator("#fact .mf-packet")).to_contain_text("Packet 2: 1 of 10")
+    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts() if one.reviewer == "fay"]
+    assert [one.verdict for one in log] == ["true", "false", *["true"] * 8]
+    assert all(one.bulk for one in log)
+
+
+def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(page: Page, address: str) -> None:
+    """The demonstration's statements: one fact is held false, so that eight labels are flipped."""
+    page.goto(address)
+    page.get_by_role("link", name="Review what was asked").or_(page.get_by_role("link", name="Go on reviewing")).click()
+    expect(page.get_by_label("Facts")).to_have_value("run")
+    box = page.get_by_label("Your name or initials")
+    box.fill("gus")
+    box.press("Tab")
+    expect(page.locator("#fact")).to_contain_text("0 reviewed by gus")
+    page.get_by_label("Show labels").check()
+    badge = page.locator("#fact h2 .mf-badge")
+    expect(badge).to_be_visible()
+    held_true = badge.inner_text() == "true"
+    page.locator("#fact h2").click()
+    page.keyboard.press("2" if held_true else "1")
+    page.keyboard.press("s")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by gus")
+    page.goto(address)
+    section = page.locator("#tab")
+    expect(section).to_contain_text("8 labels held wrong")
+    expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")
+    expect(section).to_contain_text("no item was judged by two reviewers")
+
+
+def test_the_guide_and_the_planner(page: Page, address: str) -> None:
+    page.goto(f"{address}review")
+    page.get_by_text("How to judge").click()
+    expect(page.locator("#choice")).to_contain_text("Not like this")
+    page.get_by_text("How many are enough?").click()
+    expect(page.locator("#choice")).to_contain_text("73 statements must be judged right")
+    page.get_by_label("per cent of wrong labels").fill("1")
+    page.keyboard.press("Tab")
+    expect(page.locator("#choice")).to_contain_text("381 statements must be judged right")

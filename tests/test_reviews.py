@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,17 +11,16 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from small_facts import facts_of, rows_of_facts
 
 from medfact.facts import Fact
-from medfact.metrics.agreement import agreement
 from medfact.prototypes import load_pool
 from medfact.results.report import board_of
 from medfact.reviews.queues import at_random, contested, disputed, shuffled
 from medfact.reviews.reliability import ceiling, most_wrong, reliability, statements_to_check
 from medfact.reviews.scores import reviewed_scores
+from medfact.reviews.summary import summary
 from medfact.reviews.verdicts import (
     ADJUDICATOR,
     BOTH,
@@ -28,9 +28,11 @@ from medfact.reviews.verdicts import (
     DEPENDS,
     FALSE,
     OTHERWISE,
+    OUTSIDE,
     TRUE,
     UNCLEAR,
     WITHDRAWN,
+    held,
     judged,
     opinions,
 )
@@ -166,27 +168,59 @@ def test_any_beginning_of_the_random_queue_is_even_and_the_order_is_its_own() ->
     assert len(orders) > 1
 
 
-def test_contested_are_those_that_all_deny_then_those_that_divide() -> None:
-    labels = {"a": True, "b": True, "c": False, "d": True}
-    answers = {"one": {"a": True, "b": False, "c": True}, "two": {"a": False, "b": False, "c": False, "d": False}}
-    assert contested(answers, labels) == ["b", "a", "c"]
+def test_contested_are_those_that_all_deny_then_those_that_divide_strong_models() -> None:
+    """`one` has four of five right, and is strong; `two` has three of five, `guess` two. All differ from the label of b. With b
+    right too, `two` is strong as well, and differs from `one` on b and d; on a and c the guessing model stands alone.
+    """
+    labels = {"a": True, "b": True, "c": False, "d": True, "e": True}
+    one = {"a": True, "b": False, "c": False, "d": True, "e": True}
+    two = {"a": True, "b": False, "c": False, "d": False, "e": True, "f": True}
+    guess = {"a": False, "b": False, "c": True, "d": True, "e": True}
+    assert contested({"one": one, "two": two, "guess": guess}, labels) == ["b"]
+    assert contested({"one": one, "two": two | {"b": True}, "guess": guess}, labels) == ["b", "d"]
+    assert contested({"one": one}, labels) == []
 
 
-def test_a_careless_reviewer_shows_in_agreement(store: Store) -> None:
-    """Two reviewers of 28 facts, of whom one answers at random on a part: agreement falls, and the disputed facts are those."""
-    generator = random.Random(2)
-    careless = set(generator.sample(range(len(FACTS)), 6))
-    for number, fact in enumerate(FACTS):
-        store.record_verdicts([on(fact, TRUE if number % 4 else FALSE)])
-        same = TRUE if number % 4 else FALSE
-        store.record_verdicts([on(fact, (FALSE if same == TRUE else TRUE) if number in careless else same, "ben")])
-    said = opinions(store.verdicts())
-    table = np.array([[int(one.fact.verdict == TRUE) for one in said[fact.fact_id].values()] for fact in FACTS])
-    made = agreement(table)
-    assert made.raw.value == pytest.approx(22 / 28)
-    assert made.raw.low is not None
-    assert made.raw.low < 22 / 28 < made.raw.high
-    assert disputed(STATEMENTS, said) == [fact.fact_id for number, fact in enumerate(FACTS) if number in careless]
+def test_held_are_facts_that_most_decide_without_exceptions() -> None:
+    fact, other, third, fourth = list(dict.fromkeys(FACTS))[:4]
+    log = [on(fact, TRUE, number=1), on(fact, TRUE, "ben", number=2), on(fact, FALSE, "cleo", number=3)]
+    log += [on(other, FALSE, number=4), on(other, OUTSIDE, "ben", number=5)]
+    log += [on(third, TRUE, number=6), on(third, DEPENDS, "ben", number=7)]
+    log += [on(fourth, TRUE, number=8), on(fourth, UNCLEAR, statement_id=of(fourth)[0].statement_id, number=9)]
+    assert held(opinions(log)) == {fact.fact_id: True, other.fact_id: False}
+    decided = [*log, on(third, TRUE, "dora", role=ADJUDICATOR, number=10)]
+    assert held(opinions(decided))[third.fact_id] is True
+
+
+def test_a_careless_reviewer_shows_in_agreement_the_queue_and_the_labels(store: Store) -> None:
+    """Two reviewers judge 40 facts, 320 statements; ben answers at random on a tenth, 4 facts, and is otherwise than ada on
+    those of them where the coin says so. With w such facts they agree on 8 (40 − w) of 320 statements, and of 640 verdicts 8 w
+    hold a label wrong.
+    """
+    run = start(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
+    list(answer(run, store))
+    statements = [item.statement for item in store.asked(run)]
+    facts = list(dict.fromkeys(statement.fact for statement in statements))
+    generator = random.Random(4)
+    guessed = {fact: generator.choice((True, False)) for fact in generator.sample(facts, 4)}
+    astray = [fact.fact_id for fact in facts if guessed.get(fact, fact.positive) != fact.positive]
+    w = len(astray)
+    assert (len(facts), len(statements)) == (40, 320)
+    assert 0 < w < 4
+    for fact in facts:
+        store.record_verdicts([on(fact, TRUE if fact.positive else FALSE)])
+        store.record_verdicts([on(fact, TRUE if guessed.get(fact, fact.positive) else FALSE, "ben")])
+    made = summary(store, run)
+    assert (made.facts_reviewed, made.reviewers, made.scores.disputed) == (40, 2, w)
+    assert made.agreement.raw.value == pytest.approx((40 - w) / 40)
+    for figure in (made.agreement.raw, made.agreement.ac1, made.agreement.cohen, made.agreement.alpha):
+        assert None not in (figure.low, figure.value, figure.high)
+        assert figure.low < figure.value < 1
+    assert disputed(statements, opinions(store.verdicts())) == astray
+    assert made.labels[-1].wrong.n == 640
+    assert made.labels[-1].wrong.value == pytest.approx(8 * w / 640)
+    assert made.labels[-1].wrong.low < 8 * w / 640 < made.labels[-1].wrong.high
+    assert made.scores.undisputed.facts == 40 - w
 
 
 def test_twenty_reviewers_at_once_lose_nothing(fresh: Callable[[], str]) -> None:
@@ -242,6 +276,18 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
     assert figures["agreement_raw", "2 reviewers"]["value"] == pytest.approx(6 / 7)
     assert figures["agreement_raw", "2 reviewers"]["n"] == 56
     assert figures["reviewed", "facts"]["value"] == 7
+    told = medfact("report", run, "--db", url).out
+    assert "7 facts judged by 2 reviewers" in told
+    assert "0 labels held wrong, 0 facts with an unclear statement, 1 fact in dispute." in told
+    assert "reversed, denied" in told
+    reviews = json.loads(medfact("report", run, "--json", "--db", url).out)["reviews"]
+    assert reviews["scores"]["undisputed"]["facts"] == 13, "the disputed one of 14 is left out"
+    assert reviews["scores"]["undisputed"]["average"]["value"] == 52 / 104
+    assert reviews["labels"][-1]["wrong"]["value"] == pytest.approx(8 / 112)
+    assert {name: one["raw"]["value"] for name, one in reviews["by_form"].items()} == dict.fromkeys(
+        reviews["by_form"], pytest.approx(6 / 7)
+    )
+    assert sum(one["items"] for one in reviews["by_relation"].values()) == 56
 
 
 @pytest.mark.parametrize(

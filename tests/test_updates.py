@@ -70,6 +70,15 @@ def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str
     assert again["fragments"] == again["drawn"] == {}
 
 
+def test_a_link_to_nothing_says_so_at_the_next_look_too(services: Services, run: str) -> None:
+    """The inputs of a page tell what they hold soon after its first look, which must not take the message away."""
+    first = look(services, run="0" * 32)
+    assert (first["show"]["run"], first["show"]["missing"]) == ("", True)
+    assert "There is no run of that link" in first["fragments"]["notice"]
+    assert "There is no run of that link" in look(services, run="", missing=True)["fragments"]["notice"]
+    assert "There is no run of that link" not in look(services, run=run, missing=True)["fragments"]["notice"]
+
+
 def test_a_page_that_lost_a_fragment_gets_it_again(services: Services, run: str) -> None:
     drawn = look(services, run=run)["drawn"]
     assert set(look(services, run=run, drawn={**drawn, "progress": "an older one"})["fragments"]) == {"progress"}

@@ -14,6 +14,8 @@ from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
+from medfact.reviews.summary import summary
+from medfact.reviews.text import summary_lines
 from medfact.store import Store
 
 
@@ -27,7 +29,11 @@ def report(options: argparse.Namespace) -> int:
     """Shows the scores of a run."""
     store = Store(options.db)
     scores = report_of(store, store.run(options.run))
-    print(json_line(record_of(scores)) if options.json else report_text(scores))
+    reviews = summary(store, scores.run)
+    if options.json:
+        print(json_line({**record_of(scores), "reviews": record_of(reviews) if reviews.facts_reviewed else None}))
+    else:
+        print("\n".join([report_text(scores), *summary_lines(reviews)]))
     return OK
 
 

@@ -35,21 +35,29 @@ def shuffled(statements: Sequence[Statement], seed: int, reviewer: str) -> list[
     return made
 
 
+STRONG = 0.75
+"""The share of right answers from which on a model counts as strong: where weak ones differ, one of them is guessing."""
+
+
 def contested(answers: Mapping[str, Mapping[str, bool]], labels: Mapping[str, bool]) -> list[str]:
-    """Ids of statements on which all models differ from the label, then those on which models differ from each other.
+    """Ids of statements on which all models differ from the label, then those on which strong models differ from each other.
 
     answers: model → statement id → its answer, where it has a readable one. A statement needs two models at least.
     """
+    strong = {model for model, said in answers.items() if _right(said, labels) >= STRONG}
     against, split = [], []
     for statement_id, label in labels.items():
         said = [of[statement_id] for of in answers.values() if statement_id in of]
-        if len(said) < 2:
-            continue
-        if all(answer != label for answer in said):
+        if len(said) > 1 and all(answer != label for answer in said):
             against.append(statement_id)
-        elif len(set(said)) > 1:
+        elif len({answers[model][statement_id] for model in strong if statement_id in answers[model]}) > 1:
             split.append(statement_id)
     return [*against, *split]
+
+
+def _right(said: Mapping[str, bool], labels: Mapping[str, bool]) -> float:
+    right = [answer == labels[statement_id] for statement_id, answer in said.items() if statement_id in labels]
+    return sum(right) / len(right) if right else 0.0
 
 
 def disputed(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import NOTHING, Estimate, wilson, worth
-from medfact.reviews.verdicts import RANDOM, Opinion
+from medfact.reviews.verdicts import ADJUDICATOR, RANDOM, Opinion
 from medfact.statements import VARIANTS, Statement
 
 
@@ -25,10 +25,11 @@ class Row:
 
 def counts_for_reliability(opinion: Opinion) -> bool:
     """Whether a verdict tells of labels without flattering them: the label was hidden, the fact came at random, and it was
-    judged by itself. Who sees the label, reviews what models dispute, or decides in bulk, flatters or blames it.
+    judged by itself. Who sees the label or others' verdicts, reviews what models dispute, or decides in bulk, flatters or
+    blames it.
     """
     one = opinion.fact
-    return one.blind and one.queue == RANDOM and not one.bulk
+    return one.blind and one.queue == RANDOM and one.role != ADJUDICATOR and not one.bulk
 
 
 def reliability(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> tuple[Row, ...]:

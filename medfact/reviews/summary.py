@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,15 @@ from medfact.results.report import board_of
 from medfact.reviews.reliability import Row, ceiling, reliability
 from medfact.reviews.scores import ReviewedScores, reviewed_scores
 from medfact.reviews.verdicts import ADJUDICATOR, Opinion, judged, opinions
-from medfact.statements import Statement
+from medfact.statements import VARIANTS, Statement
 from medfact.store import Store
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The reviews of a run. labels: of `reliability`, the last row of all. ceiling: on joint accuracy, from label errors."""
+    """The reviews of a run. labels: of `reliability`, the last row of all. ceiling: on joint accuracy, from label errors.
+    by_relation, by_form: agreement, by a relation's name and by a way of asking.
+    """
 
     facts_reviewed: int
     reviewers: int
@@ -28,14 +30,16 @@ class Summary:
     labels: tuple[Row, ...]
     ceiling: Estimate
     agreement: Agreement
+    by_relation: Mapping[str, Agreement]
+    by_form: Mapping[str, Agreement]
 
 
-def summary(store: Store, run_id: str) -> Summary:
-    """The summary of a run. Raises what the run's records raise."""
+def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
+    """The summary of a run. owners: whose verdicts count, by default everybody's. Raises what the run's records raise."""
     run = store.run(run_id)
     asked = [item.statement for item in store.asked(run.run)]
     facts = list(dict.fromkeys(statement.fact.fact_id for statement in asked))
-    reviewed = opinions(store.verdicts(facts))
+    reviewed = opinions(store.verdicts(facts, owners))
     judgements = {s.statement_id: judged(s, reviewed[s.fact.fact_id]) for s in asked if s.fact.fact_id in reviewed}
     once = list({statement.statement_id: statement for statement in asked}.values())
     labels = reliability(once, reviewed)
@@ -47,7 +51,19 @@ def summary(store: Store, run_id: str) -> Summary:
         labels,
         ceiling(labels[-1].wrong, statements),
         agreement_on(once, reviewed),
+        _agreement_by(once, reviewed, lambda statement: statement.fact.relation),
+        _agreement_by(once, reviewed, lambda statement: VARIANTS[statement.variant].plain),
     )
+
+
+def _agreement_by(
+    statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]], name_of: Callable[[Statement], str]
+) -> dict[str, Agreement]:
+    parts: dict[str, list[Statement]] = {}
+    for statement in statements:
+        if statement.fact.fact_id in reviewed:
+            parts.setdefault(name_of(statement), []).append(statement)
+    return {name: agreement_on(part, reviewed) for name, part in parts.items()}
 
 
 def agreement_on(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> Agreement:

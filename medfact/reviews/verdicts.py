@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from medfact.statements import Statement
 from medfact.store import Verdict
+from medfact.store.verdicts import ADJUDICATOR as ADJUDICATOR
+from medfact.store.verdicts import GAME as GAME
+from medfact.store.verdicts import REVIEWER as REVIEWER
+from medfact.store.verdicts import WITHDRAWN as WITHDRAWN
 
 TRUE, FALSE, DEPENDS, OUTSIDE, CANNOT = "true", "false", "depends", "outside", "cannot"
 FACT_VERDICTS = {
@@ -27,9 +31,6 @@ STATEMENT_VERDICTS = {
 }
 """What may be said of a statement beside the verdict on its fact; without a verdict of its own it is fine."""
 
-WITHDRAWN = "withdrawn"
-"""Takes the reviewer's verdict before it back."""
-
 REASONS = {
     "absolute": "too absolute",
     "population": "wrong population",
@@ -39,10 +40,7 @@ REASONS = {
 }
 """Why, in a word; a comment says more."""
 
-REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
-"""Roles. An adjudicator sees the verdicts of others and decides."""
-
-RANDOM, CONTESTED, DISPUTED, CHOSEN, GAME = "random", "contested", "disputed", "chosen", "game"
+RANDOM, CONTESTED, DISPUTED, CHOSEN = "random", "contested", "disputed", "chosen"
 QUEUES = {
     RANDOM: "drawn at random",
     CONTESTED: "models disagree with the label, or with each other",
@@ -78,10 +76,13 @@ class Opinion:
 def opinions(log: Iterable[Verdict]) -> dict[str, dict[str, Opinion]]:
     """Fact id → reviewer → what that reviewer says now: of each thing the last verdict, unless it was withdrawn.
 
-    Reviewers are told apart by owner and name. Verdicts on statements count with one on their fact alone.
+    Reviewers are told apart by owner and name. Verdicts on statements count with one on their fact alone. What was answered
+    in a game against the clock is no judgement, and is left out.
     """
     last: dict[tuple[str, str, str], Verdict] = {}
     for one in log:
+        if one.queue == GAME:
+            continue
         last[one.fact_id, who(one), one.statement_id] = one
     facts: defaultdict[str, dict[str, Verdict]] = defaultdict(dict)
     statements: defaultdict[tuple[str, str], dict[str, Verdict]] = defaultdict(dict)
@@ -99,8 +100,29 @@ def opinions(log: Iterable[Verdict]) -> dict[str, dict[str, Opinion]]:
 
 
 def who(verdict: Verdict) -> str:
-    """A reviewer: the browser or account, and the name."""
-    return f"{verdict.owner}/{verdict.reviewer}"
+    """A reviewer: the browser or account, and the name. Who adjudicates does so beside what they said as a reviewer."""
+    return f"{verdict.owner}/{verdict.reviewer}" + ("/adjudicator" if verdict.role == ADJUDICATOR else "")
+
+
+def held(reviewed: Mapping[str, Mapping[str, Opinion]]) -> dict[str, bool]:
+    """Fact id → whether it is held true: by an adjudicator, else by more than half of those who do not pass.
+
+    A fact of which half of them, or more, make an exception among its statements is left out.
+    """
+    found: dict[str, bool] = {}
+    for fact_id, of_fact in reviewed.items():
+        deciding = [one for one in _deciding(of_fact) if one.fact.verdict in (TRUE, FALSE, DEPENDS)]
+        said = Counter(one.fact.verdict for one in deciding)
+        if 2 * sum(bool(one.statements) for one in deciding) >= max(len(deciding), 1):
+            continue
+        if 2 * max(said[TRUE], said[FALSE]) > len(deciding):
+            found[fact_id] = said[TRUE] > said[FALSE]
+    return found
+
+
+def _deciding(of_fact: Mapping[str, Opinion]) -> list[Opinion]:
+    """The opinions that decide: the adjudicators', else all."""
+    return [one for one in of_fact.values() if one.fact.role == ADJUDICATOR] or list(of_fact.values())
 
 
 @dataclass(frozen=True)
@@ -117,7 +139,7 @@ class Judgement:
 
 def judged(statement: Statement, of_fact: Mapping[str, Opinion]) -> Judgement:
     """What an adjudicator says, else what most reviewers say; a tie is a dispute, and decides nothing."""
-    deciding = [one for one in of_fact.values() if one.fact.role == ADJUDICATOR] or list(of_fact.values())
+    deciding = _deciding(of_fact)
     truths = [truth for one in deciding if (truth := one.truth(statement)) is not None]
     unclear = [one.is_unclear(statement) for one in deciding]
     yes, no = truths.count(True), truths.count(False)

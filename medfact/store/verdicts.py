@@ -14,6 +14,15 @@ from medfact.store.database import Database, now
 from medfact.store.entities import Verdict
 from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
 
+REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
+"""Roles. An adjudicator sees the verdicts of others and decides."""
+
+WITHDRAWN = "withdrawn"
+"""Takes the reviewer's verdict before it back."""
+
+GAME = "game"
+"""The queue of answers against the clock, which are no judgements."""
+
 MOST_IDS = 500
 """Facts that one query names."""
 
@@ -61,6 +70,22 @@ class Verdicts(Database):
         with self._reading() as connection:
             found = [one for part in parts for one in connection.execute(part)]
         return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
+
+    def last_verdict(self) -> int:
+        """The number of the verdict that was recorded last; 0 before there is one."""
+        with self._reading() as connection:
+            return int(connection.execute(sql.select(sql.func.max(schema.verdicts.c.number))).scalar() or 0)
+
+    def reviewers_of_facts(self, owners: Sequence[str] = ()) -> dict[str, int]:
+        """Fact id → how many reviewers have a verdict on it now, adjudicators and games left out."""
+        row = schema.verdicts.c
+        query = sql.select(sql.func.max(row.number).label("number")).where(row.statement_id == "", row.role == REVIEWER)
+        query = query.where(row.queue != GAME).group_by(row.owner, row.reviewer, row.fact_id)
+        last = (query.where(row.owner.in_(owners)) if owners else query).subquery()
+        counted = sql.select(row.fact_id, sql.func.count()).join(last, row.number == last.c.number)
+        with self._reading() as connection:
+            found = connection.execute(counted.where(row.verdict != WITHDRAWN).group_by(row.fact_id))
+            return {fact_id: int(number) for fact_id, number in found}
 
     def statements_of(self, facts: Iterable[str]) -> list[Statement]:
         """All statements that runs have asked about these facts."""

@@ -23,7 +23,7 @@ from medfact.web.pages.review import REVIEW
 from medfact.web.pages.runs import RUNS
 from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
-from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of, owners_seen_by
+from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of
 
 PAGES = {"evaluate": EVALUATE, "facts": FACTS, "review": REVIEW, "write": WRITE, "runs": RUNS, "compare": COMPARE}
 
@@ -58,7 +58,14 @@ def routes(services: Services, demonstration: str) -> APIRouter:
         page = PAGES.get(question.page)
         if page is None:
             return PlainTextResponse("There is no such page.", status_code=404)
-        visitor = Visitor(services, owner_of(request), owners_seen_by(request), demonstration)
+        visitor = Visitor(
+            services,
+            owner_of(request),
+            owners_seen_by(request),
+            demonstration,
+            user=user_of(request),
+            reviewers=owners_reviewing(request),
+        )
         return Response(answer(visitor, page, question), media_type="application/json")
 
     return router

@@ -1,7 +1,11 @@
-"""Who visits: each browser is an owner of its own, by a cookie that says nothing else; a run's link opens it to anybody."""
+"""Who visits: each browser is an owner of its own, by a cookie that says nothing else; a run's link opens it to anybody.
+
+Where people sign in at a reverse proxy, its header says who asks, and a person is the owner, in whatever browser.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -16,14 +20,25 @@ from medfact.spec import LOCAL_OWNER
 COOKIE = "medfact-visitor"
 NOBODY = "nobody"
 """The owner of a request without a cookie: it may look, and do nothing."""
+LONGEST_NAME = 120
+"""Characters of the name of somebody who has signed in."""
 NO_COOKIE = "This page needs its cookie, which tells your runs and files from others'. Allow cookies for it, and load it again."
 YEAR = 365 * 24 * 3600
+
+
+def user_of(request: Any) -> str:
+    """Who has signed in, as the reverse proxy says in the header that `MEDFACT_USER_HEADER` names; "" where nobody has."""
+    header = os.environ.get("MEDFACT_USER_HEADER", "").strip()
+    return str(request.headers.get(header, "")).strip()[:LONGEST_NAME] if header else ""
 
 
 def owner_of(request: Any) -> str:
     """The owner that a request comes from; `MEDFACT_OWNER` makes all one, for a machine that one person uses."""
     if one := os.environ.get("MEDFACT_OWNER"):
         return one
+    if os.environ.get("MEDFACT_USER_HEADER", "").strip():
+        user = user_of(request)
+        return hashlib.sha256(f"user {user}".encode()).hexdigest()[:32] if user else NOBODY
     cookie = str(request.cookies.get(COOKIE, ""))
     if re.fullmatch(r"[0-9a-f]{32}", cookie):
         return cookie
@@ -36,6 +51,23 @@ def owners_seen_by(request: Any) -> tuple[str, ...]:
     forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
     alone = here and not forwarded and not is_public_server()
     return (owner_of(request), LOCAL_OWNER) if alone else (owner_of(request),)
+
+
+def owners_reviewing(request: Any) -> tuple[str, ...]:
+    """Whose verdicts are added up for a request: everybody's, (), on one's own machine or where people sign in; else its own.
+
+    On a public server anybody may call themselves a clinician, so there nobody's word changes another's figures.
+    """
+    return () if user_of(request) or not is_public_server() else owners_seen_by(request)
+
+
+def is_adjudicator(name: str, *, signed_in: bool) -> bool:
+    """Whether a reviewer may see the verdicts of others and decide: `MEDFACT_ADJUDICATORS` lists names, with commas.
+
+    A name that is only typed is believed on one's own machine alone.
+    """
+    names = {one.strip().casefold() for one in os.environ.get("MEDFACT_ADJUDICATORS", "").split(",")} - {""}
+    return name.strip().casefold() in names and (signed_in or not is_public_server())
 
 
 def welcome(request: Request, headers: MutableHeaders) -> None:

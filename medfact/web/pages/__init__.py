@@ -14,12 +14,17 @@ from medfact.web.services import Services
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks. owners: whose runs they may list, change and stop. demonstration: the run that a first visitor sees."""
+    """Who asks. owners: whose runs they may list, change and stop. demonstration: the run that a first visitor sees.
+
+    user: the name of one who has signed in, or "". reviewers: whose verdicts are added up; () for everybody's.
+    """
 
     services: Services
     owner: str
     owners: tuple[str, ...]
     demonstration: str
+    user: str = ""
+    reviewers: tuple[str, ...] = ()
 
 
 class Show(BaseModel):

@@ -28,6 +28,7 @@ from medfact.web.pages.case_study import case_study
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
+from medfact.web.pages.under_review import under_review
 from medfact.web.services import Services
 
 TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibration", "papers": "The papers' tables"}
@@ -36,9 +37,9 @@ TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibra
 class EvaluateShow(Show):
     """setup: what is chosen, as JSON of `Setup`; writing, drafts: of it too, from the address. mapping: an uploaded file that
     waits for its columns, as JSON; pending, uploading: why, or for which file, nothing can be evaluated yet. run: ids, with
-    commas. kept: those that this browser showed last. chosen: which run's facts are listed. fact: the pair that is open, −1
-    for none. sort: the score by which models are sorted, "" for the order of the runs. case: of the
-    case study.
+    commas. missing: whether the address named one that is not there. kept: those that this browser showed last. chosen: which
+    run's facts are listed. fact: the pair that is open, −1 for none. sort: the score by which models are sorted, "" for the
+    order of the runs. case: of the case study.
     """
 
     setup: str = ""
@@ -48,6 +49,7 @@ class EvaluateShow(Show):
     writing: str = Field("", max_length=400)
     drafts: str = Field("", max_length=40)
     run: str = ""
+    missing: bool = False
     kept: str = ""
     unfolded: bool = False
     tab: Literal["overview", "facts", "calibration", "papers"] = "overview"
@@ -70,9 +72,11 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     if show.setup:
         setup.note_choice(visitor, show)
     runs, missing = _runs(visitor, show)
+    missing = missing or (show.missing and not show.run)
     lives = _named([visitor.services.reports.live(run) for run in runs])
     own = runs != [visitor.demonstration]
-    show = show.model_copy(update={"run": ",".join(runs) if own else "", "chosen": min(show.chosen, len(runs) - 1)})
+    ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
+    show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen})
     tab, show = TAB[show.tab](visitor, show, lives)
     going = any(live.going for live in lives.values())
     fragments = {
@@ -276,6 +280,10 @@ def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Mark
     return pair_list(visitor, show, lives)
 
 
+def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+    return overview_tab(lives) + under_review(visitor, lives), show
+
+
 def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
     case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
     return papers_tab(lives, show, case), show
@@ -286,7 +294,7 @@ def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[
 
 
 TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
-    "overview": _still(overview_tab),
+    "overview": _overview_tab,
     "facts": _facts_tab,
     "calibration": _still(calibration_tab),
     "papers": _papers_tab,

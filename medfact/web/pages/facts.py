@@ -22,11 +22,10 @@ from medfact.store import Rejection
 from medfact.web.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_statements
+from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.services import Source, collection_of, spec_of
 
 FACTS_A_PAGE = 20
-OWN_DATA = "own"
-"""The data set that stands for the visitor's own file."""
 REASONS = {
     "": "no reason given",
     "true": "it is true",
@@ -52,8 +51,7 @@ class FactsShow(Show):
 
 def view(visitor: Visitor, show: FactsShow) -> View:
     """One page of the facts that pass the filters."""
-    choice = visitor.services.choices.of(visitor.owner)
-    own = choice.source if choice and "facts" in choice.source else None
+    choice, own = visitor.services.choices.of(visitor.owner), own_source(visitor)
     if choice and not show.data:
         data = OWN_DATA if own else str(choice.source.get("dataset", ""))
         show = show.model_copy(update={"data": data, "protocol": choice.protocol, "pool": choice.pool})
@@ -118,16 +116,12 @@ def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Mark
     return render(
         "facts_filters",
         show=show,
-        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, _own_name(own))] if own else [])],
+        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         pools=[("", "the method's own"), *((name, load_pool(name).title) for name in pool_names())],
         relations=sorted({fact.relation for fact in facts}),
         specialties=sorted({fact.specialty for fact in facts if fact.specialty}),
     )
-
-
-def _own_name(own: Source | None) -> str:
-    return f"your file {str(own['facts']).replace(chr(92), '/').rpartition('/')[2]}" if own else ""
 
 
 def _query(show: FactsShow) -> str:

@@ -33,7 +33,7 @@ def _reports(lives: Mapping[str, Live]) -> dict[str, Report]:
     return {name: live.report for name, live in lives.items()}
 
 
-def overview_tab(lives: Mapping[str, Live], _: Any) -> Markup:
+def overview_tab(lives: Mapping[str, Live]) -> Markup:
     """Right answers by the way of asking, and by relation."""
     reports = _reports(lives)
     relations = sorted({name for report in reports.values() for name in report.by_relation})

@@ -23,6 +23,7 @@ from medfact.web.fragments import render
 from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page
+from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.writings import (
     Line,
@@ -45,7 +46,6 @@ SENTENCES_A_PAGE, FACTS_A_PAGE = 20, 10
 LISTED = 20
 """Writings in the list: the visitor's last ones."""
 
-OWN_DATA = "own"
 KIND_TITLES = {
     "rephrase": "rephrase the sentence templates (PretextTrans)",
     "llmeval": "write eight statements a fact itself (LLMEval)",
@@ -84,7 +84,7 @@ class WriteShow(Show):
 
 def view(visitor: Visitor, show: WriteShow) -> View:
     """The form with its price, the visitor's writings, and the one that is open."""
-    own = _own_source(visitor)
+    own = own_source(visitor)
     choice = visitor.services.choices.of(visitor.owner)
     if not show.data:
         bundled = str(choice.source.get("dataset", "")) if choice else ""
@@ -112,16 +112,11 @@ def view(visitor: Visitor, show: WriteShow) -> View:
     )
 
 
-def _own_source(visitor: Visitor) -> Source | None:
-    choice = visitor.services.choices.of(visitor.owner)
-    return choice.source if choice and "facts" in choice.source else None
-
-
 # ------------------------------------------------------------------------------------------------ what is to be written
 
 
 def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
-    own = _own_source(visitor)
+    own = own_source(visitor)
     behind = show.where == "service"
     return Setup(
         dataset=show.data,
@@ -145,7 +140,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
-    own = _own_source(visitor)
+    own = own_source(visitor)
     source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
     rejections = visitor.services.store.of(visitor.owner).rejections()
     return planned_writing(
@@ -160,12 +155,11 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None) -> Markup:
         price = costs(spec, planned=plan)["said"]
     except MedfactError as error:
         problem = error.public
-    own_name = str(own["facts"]).replace(chr(92), "/").rpartition("/")[2] if own else ""
     return render(
         "write_form",
         show=show,
         kinds=KIND_TITLES.items(),
-        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, f"your file {own_name}")] if own else [])],
+        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),

@@ -1,0 +1,80 @@
+"""What reviews say of a run, as text for a terminal, and in the words of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from medfact.metrics.agreement import Agreement
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.wording import count, counted, share
+from medfact.reviews.reliability import Row
+from medfact.reviews.scores import ReviewedScores, Scores
+from medfact.reviews.summary import Summary
+from medfact.statements import VARIANTS
+
+FIGURES = {
+    "raw": "same verdict (raw agreement)",
+    "ac1": "Gwet's AC1",
+    "cohen": "Cohen's kappa",
+    "fleiss": "Fleiss' kappa",
+    "alpha": "Krippendorff's alpha",
+}
+"""Figures of agreement, AC1 before the kappas: labels are skewed, and kappa is small then whatever the agreement."""
+
+SCORES = {
+    "everything": "all facts, as labelled",
+    "reviewed": "reviewed facts, as labelled",
+    "corrected": "wrong labels flipped, unclear facts dropped",
+    "undisputed": "the same without disputed facts",
+}
+"""Scores beside each other, by the fields of `ReviewedScores`."""
+
+
+def summary_lines(made: Summary) -> Iterator[str]:
+    """The summary for a terminal; nothing where no fact is reviewed."""
+    if not made.facts_reviewed:
+        return
+    yield ""
+    yield f"reviews: {counted(made.facts_reviewed, 'fact')} judged by {counted(made.reviewers, 'reviewer')}"
+    yield changes(made.scores)
+    for name, title in SCORES.items():
+        scores: Scores = getattr(made.scores, name)
+        yield _line(f"all eight right: {title}", scores.joint, "facts")
+        yield _line(f"right answers: {title}", scores.average, "statements")
+    yield ""
+    for row in made.labels:
+        yield _line(f"wrong labels: {where(row)}", row.wrong, "verdicts")
+        yield _line(f"bad wording: {where(row)}", row.unclear, "verdicts")
+    yield _line("the most that a perfect model can reach", made.ceiling, "verdicts")
+    yield ""
+    for name, title in FIGURES.items():
+        yield f"{title:<60}{agreed(made.agreement, name)}"
+
+
+def changes(scores: ReviewedScores) -> str:
+    """What reviewers changed, in a sentence."""
+    return (
+        f"{counted(scores.flipped, 'label')} held wrong, {counted(scores.dropped, 'fact')} with an unclear statement, "
+        f"{counted(scores.disputed, 'fact')} in dispute."
+    )
+
+
+def where(row: Row) -> str:
+    """Of which statements a row of the table of reliability is."""
+    if not row.relation:
+        return "all"
+    key = next(key for key, variant in VARIANTS.items() if (variant.form, variant.negated) == (row.form, row.negated))
+    return f"{row.relation}, {VARIANTS[key].plain}"
+
+
+def agreed(found: Agreement, name: str) -> str:
+    """A figure of agreement with its interval and of how many statements; or why there is none."""
+    figure: Estimate = getattr(found, name)
+    if figure.value is None:
+        return f"no value: {found.why_not[name]}"
+    interval = "no interval" if figure.low is None or figure.high is None else f"{figure.low:.2f} to {figure.high:.2f}"
+    return f"{figure.value:.2f} ({interval}) of {counted(figure.n, 'statement')}".replace("-", "−")
+
+
+def _line(name: str, estimate: Estimate, of: str) -> str:
+    return f"{name:<60}{share(estimate)} of {count(estimate.n)} {of}"

@@ -1,0 +1,99 @@
+"""What can be reviewed: the facts of a data set in the project's own sentences, or what some runs have asked, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medfact.datasets import grouping
+from medfact.errors import Mistake
+from medfact.facts import Fact
+from medfact.reviews.queues import at_random, contested
+from medfact.runs.plan import pool_of
+from medfact.spec import PROTOCOLS, RunSpec
+from medfact.statements import Statement
+from medfact.store import COMPLETE, Run
+from medfact.web.pages import Visitor
+from medfact.web.services import Services, Source, collection_of_spec, spec_of
+
+SEED = 0
+MOST_RUNS = 8
+MOST_STATEMENTS = 24
+"""Of one fact: runs in several wordings have more."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Facts in the order of the random queue, and the statements of each. models: the runs that show what is contested."""
+
+    facts: tuple[Fact, ...]
+    statements: Callable[[Fact], Sequence[Statement]]
+    models: Sequence[Run]
+
+    def fact(self, fact_id: str) -> Fact:
+        """The fact of an id. Raises Mistake."""
+        found = next((fact for fact in self.facts if fact.fact_id == fact_id), None)
+        if found is None:
+            raise Mistake("There is no such fact in this queue.", "Load the page again.")
+        return found
+
+
+def of_runs(visitor: Visitor, ids: str) -> Material:
+    """What runs have asked. Raises Mistake where there is no such run."""
+    runs = [visitor.services.run(run) for run in dict.fromkeys(ids.split(",")[:MOST_RUNS]) if visitor.services.asked(run)]
+    if not runs:
+        raise Mistake("There is no run of that link; it may have been deleted.", "Review a data set instead.")
+    by_fact = _asked(visitor.services, tuple(run.run for run in runs))
+    facts = tuple(statements[0].fact for statements in by_fact.values())
+    return Material(facts, lambda fact: by_fact[fact.fact_id], runs)
+
+
+@lru_cache(maxsize=16)
+def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Statement, ...]]:
+    """The statements of runs by fact, the facts in the order of the random queue. A run's statements never change."""
+    found: dict[str, dict[str, Statement]] = {}
+    for run in runs:
+        for item in services.store.asked(run):
+            found.setdefault(item.statement.fact.fact_id, {}).setdefault(item.statement.statement_id, item.statement)
+    order = at_random([next(iter(of.values())).fact for of in found.values()], SEED)
+    return {fact.fact_id: tuple(found[fact.fact_id].values())[:MOST_STATEMENTS] for fact in order}
+
+
+def of_source(visitor: Visitor, source: Source) -> Material:
+    """The facts of a source that our own sentences state, each with its false partner."""
+    spec = spec_of(source)
+    pool = pool_of(spec, collection_of_spec(spec).ready)
+    runs = [
+        run
+        for run in reversed(visitor.services.store.runs(*visitor.owners))
+        if run.state == COMPLETE and (run.spec.dataset, run.spec.facts) == (spec.dataset, spec.facts)
+    ]
+    return Material(_facts(spec), lambda fact: list(pool.statements([fact])), runs[:MOST_RUNS])
+
+
+@lru_cache(maxsize=8)
+def _facts(spec: RunSpec) -> tuple[Fact, ...]:
+    collection = collection_of_spec(spec)
+    pool = pool_of(spec, collection.ready)
+    protocol = PROTOCOLS[spec.protocol]
+    group = grouping(collection, protocol.negatives, SEED, protocol.negative_difficulty)
+    groups = [group(fact) for fact in collection.facts if fact.positive and pool.states(fact)]
+    return tuple(at_random([fact for group_of_fact in groups for fact in group_of_fact if pool.states(fact)], SEED))
+
+
+def contested_facts(services: Services, material: Material) -> list[str]:
+    """Ids of the facts on which models contest a label, or each other, the most telling first."""
+    answers: dict[str, dict[str, bool]] = {}
+    for run in reversed(material.models):
+        answers.setdefault(run.model, {}).update(_answers(services, run.run, run.changed))
+    statements = {one.statement_id: one for fact in material.facts for one in material.statements(fact)}
+    found = contested(answers, {name: one.label for name, one in statements.items()})
+    return list(dict.fromkeys(statements[name].fact.fact_id for name in found))
+
+
+@lru_cache(maxsize=32)
+def _answers(services: Services, run: str, _: int) -> Mapping[str, bool]:
+    """Kept for each version of a run's answers."""
+    asked = services.store.asked(run)
+    return {item.statement.statement_id: item.answer.answer for item in asked if item.answer and item.answer.answer is not None}
