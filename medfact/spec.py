@@ -123,6 +123,7 @@ class RunSpec:
     facts:          a file or folder; replaces `dataset`.
     columns:        pairs of our column name and the file's.
     rela, sab, language: the relations, sources and language of a UMLS folder.
+    reviewed:       whether to test only facts that reviewers have confirmed, with their false partners.
     limit, per_relation: number of positive facts that have all their negatives, in total and per relation.
     shot_draws:     how often each statement is asked, each time with other demonstrations.
     demonstrations: a file that replaces the drawn demonstrations.
@@ -147,6 +148,7 @@ class RunSpec:
     language: str = "ENG"
     protocol: str = "medfact"
     pool: str | None = None
+    reviewed: bool = False
     limit: int | None = None
     per_relation: int | None = None
     negatives: int | None = None

@@ -21,6 +21,7 @@ from medfact.reviews.queues import at_random, contested, disputed, shuffled
 from medfact.reviews.reliability import ceiling, most_wrong, reliability, statements_to_check
 from medfact.reviews.scores import reviewed_scores
 from medfact.reviews.summary import summary
+from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import (
     ADJUDICATOR,
     BOTH,
@@ -290,6 +291,27 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
     assert sum(one["items"] for one in reviews["by_relation"].values()) == 56
 
 
+def test_a_run_can_be_restricted_to_what_reviewers_confirmed(url: str, medfact: Callable[..., Any], tmp_path: Path) -> None:
+    """Of four pairs three are confirmed whole; of the fourth the false partner is held true. Nobody has judged the others."""
+    of_all = ("--limit", 40, "--shots", 0, "--db", url)
+    refused = medfact("statements", "--reviewed", *of_all)
+    assert refused.code == 2
+    assert "Reviewers have confirmed no fact of clinical-core" in refused.err
+    facts = [row for row in medfact("facts", *of_all).rows if row["role"] == "test"][:8]
+    lines = ["reviewer,fact_id,verdict"]
+    for number, fact in enumerate(facts):
+        lines += [f"ada,{fact['fact_id']},{'true' if fact['positive'] or number == 7 else 'false'}"]
+    (tmp_path / "verdicts.csv").write_text("\n".join(lines))
+    assert medfact("reviews", "--import", tmp_path / "verdicts.csv", "--db", url).code == 0
+    asked = {row["fact_id"] for row in medfact("statements", "--reviewed", *of_all).rows}
+    assert asked == {fact["fact_id"] for fact in facts[:6]}
+    (run,) = medfact("run", "--reviewed", "--model", "baseline:always-true", *of_all).rows
+    assert run["statements"] == 48
+    record = Store(url).run(run["run"])
+    assert record.spec.reviewed
+    assert "Only facts that reviewers have confirmed, with their false partners, are tested." in record.notes
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -307,3 +329,14 @@ def test_a_file_that_is_wrong_is_refused_whole(
     assert outcome.code == 2
     assert why in outcome.err
     assert Store(url).verdicts() == []
+
+
+def test_what_was_said_of_a_fact_in_words() -> None:
+    fact = FACTS[0]
+    log = [on(fact, TRUE, number=1), on(fact, TRUE, "ben", number=2), on(fact, DEPENDS, "cleo", number=3)]
+    log += [on(fact, UNCLEAR, "ben", statement_id=of(fact)[0].statement_id, number=4)]
+    words = "reviewed by 3: true 2, depends on the patient 1, exceptions among its sentences by 1"
+    assert reviewed_in_words(opinions(log)[fact.fact_id]) == words
+    log += [on(fact, FALSE, "dora", role=ADJUDICATOR, number=5)]
+    assert reviewed_in_words(opinions(log)[fact.fact_id]) == f"{words}; adjudicated: false"
+    assert reviewed_in_words({}) == ""

@@ -14,12 +14,12 @@ from medfact.cli.consent import check_models, confirm_upload, service_key, typed
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit, print_notes, run_row
-from medfact.cli.show_data import load_collection
+from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import StoreError
 from medfact.models import BUNDLED_MODEL, is_service
 from medfact.models.services.policy import named_address_key
 from medfact.runs.costs import costs
-from medfact.runs.plan import changes
+from medfact.runs.plan import changes, plan
 from medfact.runs.run import answer, check_address, is_ones_own
 from medfact.runs.start import recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
@@ -55,11 +55,12 @@ def _start(options: argparse.Namespace) -> int:
     specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
     check_models(specs)
     collection = load_collection(specs[0])
+    held = held_in(options)
     if options.dry_run:
-        return emit((costs(spec, collection) for spec in specs), options.output)
+        return emit((costs(spec, planned=plan(spec, collection, held=held)) for spec in specs), options.output)
     confirm_upload(specs, options.yes)
     store = Store(options.db)
-    return _ask_all([start(spec, store, collection) for spec in specs], store, options.output, service_key(options))
+    return _ask_all([start(spec, store, collection, held) for spec in specs], store, options.output, service_key(options))
 
 
 def _repeat(options: argparse.Namespace) -> int:

@@ -123,6 +123,7 @@ FACTS = group(
     setting(
         "--column", "spec.columns", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT", _column
     ),
+    setting("--reviewed", "spec.reviewed", "", "test only facts that reviewers have confirmed, with their false partners"),
     setting("--limit", "spec.limit", "N", "test N true facts and their false partners"),
     setting("--per-relation", "spec.per_relation", "N", "test N true facts of each relation"),
     setting("--negatives", "spec.negatives", "K", "false partners per true fact (default: the protocol's)"),

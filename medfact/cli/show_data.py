@@ -10,13 +10,14 @@ from typing import Any
 from medfact.answers import make_prompt
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
-from medfact.datasets import Collection, Selection, bundled_names, load, load_bundled
+from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
 from medfact.datasets.collection import summary
 from medfact.exchange.rows import fact_row, statement_row
 from medfact.facts import Fact
 from medfact.models import Prompt, takes_messages
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, pool_of, protocol_of, question_of, select_facts
 from medfact.spec import RunSpec
 from medfact.store import Planned, Store, exists
@@ -59,7 +60,9 @@ def facts(options: argparse.Namespace) -> int:
     spec = spec_of(options, "")
     collection, rejected = load_collection(spec), _rejections(options)
     pool = pool_of(spec, collection.ready)
-    selection = select_facts(spec, collection, lambda relation: pool.canonical(relation) or relation, rejected)
+    selection = select_facts(
+        spec, collection, lambda relation: pool.canonical(relation) or relation, rejected, held_in(options)
+    )
     print_notes((*collection.notes, *selection.notes, *_unstated(collection, pool)))
     explanation = _explainer(selection, collection, rejected) if options.explain else lambda _: {}
     rows = (
@@ -101,7 +104,7 @@ def _explainer(selection: Selection, collection: Collection, rejected: Rejection
 def statements(options: argparse.Namespace) -> int:
     """Lists the statements of the facts under test."""
     spec = spec_of(options, "")
-    planned = plan(spec, load_collection(spec), _rejections(options))
+    planned = plan(spec, load_collection(spec), _rejections(options), held_in(options))
     print_notes(planned.notes)
     return emit((statement_row(item.statement) for item in planned.statements if item.draw == 0), options.output)
 
@@ -109,7 +112,7 @@ def statements(options: argparse.Namespace) -> int:
 def prompts(options: argparse.Namespace) -> int:
     """Lists the prompts."""
     spec = spec_of(options, options.model or "")
-    planned = plan(spec, load_collection(spec), _rejections(options))
+    planned = plan(spec, load_collection(spec), _rejections(options), held_in(options))
     print_notes(planned.notes)
     chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
     question, reading = question_of(spec), protocol_of(spec).reading
@@ -129,6 +132,12 @@ def _content(prompt: Prompt) -> str | list[Row]:
 def _rejections(options: argparse.Namespace) -> Rejections:
     """The rejected false partners in the database. Listing data creates no database."""
     return Store(options.db).rejections() if exists(options.db) else {}
+
+
+def held_in(options: argparse.Namespace) -> Held:
+    """What reviewers hold of facts, by the database, where --reviewed asks for it."""
+    wanted = vars(options).get("spec.reviewed") and exists(options.db)
+    return held(opinions(Store(options.db).verdicts())) if wanted else {}
 
 
 def load_collection(spec: RunSpec) -> Collection:

@@ -10,7 +10,7 @@ from medfact.datasets.facts_file import load_file, load_rows
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.limits import OWN, Limits
 from medfact.datasets.mkj_files import is_mkj
-from medfact.datasets.selection import NO_REJECTIONS, Selection, grouping, select
+from medfact.datasets.selection import NO_REJECTIONS, Held, Selection, grouping, select
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.umls import is_umls, load_umls
 from medfact.errors import FactsError
@@ -19,6 +19,7 @@ from medfact.spec import RunSpec
 __all__ = [
     "NO_REJECTIONS",
     "Collection",
+    "Held",
     "Problem",
     "Selection",
     "bundled_names",

@@ -24,6 +24,9 @@ Rejections = Mapping[str, frozenset[str]]
 
 NO_REJECTIONS: Rejections = {}
 
+Held = Mapping[str, bool]
+"""Id of a fact → whether reviewers hold it true; facts on which they have not decided are not in it."""
+
 Group = tuple[Fact, ...]
 """A positive fact followed by its negatives."""
 
@@ -53,17 +56,19 @@ def select(
     canonical: Canonical = lambda relation: relation,
     one_tail: bool = False,
     rejected: Rejections = NO_REJECTIONS,
+    held: Held | None = None,
     lender: Collection | None = None,
 ) -> Selection:
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     Args:
-        negatives: negative facts per positive one; those that the file pairs with it count.
-        heads_aside: heads per relation that are kept aside for the shots.
+        negatives: negative facts per positive one; those that the file pairs with it count. heads_aside: heads per relation
+            that are kept for the shots.
         difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
         limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not
             kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
         canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.
+        held: only facts are tested that reviewers hold as they are labelled, with all their negatives; None: any facts.
         one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
         lender: source of shots for relations with fewer than FEWEST_HEADS heads.
     """
@@ -72,13 +77,12 @@ def select(
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
     loans = _loans(stated, lender, negatives, heads_aside, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
-    free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is held] for held in (False, True))
+    free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
     group = grouping(collection, negatives, seed, difficulty, rejected)
-    testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready)
+    testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
-    incomplete = [members[0] for members in chosen if len(members) <= negatives]
-    test = list(chain(*chosen))
-    lone = [fact for fact in _lone_negatives(stated) if head(fact) not in aside[relation(fact)]]
+    incomplete, test = [members[0] for members in chosen if len(members) <= negatives], list(chain(*chosen))
+    lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
     return Selection(
         test=(*test, *_of_known_difficulty(_of_the_heads(lone, test) if limit or per_relation else lone, collection.known)),
         shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
@@ -141,14 +145,24 @@ def _of_known_difficulty(negatives: Iterable[Fact], known: KnowledgeBase) -> Ite
     return (replace(negative, difficulty=difficulty_of(negative, known)) for negative in negatives)
 
 
-def _testable(group: Callable[[Fact], Group], fewest: int, ready: Mapping[str, str]) -> Callable[[Fact], Group | None]:
-    """A function from a positive fact to its group, or None if that has fewer than `fewest` facts and no ready sentence."""
+def _testable(
+    group: Callable[[Fact], Group], fewest: int, ready: Mapping[str, str], held: Held | None
+) -> Callable[[Fact], Group | None]:
+    """A function from a positive fact to its group, or None if that has fewer than `fewest` facts and no ready sentence, or
+    reviewers have not confirmed it.
+    """
 
     def testable(fact: Fact) -> Group | None:
         members = group(fact)
-        return members if len(members) >= fewest or fact.fact_id in ready else None
+        whole = len(members) >= fewest or fact.fact_id in ready
+        return members if whole and _confirmed(members, held) else None
 
     return testable
+
+
+def _confirmed(facts: Iterable[Fact], held: Held | None) -> bool:
+    """Whether reviewers hold all these facts as they are labelled; any facts where nobody asks for that."""
+    return held is None or all(held.get(fact.fact_id) is fact.positive for fact in facts)
 
 
 def _even_groups(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from medfact.metrics.agreement import Agreement
 from medfact.metrics.uncertainty import Estimate
@@ -10,6 +11,7 @@ from medfact.results.wording import count, counted, share
 from medfact.reviews.reliability import Row
 from medfact.reviews.scores import ReviewedScores, Scores
 from medfact.reviews.summary import Summary
+from medfact.reviews.verdicts import ADJUDICATOR, FACT_VERDICTS, Opinion
 from medfact.statements import VARIANTS
 
 FIGURES = {
@@ -78,3 +80,18 @@ def agreed(found: Agreement, name: str) -> str:
 
 def _line(name: str, estimate: Estimate, of: str) -> str:
     return f"{name:<60}{share(estimate)} of {count(estimate.n)} {of}"
+
+
+def reviewed_in_words(of_fact: Mapping[str, Opinion]) -> str:
+    """What was said of a fact, by how many, without names: "reviewed by 2: true 2"; "" where nobody has."""
+    if not of_fact:
+        return ""
+    decided = [one for one in of_fact.values() if one.fact.role == ADJUDICATOR]
+    single = [one for one in of_fact.values() if one.fact.role != ADJUDICATOR]
+    said = Counter(one.fact.verdict for one in single)
+    parts = [f"{FACT_VERDICTS[verdict]} {said[verdict]}" for verdict in FACT_VERDICTS if said[verdict]]
+    if exceptions := sum(bool(one.statements) for one in single):
+        parts.append(f"exceptions among its sentences by {exceptions}")
+    words = f"reviewed by {len(single)}: {', '.join(parts)}" if single else ""
+    decision = f"adjudicated: {', '.join(FACT_VERDICTS[one.fact.verdict] for one in decided)}" if decided else ""
+    return "; ".join(filter(None, (words, decision)))

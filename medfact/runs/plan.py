@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from medfact.answers import FORMATS
-from medfact.datasets import NO_REJECTIONS, Collection, Selection, load, load_bundled, medlama, mkj, select
+from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, medlama, mkj, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside
@@ -35,6 +35,9 @@ LENDER = "clinical-core"
 """The bundled data set that lends shots to relations with too few heads."""
 
 MAX_SHOT_DRAWS = 20
+
+NOTHING_HELD: Held = {}
+"""Where nobody has reviewed anything."""
 
 
 def protocol_of(spec: RunSpec) -> Protocol:
@@ -106,8 +109,11 @@ def select_facts(
     collection: Collection | None = None,
     canonical: Callable[[str], str | None] | None = None,
     rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+    held: Held = NOTHING_HELD,
 ) -> Selection:
     """The facts under test and those kept aside for the shots; `rejected` tails are never drawn.
+
+    held: what reviewers hold of facts; a spec of reviewed facts tests those that they confirm.
 
     Only relations that `canonical` has a name for are used; by default, those that the pool has prototypes for.
     """
@@ -127,6 +133,7 @@ def select_facts(
         canonical=canonical or pool_of(spec).canonical,
         one_tail=protocol.one_tail,
         rejected=rejected,
+        held=held if spec.reviewed else None,
         lender=load_bundled(LENDER),
     )
 
@@ -137,7 +144,12 @@ def facts_aside(spec: RunSpec) -> Aside:
     return Aside(select_facts(spec, collection).shots, collection.known)
 
 
-def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS) -> Plan:
+def plan(
+    spec: RunSpec,
+    collection: Collection | None = None,
+    rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
+    held: Held = NOTHING_HELD,
+) -> Plan:
     """What a run of this spec asks: its statements in order, and the demonstrations before each group of them.
 
     A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
@@ -147,13 +159,10 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
     collection = collection or load(spec)
     pool = pool_of(spec, collection.ready)
     check_relations(pool, (fact.relation for fact in collection.facts))
-    selection = select_facts(spec, collection, pool.canonical, rejected)
+    selection = select_facts(spec, collection, pool.canonical, rejected, held)
     statements = list(pool.statements(selection.test))
     if not statements:
-        raise Mistake(
-            " ".join([f"No statement can be made of {collection.name} with the pool {pool.name!r}.", *selection.notes]),
-            f"The pool's relations are: {', '.join(pool.relations)}.",
-        )
+        raise _no_statement(spec, collection, pool, selection)
     asked = tuple(Planned(s, group_of(pool, s, draw), draw) for draw in range(spec.shot_draws) for s in statements)
     demonstrations = _demonstrations(spec, pool, asked, selection.shots, collection)
     used = _used(pool, statements)
@@ -166,12 +175,26 @@ def plan(spec: RunSpec, collection: Collection | None = None, rejected: Mapping[
         demonstrations=demonstrations,
         notes=(
             *collection.notes,
+            *(["Only facts that reviewers have confirmed, with their false partners, are tested."] if spec.reviewed else ()),
             *_pool_notes(pool, used, collection),
             *_drafts_note(pool, used),
             *selection.notes,
             *(() if spec.demonstrations else shot_notes(demonstrations, _shots(spec))),
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
+    )
+
+
+def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: Selection) -> Mistake:
+    """Why a spec asks nothing."""
+    if spec.reviewed:
+        return Mistake(
+            f"Reviewers have confirmed no fact of {collection.name} together with its false partners.",
+            "Review some first: on the page Review, or with `reviews --import`.",
+        )
+    return Mistake(
+        " ".join([f"No statement can be made of {collection.name} with the pool {pool.name!r}.", *selection.notes]),
+        f"The pool's relations are: {', '.join(pool.relations)}.",
     )
 
 

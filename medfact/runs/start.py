@@ -7,15 +7,15 @@ import platform
 from functools import cache
 
 from medfact import __version__
-from medfact.datasets import Collection
-from medfact.runs.plan import plan
+from medfact.datasets import Collection, Held
+from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.spec import RunSpec
 from medfact.store import NOTED, Plan, Planned, Run, Store
 
 
-def start(spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
-    """Plans and records a run, before its model loads; returns its id."""
-    return start_planned(spec, plan(spec, collection, store.rejections()), store)
+def start(spec: RunSpec, store: Store, collection: Collection | None = None, held: Held = NOTHING_HELD) -> str:
+    """Plans and records a run, before its model loads; returns its id. held: what reviewers hold of facts."""
+    return start_planned(spec, plan(spec, collection, store.rejections(), held), store)
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
-from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of
+from medfact.web.visitors import NOBODY, owner_of, why_nobody
 
 UPDATE_BYTES = 64_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
@@ -109,7 +109,7 @@ class Guarded:
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.rstrip("/") == UPLOAD and owner_of(request) == NOBODY:
-            return PlainTextResponse(NO_COOKIE, status_code=403)
+            return PlainTextResponse(why_nobody(), status_code=403)
         if path.startswith(FILE) and not self.uploads.has(owner_of(request), path.removeprefix(FILE)):
             return PlainTextResponse("There is no such file of yours.", status_code=404)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > most_bytes(path):

@@ -16,15 +16,16 @@ from pathlib import Path
 
 from medfact.datasets import Collection, load
 from medfact.datasets.isolated import load_isolated
-from medfact.datasets.selection import Rejections
+from medfact.datasets.selection import Held, Rejections
 from medfact.errors import FactsError, Mistake, StoreError, UnknownName
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import pool_names
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
+from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
-from medfact.runs.plan import plan
+from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
@@ -151,12 +152,22 @@ class Services:
         except UnknownName:
             return False
 
+    def held(self, owners: tuple[str, ...]) -> Held:
+        """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
+        return _held(self.store, owners, self.store.last_verdict())
+
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, and had it write nothing."""
         return self.has(run) and self.store.run(str(run)).spec.task is None
 
     def close(self) -> None:
         self.jobs.close()
+
+
+@lru_cache(maxsize=16)
+def _held(store: Store, owners: tuple[str, ...], _: int) -> Held:
+    """Kept until there is another verdict."""
+    return held(opinions(store.verdicts(owners=owners)))
 
 
 def open_services(url: str | None = None) -> Services:
@@ -204,11 +215,11 @@ def collection_of(source: Source) -> Collection:
     return collection_of_spec(spec_of(source))
 
 
-def planned(spec: RunSpec, source: Source, rejections: Rejections) -> Plan:
+def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = NOTHING_HELD) -> Plan:
     """What a run of this spec asks of the facts of a source, and of whatever model: several models at once ask the same, and
     many visitors do. Raises MedfactError."""
     of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
-    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())))
+    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())), tuple(sorted(held.items())))
 
 
 def plan_again(spec: RunSpec, rejections: Rejections) -> Plan:
@@ -218,8 +229,13 @@ def plan_again(spec: RunSpec, rejections: Rejections) -> Plan:
 
 
 @lru_cache(maxsize=4)
-def _planned(spec: RunSpec, source: RunSpec, rejections: tuple[tuple[str, frozenset[str]], ...]) -> Plan:
-    return plan(spec, collection_of_spec(source), dict(rejections))
+def _planned(
+    spec: RunSpec,
+    source: RunSpec,
+    rejections: tuple[tuple[str, frozenset[str]], ...],
+    held: tuple[tuple[str, bool], ...] = (),
+) -> Plan:
+    return plan(spec, collection_of_spec(source), dict(rejections), dict(held))
 
 
 def _loaded(source: RunSpec) -> Collection:

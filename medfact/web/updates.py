@@ -23,7 +23,7 @@ from medfact.web.pages.review import REVIEW
 from medfact.web.pages.runs import RUNS
 from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
-from medfact.web.visitors import NO_COOKIE, NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of
+from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 
 PAGES = {"evaluate": EVALUATE, "facts": FACTS, "review": REVIEW, "write": WRITE, "runs": RUNS, "compare": COMPARE}
 
@@ -110,7 +110,7 @@ def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Sho
     if pressed.name not in page.actions:
         return show, SILENCE
     if visitor.owner == NOBODY:
-        return show, Message(NO_COOKIE, "warn")
+        return show, Message(why_nobody(), "warn")
     try:
         return page.actions[pressed.name](visitor, show, Action(pressed.name, pressed.about, pressed.fields))
     except MedfactError as error:

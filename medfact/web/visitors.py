@@ -45,6 +45,12 @@ def owner_of(request: Any) -> str:
     return NOBODY
 
 
+def why_nobody() -> str:
+    """What to say to a request that comes from nobody."""
+    signs_in = os.environ.get("MEDFACT_USER_HEADER", "").strip()
+    return "Sign in first: the server in front of this one says who you are, and has not." if signs_in else NO_COOKIE
+
+
 def owners_seen_by(request: Any) -> tuple[str, ...]:
     """Whose runs a request may list: its own, and, from this very machine, those of its command line."""
     here = request.client is not None and request.client.host in {"127.0.0.1", "::1"}

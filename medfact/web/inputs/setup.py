@@ -35,7 +35,8 @@ class Setup(BaseModel):
     service, address: a model behind a service. agreed: whether own facts may go there. budget: US dollars, 0 for any sum.
     shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
-    are those of the first. drafts: a writing whose accepted templates are used.
+    are those of the first. drafts: a writing whose accepted templates are used. reviewed: whether to ask only facts
+    that reviewers have confirmed.
     """
 
     dataset: Short = RunSpec.dataset
@@ -53,6 +54,7 @@ class Setup(BaseModel):
     difficulty: Short = ""
     writing: str = ""
     drafts: str = ""
+    reviewed: bool = False
 
     @property
     def sets(self) -> list[str]:
@@ -99,6 +101,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
             shots=shots_of(setup.protocol) if setup.shots < 0 else setup.shots,
             budget=setup.budget or None,
             negative_difficulty=setup.difficulty or None,
+            reviewed=setup.reviewed,
         )
         for name in names
     ]
@@ -108,12 +111,16 @@ Planned = tuple[RunSpec, Plan]
 """A run that could be recorded: its spec, and what it would ask."""
 
 
-def planned_runs(services: Services, owner: str, setup: Setup) -> list[Planned]:
-    """What would be evaluated: a run a model, or, with sets of written sentences, one a model and set. Raises MedfactError."""
+def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[str, ...]) -> list[Planned]:
+    """What would be evaluated: a run a model, or, with sets of written sentences, one a model and set. Raises MedfactError.
+
+    reviewers: whose verdicts confirm facts, () for everybody's.
+    """
     specs = specs_of(services, owner, setup)
     if not setup.sets:
         source, rejected = source_of(services, owner, setup), services.store.of(owner).rejections()
-        return [(spec, planned(spec, source, rejected)) for spec in specs]
+        held = services.held(reviewers) if setup.reviewed else {}
+        return [(spec, planned(spec, source, rejected, held)) for spec in specs]
     if len(specs) * len(setup.sets) > MOST_MODELS:
         raise Mistake(
             f"{len(specs)} models and {len(setup.sets)} sets of sentences are {len(specs) * len(setup.sets)} runs.",
@@ -125,6 +132,8 @@ def planned_runs(services: Services, owner: str, setup: Setup) -> list[Planned]:
 def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Setup) -> Planned:
     """A model asked a set of sentences."""
     first = writing_of(services.run(setup.sets[0]).run, services.store)
+    if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
+        raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
     rejections = services.store.of(owner).rejections()
     asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(other, rejections))
@@ -133,9 +142,9 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     return replace(asked, model=spec.model, service=spec.service, budget=spec.budget), plan
 
 
-def evaluate(services: Services, owner: str, setup: Setup, key: str | None) -> list[str]:
+def evaluate(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
     """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
-    asked = planned_runs(services, owner, setup)
+    asked = planned_runs(services, owner, setup, reviewers)
     check_room(services, owner, len(asked))
     for spec, _ in asked:
         if is_service(spec.model):

@@ -35,7 +35,7 @@ TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibra
 
 
 class EvaluateShow(Show):
-    """setup: what is chosen, as JSON of `Setup`; writing, drafts: of it too, from the address. mapping: an uploaded file that
+    """setup: what is chosen, as JSON of `Setup`; writing, drafts, reviewed: of it too. mapping: an uploaded file that
     waits for its columns, as JSON; pending, uploading: why, or for which file, nothing can be evaluated yet. run: ids, with
     commas. missing: whether the address named one that is not there. kept: those that this browser showed last. chosen: which
     run's facts are listed. fact: the pair that is open, −1 for none. sort: the score by which models are sorted, "" for the
@@ -48,6 +48,7 @@ class EvaluateShow(Show):
     uploading: str = Field("", max_length=300)
     writing: str = Field("", max_length=400)
     drafts: str = Field("", max_length=40)
+    reviewed: bool = False
     run: str = ""
     missing: bool = False
     kept: str = ""
@@ -221,7 +222,7 @@ def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eval
         raise Mistake(show.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
     chosen = setup.setup_in(show)
     with visitor.services.planning:
-        runs = begin(visitor.services, visitor.owner, chosen, action.fields.get("key", "").strip() or None)
+        runs = begin(visitor.services, visitor.owner, chosen, action.fields.get("key", "").strip() or None, visitor.reviewers)
     return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1, "unfolded": False}), Message()
 
 

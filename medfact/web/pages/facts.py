@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from markupsafe import Markup
@@ -15,6 +15,8 @@ from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.reviews.text import reviewed_in_words
+from medfact.reviews.verdicts import Opinion, opinions
 from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
@@ -82,11 +84,13 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     protocol = PROTOCOLS[show.protocol]
     group = grouping(collection, protocol.negatives, spec_of(source).seed, protocol.negative_difficulty, rejections)
     shown = [group(fact) for fact in found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]]
+    said = opinions(visitor.services.store.verdicts([one.fact_id for of in shown for one in of], visitor.reviewers))
     cards = [
         (
             card_of_statements(fact, partners, [(s, _remark(s)) for s in pool.statements([fact, *partners])]),
             _explanation(fact, partners, collection.known, rejections),
             [partner.tail for partner in partners if _drawn(partner)],
+            _reviewed(said, [fact, *partners]),
         )
         for fact, *partners in shown
     ]
@@ -122,6 +126,12 @@ def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Mark
         relations=sorted({fact.relation for fact in facts}),
         specialties=sorted({fact.specialty for fact in facts if fact.specialty}),
     )
+
+
+def _reviewed(said: Mapping[str, Mapping[str, Opinion]], facts: Sequence[Fact]) -> list[str]:
+    """What reviewers have said of a fact and of its false partners, each with its name."""
+    found = ((fact, reviewed_in_words(said.get(fact.fact_id, {}))) for fact in facts)
+    return [f"{'True fact' if fact.positive else f'False partner “{fact.tail}”'}: {words}." for fact, words in found if words]
 
 
 def _query(show: FactsShow) -> str:

@@ -127,7 +127,8 @@ def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, O
 def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequence[Fact]) -> Markup:
     fact, said = queue[show.place], own_opinions(visitor, show)
     opinion, others = said.get(fact.fact_id), _others(visitor, show, fact)
-    done = sum(one.fact_id in said for one in queue)
+    up = {one.fact_id for one in queue}
+    done = len(up & said.keys())
     rest = (*range(show.place + 1, len(queue)), *range(show.place))
     reviewers = visitor.services.store.reviewers_of_facts(visitor.reviewers)
     return render(
@@ -140,8 +141,8 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         packet=show.place // PACKET + 1,
         in_packet=show.place % PACKET + 1,
         packet_size=min(PACKET, len(queue) - show.place // PACKET * PACKET),
-        judged=sum(reviewers.get(one.fact_id, 0) > 0 for one in queue),
-        twice=sum(reviewers.get(one.fact_id, 0) > 1 for one in queue),
+        judged=len(up & reviewers.keys()),
+        twice=sum(number > 1 for fact_id, number in reviewers.items() if fact_id in up),
         following=next((number for number in rest if queue[number].fact_id not in said), None),
         opinion=opinion,
         others=others,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -70,17 +70,17 @@ def material_of(visitor: Visitor, show: ReviewShow) -> Material:
 
 
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
-    words = name_key(show.search)
-    found = [
-        fact
-        for fact in material.facts
-        if show.relation in ("", fact.relation) and words in name_key(f"{fact.head} {fact.relation} {fact.tail}")
-    ]
+    found = _matching(material.facts, show.relation, name_key(show.search))
     if show.queue == RANDOM:
         return found
     order = contested_facts(visitor.services, material) if show.queue == CONTESTED else _disputed(visitor, material)
     by_id = {fact.fact_id: fact for fact in found}
     return [by_id[fact_id] for fact_id in order if fact_id in by_id]
+
+
+def _matching(facts: Sequence[Fact], relation: str, words: str) -> list[Fact]:
+    of_relation = [fact for fact in facts if relation in ("", fact.relation)]
+    return [fact for fact in of_relation if not words or words in name_key(f"{fact.head} {fact.relation} {fact.tail}")]
 
 
 def _disputed(visitor: Visitor, material: Material) -> list[str]:

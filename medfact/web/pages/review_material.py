@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,17 +20,20 @@ from medfact.web.services import Services, Source, collection_of_spec, spec_of
 
 SEED = 0
 MOST_RUNS = 8
+_MAKING = threading.Lock()
+"""Held while facts are put in order, which takes seconds: many who come at once wait for one, and do not make it each."""
+
 MOST_STATEMENTS = 24
 """Of one fact: runs in several wordings have more."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """Facts in the order of the random queue, and the statements of each. models: the runs that show what is contested."""
+    """Facts in the order of the random queue, and the statements of each. runs: those whose answers show what is contested."""
 
     facts: tuple[Fact, ...]
     statements: Callable[[Fact], Sequence[Statement]]
-    models: Sequence[Run]
+    runs: Callable[[], Sequence[Run]]
 
     def fact(self, fact_id: str) -> Fact:
         """The fact of an id. Raises Mistake."""
@@ -46,7 +50,7 @@ def of_runs(visitor: Visitor, ids: str) -> Material:
         raise Mistake("There is no run of that link; it may have been deleted.", "Review a data set instead.")
     by_fact = _asked(visitor.services, tuple(run.run for run in runs))
     facts = tuple(statements[0].fact for statements in by_fact.values())
-    return Material(facts, lambda fact: by_fact[fact.fact_id], runs)
+    return Material(facts, lambda fact: by_fact[fact.fact_id], lambda: runs)
 
 
 @lru_cache(maxsize=16)
@@ -64,12 +68,19 @@ def of_source(visitor: Visitor, source: Source) -> Material:
     """The facts of a source that our own sentences state, each with its false partner."""
     spec = spec_of(source)
     pool = pool_of(spec, collection_of_spec(spec).ready)
+    with _MAKING:
+        facts = _facts(spec)
+    return Material(facts, lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec))
+
+
+def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
+    """The visitor's last complete runs on the facts of a spec."""
     runs = [
         run
         for run in reversed(visitor.services.store.runs(*visitor.owners))
         if run.state == COMPLETE and (run.spec.dataset, run.spec.facts) == (spec.dataset, spec.facts)
     ]
-    return Material(_facts(spec), lambda fact: list(pool.statements([fact])), runs[:MOST_RUNS])
+    return runs[:MOST_RUNS]
 
 
 @lru_cache(maxsize=8)
@@ -85,7 +96,7 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
 def contested_facts(services: Services, material: Material) -> list[str]:
     """Ids of the facts on which models contest a label, or each other, the most telling first."""
     answers: dict[str, dict[str, bool]] = {}
-    for run in reversed(material.models):
+    for run in reversed(material.runs()):
         answers.setdefault(run.model, {}).update(_answers(services, run.run, run.changed))
     statements = {one.statement_id: one for fact in material.facts for one in material.statements(fact)}
     found = contested(answers, {name: one.label for name, one in statements.items()})

@@ -68,12 +68,14 @@ def setup_in(show: Any) -> Setup:
         setup = Setup.model_validate(
             {name: value for name, value in record.items() if name not in wrong} if isinstance(record, dict) else {}
         )
-    return setup.model_copy(update={"writing": show.writing, "drafts": show.drafts})
+    return setup.model_copy(update={"writing": show.writing, "drafts": show.drafts, "reviewed": show.reviewed})
 
 
 def with_setup(show: Any, setup: Setup, **more: str) -> Any:
     """The view with another setup."""
-    return show.model_copy(update={"setup": orjson.dumps(setup.model_dump(exclude={"writing", "drafts"})).decode(), **more})
+    return show.model_copy(
+        update={"setup": orjson.dumps(setup.model_dump(exclude={"writing", "drafts", "reviewed"})).decode(), **more}
+    )
 
 
 # ------------------------------------------------------------------------------------------------ fragments
@@ -131,12 +133,20 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
         own=setup.source is not None,
         name=collection.name,
         facts=positive,
+        reviewed=setup.reviewed,
+        confirmed=_confirmed(visitor, collection),
         relations=counts,
         notes=[*collection.notes, *notes],
         problems=problems[:SHOWN_PROBLEMS],
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
         rows_with_problems=len(collection.problems),
     )
+
+
+def _confirmed(visitor: Visitor, collection: Collection) -> int:
+    """How many true facts reviewers hold true."""
+    held = visitor.services.held(visitor.reviewers)
+    return sum(fact.positive and held.get(fact.fact_id, False) for fact in collection.facts) if held else 0
 
 
 @lru_cache(maxsize=16)
@@ -224,7 +234,7 @@ def _host(setup: Setup) -> str:
 
 def _estimate(visitor: Visitor, setup: Setup) -> str:
     """How many pairs and statements will be asked, how precise that is, and about how long it takes."""
-    runs = planned_runs(visitor.services, visitor.owner, setup)
+    runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     _, plan = runs[0]
     facts = {planned.statement.fact.fact_id: planned.statement.fact.positive for planned in plan.statements}
     pairs = sum(facts.values())
@@ -304,7 +314,7 @@ def take_pool(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message
 def price(visitor: Visitor, show: Any, _: Action) -> tuple[Any, Message]:
     """Says what the chosen models would cost; asks none of them."""
     setup = setup_in(show)
-    runs = planned_runs(visitor.services, visitor.owner, setup)
+    runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     return show, Message(" ".join(f"{model_name(spec.model)}: {costs(spec, planned=plan)['said']}" for spec, plan in runs))
 
 
