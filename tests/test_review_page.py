@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -87,6 +88,20 @@ def test_exceptions_reasons_and_hostile_words_are_kept_as_text(page: Page, addre
     fact, statement = (one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts() if one.reviewer == "ben")
     assert (fact.verdict, fact.reasons) == ("true", ("absolute",))
     assert (statement.verdict, statement.wording) == ("otherwise, unclear", HOSTILE[1])
+
+
+def test_verdicts_are_given_out_to_whoever_gave_them_alone(page: Page, address: str) -> None:
+    assert page.request.get(f"{address}download/reviews/verdicts.csv").status == 404
+    open_review(page, address, "hal")
+    page.keyboard.press("2")
+    page.keyboard.press("s")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by hal")
+    with page.expect_download() as given:
+        page.get_by_role("link", name="JSON lines").click()
+    (row,) = map(json.loads, Path(given.value.path()).read_text(encoding="utf-8").splitlines())
+    assert (row["reviewer"], row["verdict"], row["blind"], row["queue"]) == ("hal", "false", True, "random")
+    assert row["head"], "what was judged is kept word for word, asked or not"
+    assert page.request.get(f"{address}download/reviews/verdicts.exe").status == 404
 
 
 def test_a_second_reviewer_sees_nothing_of_the_first(page: Page, address: str) -> None:

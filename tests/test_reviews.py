@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -72,6 +73,16 @@ def test_the_last_verdict_counts_and_everything_is_kept(store: Store) -> None:
     assert len(store.verdicts()) == 4
     assert store.verdicts([FACTS[1].fact_id]) == []
     assert store.verdicts(owners=["nobody"]) == []
+
+
+def test_what_was_judged_outlives_the_runs_that_asked_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.record_verdicts([on(FACTS[0])], of(FACTS[0]))
+    run = start(RunSpec(model="baseline:always-true", limit=2, shots=0), store)
+    store.delete(run)
+    monkeypatch.setattr("medfact.store.lifecycle.oldest_restorable", lambda: "9999")
+    assert store.purge() == 1
+    assert {one.text for one in store.statements_of([FACTS[0].fact_id])} == {one.text for one in of(FACTS[0])}
+    assert store.asked(run) == []
 
 
 def test_two_browsers_with_one_name_are_two_reviewers(store: Store) -> None:
@@ -312,6 +323,28 @@ def test_a_run_can_be_restricted_to_what_reviewers_confirmed(url: str, medfact: 
     assert "Only facts that reviewers have confirmed, with their false partners, are tested." in record.notes
 
 
+def test_what_reviewers_wrote_is_text_in_every_file_and_comes_back(
+    store: Store, url: str, medfact: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Markup, a formula and 10,000 characters, as a name, a comment, a wording and a link; and what was said before."""
+    fact, formula, long = FACTS[0], '=HYPERLINK("http://127.0.0.1/","x")', "<script>alert(1)</script>" + "y" * 10_000
+    store.record_verdicts([on(fact, TRUE, "@SUM(A1)", comment=formula, evidence="-1+1")])
+    store.record_verdicts(
+        [on(fact, FALSE, "@SUM(A1)", comment=long), on(fact, UNCLEAR, "+a", statement_id="1", wording=formula)]
+    )
+    listed = medfact("reviews", "--db", url).rows
+    assert [(one["verdict"], one["before"]) for one in listed] == [(TRUE, None), (FALSE, TRUE), (UNCLEAR, None)]
+    kept = ("reviewer", "verdict", "comment", "wording", "evidence")
+    for kind in ("csv", "tsv", "jsonl", "parquet", "xlsx"):
+        file, other = tmp_path / f"verdicts.{kind}", f"sqlite:///{tmp_path / kind}.db"
+        assert medfact("reviews", "--db", url, "-o", file).code == 0
+        if kind in ("csv", "tsv"):
+            assert not re.search(r"(?m)(^|[,\t\"])[=@+-][A-Za-z]", file.read_text(encoding="utf-8"))
+        assert medfact("reviews", "--import", file, "--db", other).code == 0
+        arrived = medfact("reviews", "--db", other).rows
+        assert [[one[name] for name in kept] for one in arrived] == [[one[name] for name in kept] for one in listed], kind
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -329,6 +362,25 @@ def test_a_file_that_is_wrong_is_refused_whole(
     assert outcome.code == 2
     assert why in outcome.err
     assert Store(url).verdicts() == []
+
+
+def test_a_better_wording_becomes_a_template_where_it_has_both_names_once(
+    store: Store, url: str, medfact: Callable[..., Any]
+) -> None:
+    fact = FACTS[0]
+    first, second, *_ = of(fact)
+    proposed = (f"{fact.tail} is a well known sign of {fact.head}.", "This is a sign of it.")
+    log = [on(fact)]
+    log += [on(fact, UNCLEAR, statement_id=first.statement_id, wording=proposed[0])]
+    log += [on(fact, UNCLEAR, statement_id=second.statement_id, wording=proposed[1])]
+    store.record_verdicts(log, of(fact))
+    rows = medfact("reviews", "--suggestions", "--db", url).rows
+    assert {(row["variant"], row["template"], row["wording"]) for row in rows} == {
+        (first.variant, "[Y] is a well known sign of [X].", proposed[0]),
+        (second.variant, None, proposed[1]),
+    }
+    store.record_verdicts([on(fact, WITHDRAWN, statement_id=first.statement_id)])
+    assert len(medfact("reviews", "--suggestions", "--db", url).rows) == 1
 
 
 def test_what_was_said_of_a_fact_in_words() -> None:

@@ -96,11 +96,12 @@
     if (timed && timed.dataset.timed !== shown) {
       [shown, shownAt] = [timed.dataset.timed, performance.now()];
       fillDraft(timed);
+      countDown(timed);
     }
     if (focused && !part.contains(document.activeElement)) part.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     const opened = part.querySelector("[data-reveal]");
     if (opened && opened.dataset.reveal !== revealed) {
-      opened.scrollIntoView({ block: "nearest" });
+      opened.scrollIntoView({ block: opened.dataset.block ?? "nearest" });
       opened.focus({ preventScroll: true });
     }
     const wanted = part.querySelector("[data-focus]");
@@ -231,6 +232,39 @@
     }
   };
 
+  /* A form against the clock: when no second is left, its button is pressed. Half of the time and the last five seconds are said. */
+  let ticking;
+  const countDown = (form) => {
+    clearInterval(ticking);
+    const seconds = Number(form.dataset.countdown);
+    if (!seconds) return;
+    ticking = setInterval(() => {
+      const left = Math.max(0, Math.ceil(seconds - (performance.now() - shownAt) / 1000));
+      if (!form.isConnected) return clearInterval(ticking);
+      form.querySelector("[data-left]").textContent = left;
+      form.classList.toggle("mf-hurry", left <= 5);
+      if ([seconds / 2, 5].includes(left)) form.querySelector("[data-told]").textContent = `${left} seconds left`;
+      if (left) return;
+      clearInterval(ticking);
+      form.querySelector("[data-finish]").click();
+    }, 200);
+  };
+
+  /* A key answers the question in focus, or else the first open one, and goes on to the next open one, at last to the button. */
+  const answerByKey = (key) => {
+    const form = document.querySelector("[data-answers]");
+    if (!form || (document.activeElement !== document.body && !form.contains(document.activeElement))) return false;
+    const questions = [...form.querySelectorAll("[role=radiogroup]")];
+    const isOpen = (one) => !one.querySelector(":checked");
+    const here = questions.find((one) => one.contains(document.activeElement)) ?? questions.find(isOpen);
+    const field = here?.querySelector(`[data-answer="${CSS.escape(key)}"]`);
+    if (!field) return false;
+    field.click();
+    const later = questions.slice(questions.indexOf(here) + 1);
+    (later.find(isOpen) ?? questions.find(isOpen) ?? form).querySelector(questions.some(isOpen) ? "input" : "[data-finish]").focus();
+    return true;
+  };
+
   const press = async (button, action) => {
     button.setAttribute("aria-disabled", "true"); // until the answer says what it may do; it keeps the focus
     const { busy, then } = button.dataset;
@@ -300,6 +334,7 @@
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const hot = typed ? null : document.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+    if (!typed && answerByKey(event.key)) event.preventDefault();
     if (hot && hot.offsetParent) {
       event.preventDefault();
       hot.focus();

@@ -134,6 +134,7 @@ COMMANDS = (
         (
             argument("--on", metavar="RUN", help="scores under the reviews, reliability of the labels, agreement"),
             argument("--import", dest="read", metavar="FILE", help="read verdicts from a table"),
+            argument("--suggestions", action="store_true", help="list the better wordings that reviewers propose"),
             DATABASE,
             OUTPUT,
         ),

@@ -9,13 +9,15 @@ from typing import Any
 
 from medfact.cli import OK
 from medfact.cli.rows import emit, print_progress
+from medfact.reviews.suggestions import Suggestion, suggestions
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.transfer import rows_of, verdicts_in
+from medfact.reviews.verdicts import opinions
 from medfact.store import Store
 
 
 def reviews(options: argparse.Namespace) -> int:
-    """Lists the verdicts, or with --on what they say of a run; with --import, reads a file first."""
+    """Lists the verdicts, or with --on what they say of a run, or better wordings; with --import, reads a file instead."""
     store = Store(options.db)
     if options.read:
         taken = verdicts_in(Path(options.read))
@@ -25,7 +27,24 @@ def reviews(options: argparse.Namespace) -> int:
     if options.on:
         return emit(_figures(summary(store, options.on)), options.output)
     log = store.verdicts()
-    return emit(rows_of(log, store.statements_of({verdict.fact_id for verdict in log})), options.output)
+    statements = store.statements_of({verdict.fact_id for verdict in log})
+    rows = map(_suggestion, suggestions(statements, opinions(log))) if options.suggestions else rows_of(log, statements)
+    return emit(rows, options.output)
+
+
+def _suggestion(one: Suggestion) -> dict[str, Any]:
+    statement = one.statement
+    return {
+        "relation": statement.fact.relation,
+        "pool": statement.pool,
+        "variant": statement.variant,
+        "template": one.template or None,
+        "wording": one.wording,
+        "statement": statement.text,
+        "label": statement.label,
+        "statement_id": statement.statement_id,
+        "reviewer": one.by,
+    }
 
 
 def _figures(made: Summary) -> Iterator[dict[str, Any]]:

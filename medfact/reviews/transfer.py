@@ -8,14 +8,17 @@ from typing import Any
 
 from medfact.datasets import read_table
 from medfact.errors import FactsError
+from medfact.facts import digest
 from medfact.reviews.verdicts import (
     ADJUDICATOR,
     FACT_VERDICTS,
+    GAME,
     QUEUES,
     REASONS,
     REVIEWER,
     STATEMENT_VERDICTS,
     WITHDRAWN,
+    who,
 )
 from medfact.statements import Statement
 from medfact.store import Verdict
@@ -26,14 +29,18 @@ LONGEST_NAME, LONGEST_TEXT = 120, 20_000
 _COLUMNS = ("reviewer", "fact_id", "verdict")
 
 
-def row_of(verdict: Verdict, statements: Mapping[str, Statement], of_fact: Mapping[str, Statement]) -> dict[str, Any]:
-    """A verdict with all its circumstances, and what it is about. statements: by id; of_fact: one of each fact."""
+def _row(
+    verdict: Verdict, before: str | None, statements: Mapping[str, Statement], of_fact: Mapping[str, Statement]
+) -> dict[str, Any]:
+    """A verdict with all its circumstances, and what it is about. before: the reviewer's verdict on the same thing until then.
+    statements: by id; of_fact: one of each fact.
+    """
     about = statements.get(verdict.statement_id) or of_fact.get(verdict.fact_id)
     fact = about.fact if about else None
     return {
         "number": verdict.number,
         "decided_at": verdict.decided_at,
-        "owner": verdict.owner,
+        "browser": digest(verdict.owner)[:12],  # an owner's own name opens what is theirs
         "reviewer": verdict.reviewer,
         "role": verdict.role,
         "fact_id": verdict.fact_id,
@@ -45,6 +52,7 @@ def row_of(verdict: Verdict, statements: Mapping[str, Statement], of_fact: Mappi
         "variant": about.variant if about and verdict.statement_id else None,
         "statement": about.text if about and verdict.statement_id else None,
         "verdict": verdict.verdict,
+        "before": before,
         "reasons": ", ".join(verdict.reasons),
         "wording": verdict.wording,
         "comment": verdict.comment,
@@ -57,10 +65,14 @@ def row_of(verdict: Verdict, statements: Mapping[str, Statement], of_fact: Mappi
 
 
 def rows_of(log: Sequence[Verdict], statements: Sequence[Statement]) -> Iterator[dict[str, Any]]:
-    """A row for each verdict of a log, in its order."""
+    """A row for each verdict of a log, in its order, with what the reviewer said before."""
     by_id = {statement.statement_id: statement for statement in statements}
     of_fact = {statement.fact.fact_id: statement for statement in statements}
-    return (row_of(verdict, by_id, of_fact) for verdict in log)
+    last: dict[tuple[str, ...], str] = {}
+    for verdict in log:
+        thing = (who(verdict), verdict.fact_id, verdict.statement_id, str(verdict.queue == GAME))
+        yield _row(verdict, last.get(thing), by_id, of_fact)
+        last[thing] = verdict.verdict
 
 
 def verdicts_in(path: Path) -> list[Verdict]:

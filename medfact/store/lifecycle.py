@@ -116,12 +116,13 @@ class Lifecycle(Lookup):
 
 
 def _delete_unasked(connection: sql.Connection) -> None:
-    """Erases statements that no run asks."""
+    """Erases statements that no run asks, and of whose fact nobody has said anything."""
     statements, places = schema.statements, schema.run_statements
     if connection.dialect.name == "postgresql":  # a run that is being recorded may rely on one of them
         connection.execute(sql.text("LOCK TABLE statements IN SHARE ROW EXCLUSIVE MODE"))
     asked = statements.outerjoin(places, places.c.statement_id == statements.c.statement_id)
-    unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None))
+    judged = sql.exists().where(schema.verdicts.c.fact_id == statements.c.fact_id)
+    unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None), ~judged)
     connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
 
 

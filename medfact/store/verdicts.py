@@ -12,7 +12,7 @@ from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import Database, now
 from medfact.store.entities import Verdict
-from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
+from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of, statement_values
 
 REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
 """Roles. An adjudicator sees the verdicts of others and decides."""
@@ -32,8 +32,11 @@ class Verdicts(Database):
 
     owner: str
 
-    def record_verdicts(self, verdicts: Iterable[Verdict]) -> None:
-        """Adds verdicts, all or none, in their order. Their number, owner and time are set here."""
+    def record_verdicts(self, verdicts: Iterable[Verdict], statements: Iterable[Statement] = ()) -> None:
+        """Adds verdicts, all or none, in their order. Their number, owner and time are set here.
+
+        statements: what was judged, which is kept word for word.
+        """
         rows = [
             {
                 "owner": self.owner,
@@ -54,8 +57,12 @@ class Verdicts(Database):
             }
             for one in verdicts
         ]
+        judged = sorted(statements, key=lambda statement: statement.statement_id)  # one order, so that nobody deadlocks
         if rows:
             with self._writing() as connection:
+                self._insert_rows(
+                    connection, self._insert_new(schema.statements), STATEMENT_COLUMNS, map(statement_values, judged)
+                )
                 connection.execute(schema.verdicts.insert(), rows)
 
     def verdicts(self, facts: Sequence[str] | None = None, owners: Sequence[str] = ()) -> list[Verdict]:
@@ -88,7 +95,7 @@ class Verdicts(Database):
             return {fact_id: int(number) for fact_id, number in found}
 
     def statements_of(self, facts: Iterable[str]) -> list[Statement]:
-        """All statements that runs have asked about these facts."""
+        """All statements about these facts that runs have asked or people have judged."""
         row, known, ids = schema.statements.c, dict[str, Fact](), sorted(facts)
         found: list[Statement] = []
         with self._reading() as connection:

@@ -42,7 +42,7 @@ def build_page() -> gr.Blocks:
     """The pages: places for the server's fragments, and the inputs of Evaluate."""
     with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=True) as page:
         _top()
-        part("hero", "notice")
+        part("hero", "game", "game-said", "notice")
         with gr.Row(elem_id="workbench"):
             with gr.Column(elem_id="setup", min_width=300):
                 layout.build()

@@ -1,14 +1,14 @@
-"""Runs as files: whole, to take elsewhere, and as tables of scores, answers and the papers' figures."""
+"""Runs as files: whole, to take elsewhere, and as tables of scores, answers and the papers' figures. A reviewer's verdicts."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from medfact.datasets.table_writer import write_table
@@ -17,15 +17,18 @@ from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
 from medfact.results.papers import PAPERS, tables
+from medfact.reviews.transfer import rows_of
 from medfact.store import Run
 from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.services import Services
+from medfact.web.visitors import owner_of
 
 CHUNK_BYTES = 1 << 16
 PLAIN_COLUMN = "None (plain)"
 """PretextTrans' column None, in files whose readers take that word alone for a missing value."""
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
@@ -38,6 +41,10 @@ def routes(services: Services) -> APIRouter:
     @router.get("/export/{run}")
     def export(run: str) -> Response:
         return exported(services, run)
+
+    @router.get("/download/reviews/verdicts.{kind}")
+    def verdicts(kind: str, request: Request) -> Response:
+        return own_verdicts(services, owner_of(request), kind)
 
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
@@ -65,11 +72,24 @@ def table(services: Services, runs: str, name: str, kind: str) -> Response:
     records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
     if not records or kind not in MEDIA_TYPES or (rows := _rows(services, records, name)) is None:
         return PlainTextResponse("There is no such file.", status_code=404)
+    return _table(rows, f"{_plain(records[0])}-{name}", kind)
+
+
+def own_verdicts(services: Services, owner: str, kind: str) -> Response:
+    """What a visitor has said as a reviewer, and nobody else's, as JSON lines, CSV, Parquet or Excel."""
+    log = services.store.verdicts(owners=[owner])
+    if kind not in MEDIA_TYPES or not log:
+        return PlainTextResponse("You have judged nothing yet.", status_code=404)
+    rows = rows_of(log, services.store.statements_of({verdict.fact_id for verdict in log}))
+    return _table(rows, "medfact-verdicts", kind)
+
+
+def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{kind}"
         write_table(rows, path)
         file = path.open("rb")  # stays open when the folder goes
-    return _sent(file, f"{_plain(records[0])}-{name}.{kind}", MEDIA_TYPES[kind])
+    return _sent(file, f"{name}.{kind}", MEDIA_TYPES[kind])
 
 
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:

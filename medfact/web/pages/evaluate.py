@@ -18,13 +18,14 @@ from medfact.results.live import PACE, Live, Version
 from medfact.runs.costs import bill_in_words
 from medfact.runs.start import start_again
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.store import INTERRUPTED, PAUSED
+from medfact.store import COMPLETE, INTERRUPTED, PAUSED
 from medfact.web.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS, check_room
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, setup
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.pages.case_study import case_study
+from medfact.web.pages.game import done, game
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
@@ -39,7 +40,7 @@ class EvaluateShow(Show):
     waits for its columns, as JSON; pending, uploading: why, or for which file, nothing can be evaluated yet. run: ids, with
     commas. missing: whether the address named one that is not there. kept: those that this browser showed last. chosen: which
     run's facts are listed. fact: the pair that is open, −1 for none. sort: the score by which models are sorted, "" for the
-    order of the runs. case: of the case study.
+    order of the runs. case: of the case study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
     """
 
     setup: str = ""
@@ -62,6 +63,8 @@ class EvaluateShow(Show):
     paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
     sort: str = ""
     case: int = Field(0, ge=0, le=10**9)
+    game: int = Field(0, ge=0, le=10**4)
+    clock: bool = True
 
 
 Lives = Mapping[str, Live]
@@ -87,6 +90,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         "tab": render("tabs", tabs=TABS, chosen=show.tab, content=tab),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
         "hero": _heading(visitor, show),
+        "game": game(visitor, show),
         **setup.fragments(visitor, show, lives if show.run and not show.unfolded else {}),
     }
     behind = any(live.behind for live in lives.values())
@@ -200,7 +204,8 @@ def _hero(services: Services, run: str, _: Version) -> Markup:
     live = services.reports.live(run)
     report = live.report
     mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
-    return render("hero", report=report, mastered=mastered, card=_story(services, live))
+    playable = live.run.state == COMPLETE
+    return render("hero", report=report, mastered=mastered, card=_story(services, live), playable=playable)
 
 
 def _story(services: Services, live: Live) -> Card | None:
@@ -314,10 +319,12 @@ EVALUATE = Page(
         "again": again,
         "stop": stop,
         "resume": resume,
+        "game_done": done,
     },
     says={
         **dict.fromkeys(("take_file", "use_columns", "drop_file"), "facts-said"),
         "take_pool": "pool-said",
+        "game_done": "game-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },
 )

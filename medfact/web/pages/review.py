@@ -102,6 +102,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         longest=LONGEST_NAME,
         guide=guide,
         problem=problem,
+        may_download=bool(visitor.services.store.verdicts(owners=[visitor.owner])),
         enough=statements_to_check(show.bound / 100),
     )
 

@@ -44,10 +44,10 @@ def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSho
     if fields.get("verdict", "") not in FACT_VERDICTS:
         raise Mistake("Say first whether the fact is true.", "Press 1 to 5.")
     said = own_opinions(visitor, show).get(fact.fact_id)
-    log = [_of_fact(visitor, show, fact, fields)]
-    for statement in statements_of(show, material, fact):
+    log, statements = [_of_fact(visitor, show, fact, fields)], statements_of(show, material, fact)
+    for statement in statements:
         log += _exception(log[0], statement, fields, said)
-    return _recorded(visitor, show, log)
+    return _recorded(visitor, show, log, statements)
 
 
 def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
@@ -56,10 +56,10 @@ def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[Review
     ticked = action.fields.get("verdict", "")
     first = _of_fact(visitor, show, fact, {**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
     said = own_opinions(visitor, show).get(fact.fact_id)
-    log = [first]
-    for statement in statements_of(show, material, fact):
+    log, statements = [first], statements_of(show, material, fact)
+    for statement in statements:
         log += _exception(first, statement, {}, said)
-    return _recorded(visitor, show, [replace(one, bulk=True) for one in log])
+    return _recorded(visitor, show, [replace(one, bulk=True) for one in log], statements)
 
 
 def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, fields: Mapping[str, str]) -> Verdict:
@@ -91,8 +91,10 @@ def _exception(of_fact: Verdict, statement: Statement, fields: Mapping[str, str]
     return [replace(plain, verdict=verdict, statement_id=statement.statement_id, wording=wording)]
 
 
-def _recorded(visitor: Visitor, show: ReviewShow, log: Sequence[Verdict]) -> tuple[ReviewShow, Message]:
-    visitor.services.store.of(visitor.owner).record_verdicts(log)
+def _recorded(
+    visitor: Visitor, show: ReviewShow, log: Sequence[Verdict], statements: Sequence[Statement]
+) -> tuple[ReviewShow, Message]:
+    visitor.services.store.of(visitor.owner).record_verdicts(log, statements)
     ended = (show.place + 1) % PACKET == 0
     said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""
     return show.model_copy(update={"place": show.place + 1}), Message(said, "good")
