@@ -12,10 +12,11 @@ from playwright.sync_api import Browser, Page, expect
 from test_write_page import half
 
 from medfact.models import ServiceSettings
+from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import LOCAL_OWNER, RunSpec
-from medfact.store import Store
+from medfact.store import Store, Verdict
 from medfact.writing.runs import start_writing, write
 
 pytestmark = pytest.mark.browser
@@ -25,11 +26,15 @@ MODELS = ("baseline:negation-cue", "baseline:always-true", "baseline:random")
 
 @pytest.fixture(scope="module")
 def runs(app_home: Path, address: str) -> str:
-    """Three runs of the same ten pairs, as an address names them."""
+    """Three runs of the same ten pairs, eight facts of them reviewed by two, as an address names them."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
     made = [start(RunSpec(model=model, limit=10, shots=0), store) for model in MODELS]
     for run in made:
         list(answer(run, store))
+    judged = list(dict.fromkeys(item.statement.fact for item in store.asked(made[0])))[:8]
+    for reviewer in ("ada", "ben"):
+        verdict = TRUE if reviewer == "ada" else FALSE
+        store.record_verdicts([Verdict(reviewer, fact.fact_id, verdict, comment="Is it?") for fact in judged])
     return ",".join(made)
 
 
@@ -53,6 +58,7 @@ VIEWS = {
     "the papers' tables": ("?run={}&tab=papers", ".mf-results"),
     "facts": ("facts", "#cards .mf-card"),
     "review": ("review?reviewer=ada", "#fact h2"),
+    "review of a run": ("review?reviewer=ada&run={}&checking=true", "#fact .mf-source"),
     "write": ("write", "#form .mf-card"),
     "sentences that were written": ("write?writing={written}", ".mf-rewritten"),
     "written sentences to ask": ("?writing={written}", ".mf-sets"),
@@ -77,6 +83,8 @@ def test_axe_finds_nothing(visited: Page, address: str, runs: str, written: str,
     if view == "the first screen":
         for accordion in ("service", "method"):
             visited.locator(f"#{accordion}").get_by_role("button").first.click()
+    if view in ("review", "results"):
+        visited.evaluate("document.querySelectorAll('#choice details, #tab details').forEach((one) => (one.open = true))")
     visited.wait_for_timeout(1000)  # it unfolds; figures are drawn
     found = Axe().run(visited).response["violations"]
     assert [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found] == []

@@ -107,3 +107,17 @@ def test_names_of_categories_and_order_do_not_matter(table: list[list[int]]) -> 
         assert (values[0] is None) == (values[1] is None)
         assert values[0] is None or math.isclose(values[0], values[1], abs_tol=1e-9)
         assert values[0] is None or values[0] <= 1 + 1e-9
+
+
+def test_where_all_agree_the_interval_is_no_point() -> None:
+    """Two raters agree on 20 items, 10 yes and 10 no. Wilson's lower bound of 20 of 20 is 20 / (20 + z²) = 0.8389; by chance
+    they would agree on a half, so kappa's is (0.8389 − 0.5) / 0.5 = 0.6778. In two clusters of ten it is 2 / (2 + z²) = 0.3424.
+    """
+    table = np.array([[item % 2, item % 2] for item in range(20)])
+    made = agreement(table)
+    assert (made.raw.value, made.raw.high) == (1, 1)
+    assert made.raw.low == pytest.approx(20 / (20 + 1.959964**2), abs=1e-6)
+    assert made.cohen.low == pytest.approx(2 * made.raw.low - 1)
+    assert made.fleiss.low == pytest.approx(made.cohen.low)
+    clustered = agreement(table, np.arange(20) // 10)
+    assert clustered.raw.low == pytest.approx(2 / (2 + 1.959964**2), abs=1e-6)

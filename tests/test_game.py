@@ -70,7 +70,7 @@ def test_the_first_packet_is_eight_sentences_about_one_fact_and_the_others_sixte
     assert [len(packet.facts) for packet in made] == [1, *[2] * 13, 1]
     assert [(len(packet.statements), packet.seconds) for packet in made[:2]] == [(8, 20), (16, 40)]
     for packet in made:
-        assert Counter(one.fact for one in packet.statements) == {fact: 8 for fact in packet.facts}
+        assert Counter(one.fact for one in packet.statements) == dict.fromkeys(packet.facts, 8)
 
 
 def test_only_one_of_a_true_fact_and_its_false_partner_is_played() -> None:
@@ -151,8 +151,7 @@ def three_facts(statements: list[Statement]) -> list[list[Statement]]:
     assert len(facts) >= 3
     order = list(VARIANTS)
     return [
-        sorted(of_fact(statements, fact.fact_id), key=lambda one: order.index(one.variant))
-        for fact in list(facts.values())[:3]
+        sorted(of_fact(statements, fact.fact_id), key=lambda one: order.index(one.variant)) for fact in list(facts.values())[:3]
     ]
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from medfact.metrics.uncertainty import LEVEL, NOTHING, Codes, Estimate
+from medfact.metrics.uncertainty import LEVEL, NOTHING, Codes, Estimate, wilson, worth
 
 MISSING = -1
 """In a table of ratings: this rater did not judge this item."""
@@ -21,6 +22,9 @@ MISSING = -1
 ONE_RATER = "no item was judged by two reviewers"
 ONE_CATEGORY = "all verdicts are the same"
 NOT_TWO = "there are not exactly two reviewers"
+
+_COLLAPSED = 1e-9
+"""A narrower interval comes from nothing varying."""
 
 Counts = NDArray[np.int64]
 """Items × categories: how many raters chose each."""
@@ -52,37 +56,55 @@ def agreement(ratings: Codes, clusters: Codes | None = None) -> Agreement:
     clusters = np.arange(len(ratings)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     whole = (ratings != MISSING).sum(axis=1) >= 2
     raters = int((ratings != MISSING).any(axis=0).sum())
-    figures: dict[str, Callable[[Codes], float | None]] = {
-        "raw": lambda table: _raw(_counts(table)),
-        "cohen": _cohen,
-        "fleiss": lambda table: _beyond_chance(_counts(table), _fleiss_chance),
-        "ac1": lambda table: _beyond_chance(_counts(table), _ac1_chance),
-        "alpha": _alpha,
-    }
-    estimates = {name: _estimate(figure, ratings, clusters, whole) for name, figure in figures.items()}
-    why_not = {name: _why_not(name, ratings, whole, raters) for name, one in estimates.items() if one.value is None}
+    estimates = {name: _estimate(figure, ratings, clusters, whole) for name, figure in _FIGURES.items()}
+    why_not = {name: _why_not(name, whole, raters) for name, one in estimates.items() if one.value is None}
     return Agreement(int(whole.sum()), raters, **estimates, why_not=why_not)
 
 
-def _why_not(name: str, ratings: Codes, whole: NDArray[np.bool_], raters: int) -> str:
+def _why_not(name: str, whole: NDArray[np.bool_], raters: int) -> str:
     if not whole.any():
         return ONE_RATER
     return NOT_TWO if name == "cohen" and raters != 2 else ONE_CATEGORY
 
 
-def _estimate(figure: Callable[[Codes], float | None], ratings: Codes, clusters: Codes, whole: NDArray[np.bool_]) -> Estimate:
-    value = figure(ratings) if whole.any() else None
-    if value is None:
+class _Found(NamedTuple):
+    """Observed agreement, and that which chance would give."""
+
+    observed: float
+    chance: float
+
+    def beyond_chance(self, observed: float) -> float:
+        """The figure at some observed agreement."""
+        return (observed - self.chance) / (1 - self.chance)
+
+    @property
+    def value(self) -> float:
+        return self.beyond_chance(self.observed)
+
+
+_Figure = Callable[[Codes], _Found | None]
+
+
+def _estimate(figure: _Figure, ratings: Codes, clusters: Codes, whole: NDArray[np.bool_]) -> Estimate:
+    found = figure(ratings) if whole.any() else None
+    if found is None:
         return NOTHING
     n = int(whole.sum())
     names = np.unique(clusters[whole])
     left = [figure(ratings[clusters != name]) for name in names] if len(names) > 1 else []
-    values = np.array([one for one in left if one is not None])
+    values = np.array([one.value for one in left if one is not None])
     if len(values) < 2 or len(values) < len(left):
-        return Estimate(value, None, None, n)
+        return Estimate(found.value, None, None, n)
     m = len(values)
     half = float(special.stdtrit(m - 1, 0.5 + LEVEL / 2) * np.sqrt((m - 1) / m * np.square(values - values.mean()).sum()))
-    return Estimate(value, max(-1.0, value - half), min(1.0, value + half), n)
+    low, high = (found.value - half, found.value + half) if half > _COLLAPSED else _at_an_end(found, clusters[whole])
+    return Estimate(found.value, max(-1.0, low), min(1.0, high), n)
+
+
+def _at_an_end(found: _Found, clusters: Codes) -> tuple[float, float]:
+    """Bounds where all agree, or none: that nothing varies makes nothing certain. Wilson's, of what the clusters are worth."""
+    low, high = wilson(found.observed, min(len(clusters), worth(clusters)))
+    return found.beyond_chance(low), found.beyond_chance(high)
 
 
 def _counts(ratings: Codes) -> Counts:
@@ -90,23 +112,27 @@ def _counts(ratings: Codes) -> Counts:
     return np.stack([(ratings == category).sum(axis=1) for category in categories], axis=1)
 
 
-def _raw(counts: Counts) -> float | None:
+def _raw(ratings: Codes) -> _Found | None:
     """Mean over items with two raters or more of the share of their pairs that agree (Fleiss, 1971)."""
+    counts = _counts(ratings)
     raters = counts.sum(axis=1)
     counts, raters = counts[raters >= 2], raters[raters >= 2]
     if not len(raters):
         return None
-    return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean())
+    return _Found(float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()), 0.0)
 
 
-def _beyond_chance(counts: Counts, chance_of: Callable[[NDArray[np.float64]], float]) -> float | None:
+def _with_chance(chance_of: Callable[[NDArray[np.float64]], float]) -> _Figure:
     """(raw − chance) / (1 − chance). Shares of categories are over all judged items, as in Gwet (2014)."""
-    raw = _raw(counts)
-    raters = counts.sum(axis=1)
-    if raw is None or counts.shape[1] < 2:
-        return None
-    chance = chance_of((counts[raters > 0] / raters[raters > 0, None]).mean(axis=0))
-    return float((raw - chance) / (1 - chance))
+
+    def figure(ratings: Codes) -> _Found | None:
+        raw, counts = _raw(ratings), _counts(ratings)
+        raters = counts.sum(axis=1)
+        if raw is None or counts.shape[1] < 2:
+            return None
+        return _Found(raw.observed, chance_of((counts[raters > 0] / raters[raters > 0, None]).mean(axis=0)))
+
+    return figure
 
 
 def _fleiss_chance(shares: NDArray[np.float64]) -> float:
@@ -117,7 +143,7 @@ def _ac1_chance(shares: NDArray[np.float64]) -> float:
     return float((shares * (1 - shares)).sum() / (len(shares) - 1))
 
 
-def _cohen(ratings: Codes) -> float | None:
+def _cohen(ratings: Codes) -> _Found | None:
     """Of two raters, over the items that both judged (Cohen, 1960)."""
     ratings = ratings[:, (ratings != MISSING).any(axis=0)]
     if ratings.shape[1] != 2:
@@ -126,10 +152,10 @@ def _cohen(ratings: Codes) -> float | None:
     if not len(one):
         return None
     chance = sum(float((one == category).mean() * (other == category).mean()) for category in np.unique(ratings))
-    return None if chance >= 1 else float(((one == other).mean() - chance) / (1 - chance))
+    return None if chance >= 1 else _Found(float((one == other).mean()), chance)
 
 
-def _alpha(ratings: Codes) -> float | None:
+def _alpha(ratings: Codes) -> _Found | None:
     """Krippendorff's alpha of nominal categories, from coincidences (Krippendorff, 2011)."""
     counts = _counts(ratings)
     raters = counts.sum(axis=1)
@@ -138,8 +164,17 @@ def _alpha(ratings: Codes) -> float | None:
         return None
     totals = counts.sum(axis=0)
     number = int(totals.sum())
-    expected = number**2 - np.square(totals).sum()
+    expected = (number**2 - np.square(totals).sum()) / (number * (number - 1))
     if not expected:
         return None
-    disagreed = ((raters[:, None] - counts) * counts / (raters - 1)[:, None]).sum()
-    return float(1 - (number - 1) * disagreed / expected)
+    disagreed = ((raters[:, None] - counts) * counts / (raters - 1)[:, None]).sum() / number
+    return _Found(float(1 - disagreed), float(1 - expected))
+
+
+_FIGURES: dict[str, _Figure] = {
+    "raw": _raw,
+    "cohen": _cohen,
+    "fleiss": _with_chance(_fleiss_chance),
+    "ac1": _with_chance(_ac1_chance),
+    "alpha": _alpha,
+}

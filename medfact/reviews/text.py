@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from medfact.metrics.agreement import Agreement
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.wording import count, counted, share
+from medfact.results.wording import MINUS, NO_VALUE, count, counted, share
 from medfact.reviews.reliability import Row
 from medfact.reviews.scores import ReviewedScores, Scores
 from medfact.reviews.summary import Summary
@@ -50,7 +50,7 @@ def summary_lines(made: Summary) -> Iterator[str]:
     yield _line("the most that a perfect model can reach", made.ceiling, "verdicts")
     yield ""
     for name, title in FIGURES.items():
-        yield f"{title:<60}{agreed(made.agreement, name)}"
+        yield f"{title:<60}{', '.join(agreed(made.agreement, name))}"
 
 
 def changes(scores: ReviewedScores) -> str:
@@ -69,13 +69,13 @@ def where(row: Row) -> str:
     return f"{row.relation}, {VARIANTS[key].plain}"
 
 
-def agreed(found: Agreement, name: str) -> str:
-    """A figure of agreement with its interval and of how many statements; or why there is none."""
+def agreed(found: Agreement, name: str) -> tuple[str, str]:
+    """A figure of agreement, and of how many statements with which interval; or "no value", and why."""
     figure: Estimate = getattr(found, name)
     if figure.value is None:
-        return f"no value: {found.why_not[name]}"
+        return NO_VALUE, found.why_not[name]
     interval = "no interval" if figure.low is None or figure.high is None else f"{figure.low:.2f} to {figure.high:.2f}"
-    return f"{figure.value:.2f} ({interval}) of {counted(figure.n, 'statement')}".replace("-", "−")
+    return f"{figure.value:.2f}".replace("-", MINUS), f"of {counted(figure.n, 'statement')}, {interval}".replace("-", MINUS)
 
 
 def _line(name: str, estimate: Estimate, of: str) -> str:
