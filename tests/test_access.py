@@ -59,6 +59,7 @@ VIEWS = {
     "facts": ("facts", "#cards .mf-card"),
     "review": ("review?reviewer=ada", "#fact h2"),
     "review of a run": ("review?reviewer=ada&run={}&checking=true", "#fact .mf-source"),
+    "studio": ("studio?relation=symptoms", "#relation .mf-examples"),
     "write": ("write", "#form .mf-card"),
     "sentences that were written": ("write?writing={written}", ".mf-rewritten"),
     "written sentences to ask": ("?writing={written}", ".mf-sets"),
@@ -83,6 +84,9 @@ def test_axe_finds_nothing(visited: Page, address: str, runs: str, written: str,
     if view == "the first screen":
         for accordion in ("service", "method"):
             visited.locator(f"#{accordion}").get_by_role("button").first.click()
+    if view == "the first screen":
+        visited.locator("[data-key=game-start-calm]").click()
+        expect(visited.locator("#game").get_by_role("radiogroup")).to_have_count(8)
     if view in ("review", "results"):
         visited.evaluate("document.querySelectorAll('#choice details, #tab details').forEach((one) => (one.open = true))")
     visited.wait_for_timeout(1000)  # it unfolds; figures are drawn
@@ -99,7 +103,7 @@ LOOK_OF_FOCUS = """(element) => {
 """How an element, and what is around it, is drawn: a focus may be shown on either."""
 
 
-@pytest.mark.parametrize("view", ["the first screen", "fact by fact", "facts", "review", "write", "runs", "compare"])
+@pytest.mark.parametrize("view", ["the first screen", "fact by fact", "facts", "review", "studio", "write", "runs", "compare"])
 def test_every_control_shows_its_focus(visited: Page, address: str, runs: str, view: str) -> None:
     path, ready = VIEWS[view]
     visited.goto(address + path.format(runs))

@@ -103,7 +103,7 @@ def test_what_is_more_than_the_relation_is_refused(affirmed: str, denied: str, w
 def test_two_alike_are_refused() -> None:
     lines = list(GOOD)
     lines[1], lines[5] = lines[0], lines[4]
-    assert "two of its sentences are the same" in str(draft("\n".join(lines)).problem)
+    assert "it is the same as another of its sentences" in str(draft("\n".join(lines)).problem)
 
 
 @pytest.mark.parametrize(

@@ -321,7 +321,7 @@
   document.addEventListener("input", ({ target }) => {
     const form = target.closest("[data-draft]");
     if (form) keepDraft(form);
-    if (!target.dataset?.set || target.type !== "search") return;
+    if (!target.dataset?.set || (target.type !== "search" && target.dataset.live === undefined)) return;
     clearTimeout(typing);
     typing = setTimeout(() => change({ [target.dataset.set]: target.value, page: 0 }), TYPING_MS);
   });

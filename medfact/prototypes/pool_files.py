@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,15 @@ def _place(path: Path, relation: str, form: str) -> str:
     return f"{path.name}, relation {relation!r}, form {form!r}"
 
 
+def problem_of_sentence(text: str) -> str | None:
+    """Why a text cannot be a prototype; None if it can."""
+    try:
+        _sentence("", text)
+    except PoolError as error:
+        return error.problem.removeprefix(": ")
+    return None
+
+
 def _sentence(place: str, value: Any) -> str:
     """One sentence with single spaces."""
     if value is not None and not isinstance(value, str):
@@ -200,14 +209,20 @@ def _check_denials(path: Path, pool: Pool) -> None:
             for form in (form for form in pool.forms if VARIANTS[form].negated):
                 place, affirmed_form = _place(path, relation.name, form), VARIANTS[form].form
                 affirmed, denied = sentences.get(affirmed_form), sentences[form]
-                if denied == affirmed:
-                    raise PoolError(f"{place}: it says the same as the form {affirmed_form!r}.", "Deny it.")
-                if not pool.operators:
-                    continue
-                if affirmed is None:
+                if affirmed is None and pool.operators:
                     raise PoolError(f"{place}: it denies {affirmed_form!r}, which is not there.", "Add that form.")
-                if denied not in {affirmed.replace(yes, no, 1) for yes, no in pool.operators if yes in affirmed}:
-                    raise PoolError(
-                        f"{place}: it differs from the form {affirmed_form!r} by more than the negation.",
-                        "Change one operator only, and list it under `operators`.",
-                    )
+                if affirmed is not None and (why := problem_of_denial(affirmed, denied, pool.operators)):
+                    hint = "Deny it." if denied == affirmed else "Change one operator only, and list it under `operators`."
+                    raise PoolError(f"{place}: {why.format(f'the form {affirmed_form!r}')}", hint)
+
+
+def problem_of_denial(affirmed: str, denied: str, operators: Sequence[tuple[str, str]]) -> str | None:
+    """Why a sentence is no denial of another, which stands as {} in the answer; None if it is one.
+
+    It differs; if there are operators of negation, by exactly one of them.
+    """
+    if denied == affirmed:
+        return "it says the same as {}."
+    if operators and denied not in {affirmed.replace(yes, no, 1) for yes, no in operators if yes in affirmed}:
+        return "it differs from {} by more than the negation."
+    return None

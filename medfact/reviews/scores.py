@@ -50,10 +50,10 @@ def reviewed_scores(records: Records, statement_ids: Sequence[str], judgements: 
     whole = ~_facts_with(records, ~decided)
     clear, settled = ~_facts_with(records, unclear), ~_facts_with(records, disputed)
     return ReviewedScores(
-        _scores(records),
-        _scores(records.only(whole)),
-        _scores(corrected.only(clear)),
-        _scores(corrected.only(clear & settled)),
+        scores_of(records),
+        scores_of(records.only(whole)),
+        scores_of(corrected.only(clear)),
+        scores_of(corrected.only(clear & settled)),
         int(wrong.sum()),
         _facts(records, ~clear),
         _facts(records, ~settled),
@@ -69,7 +69,8 @@ def _facts(records: Records, rows: Bools) -> int:
     return len(np.unique(records.fact[rows]))
 
 
-def _scores(records: Records) -> Scores:
+def scores_of(records: Records) -> Scores:
+    """The scores of some records as they are labelled."""
     if not len(records.fact):
         return Scores(0, NOTHING, NOTHING)
     facts = facts_of(records)

@@ -91,8 +91,10 @@ def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
         return (row.get(column) or "").strip() or default
 
     statement = text("statement_id")
+    # a game asks of each statement whether it is true
+    of_statement = FACT_VERDICTS if text("queue") == GAME else STATEMENT_VERDICTS
     known = {
-        "verdict": [WITHDRAWN, *(STATEMENT_VERDICTS if statement else FACT_VERDICTS)],
+        "verdict": [WITHDRAWN, *(of_statement if statement else FACT_VERDICTS)],
         "role": [REVIEWER, ADJUDICATOR],
         "queue": [*QUEUES],
     }

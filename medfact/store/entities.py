@@ -168,6 +168,21 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class PrototypeEdit:
+    """A sentence template as a person left it: of a pool, a relation and a form. sentence: "" takes an earlier edit back.
+    signed_by: who signs exactly this sentence off; "" where nobody does. number, decided_at: set when it is recorded.
+    """
+
+    pool: str
+    relation: str
+    form: str
+    sentence: str
+    signed_by: str = ""
+    number: int = 0
+    decided_at: str = ""
+
+
+@dataclass(frozen=True)
 class DraftDecision:
     """What a person decided on drafted templates. sentences: by form, as the person left them. decided_at: ISO 8601, UTC."""
 

@@ -154,6 +154,10 @@ def _verdicts(_: sql.Connection) -> None:
     """7 → 8: a new table, which is created with all that are missing."""
 
 
+def _prototype_edits(_: sql.Connection) -> None:
+    """8 → 9: a new table, which is created with all that are missing."""
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -189,6 +193,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _difficulty,
     _draft_decisions,
     _verdicts,
+    _prototype_edits,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

@@ -183,6 +183,20 @@ verdicts = sql.Table(
 )
 """A log: rows are added, never changed."""
 
+prototype_edits = sql.Table(
+    "prototype_edits",
+    metadata,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=True),
+    sql.Column("owner", StoredText(64), nullable=False, index=True),
+    sql.Column("pool", StoredText(256), nullable=False),
+    sql.Column("relation", StoredText(1000), nullable=False),
+    sql.Column("form", StoredText(16), nullable=False),
+    sql.Column("sentence", StoredText(), nullable=False),
+    sql.Column("signed_by", StoredText(120), nullable=False),
+    sql.Column("decided_at", StoredText(32), nullable=False),
+)
+"""A log: rows are added, never changed."""
+
 answers = sql.Table(
     "answers",
     metadata,

@@ -55,6 +55,9 @@ def build_page() -> gr.Blocks:
     with page.route("Review", "/review", show_in_navbar=False):
         _top("# Review\nIs what a model is asked true, clear and fair? The keys stand on the buttons.")
         part("choice", "said", "fact")
+    with page.route("Studio", "/studio", show_in_navbar=False):
+        _top("# Studio\nThe sentences in which facts are stated: side by side, to change, to add to, and to sign off.")
+        part("choice", "said", "relation", "edited")
     with page.route("Write", "/write"):
         _top(WRITE)
         part("form", "form-said", "writings", "said", "opened")

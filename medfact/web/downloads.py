@@ -46,6 +46,10 @@ def routes(services: Services) -> APIRouter:
     def verdicts(kind: str, request: Request) -> Response:
         return own_verdicts(services, owner_of(request), kind)
 
+    @router.get("/download/studio/{pool}.yaml")
+    def studio(pool: str, request: Request) -> Response:
+        return edited_pool(services, owner_of(request), pool)
+
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
         return table(services, runs, name, kind)
@@ -82,6 +86,16 @@ def own_verdicts(services: Services, owner: str, kind: str) -> Response:
         return PlainTextResponse("You have judged nothing yet.", status_code=404)
     rows = rows_of(log, services.store.statements_of({verdict.fact_id for verdict in log}))
     return _table(rows, "medfact-verdicts", kind)
+
+
+def edited_pool(services: Services, owner: str, pool: str) -> Response:
+    """A pool file of what a visitor has edited of a pool, and nobody else's."""
+    try:
+        text = services.studio_text(owner, pool)
+    except MedfactError as error:
+        return PlainTextResponse(error.public, status_code=404)
+    headers = {"Content-Disposition": f'attachment; filename="studio-{pool}.yaml"', "Cache-Control": "no-store"}
+    return Response(text, media_type="application/yaml; charset=utf-8", headers=headers)
 
 
 def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:

@@ -20,9 +20,10 @@ from medfact.datasets.selection import Held, Rejections
 from medfact.errors import FactsError, Mistake, StoreError, UnknownName
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
-from medfact.prototypes import pool_names
+from medfact.prototypes import load_pool, pool_names
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
+from medfact.reviews.studio import bases, edited, edited_pool
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import NOTHING_HELD, plan
@@ -39,6 +40,9 @@ DEMONSTRATION = RunSpec(model=BUNDLED_MODEL, limit=60, shots=0)
 
 Source = Mapping[str, object]
 """Where facts come from: a data set, or a file and its columns."""
+
+OWN_DATA = "own"
+"""The data set that stands for the visitor's own file."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +136,23 @@ class Services:
 
     def drafted_pool(self, owner: str, writing: str) -> Path:
         """A file of the visitor's: the pool of the drafts that the visitor has accepted in a writing. Raises Mistake."""
-        text = accepted_pool(self.run(writing).run, self.store.of(owner))
+        return self._own_file(owner, "drafted.yaml", accepted_pool(self.run(writing).run, self.store.of(owner)))
+
+    def studio_text(self, owner: str, pool: str) -> str:
+        """The pool file, as YAML, of what this visitor has edited of a pool. Raises Mistake."""
+        if pool not in bases():
+            raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
+        base = load_pool(pool)
+        return edited_pool(base, edited(base, self.store.of(owner).prototype_edits(pool)))
+
+    def studio_pool(self, owner: str, pool: str) -> Path:
+        """A file of the visitor's: a pool with what this visitor has edited of it. Raises Mistake."""
+        return self._own_file(owner, "studio.yaml", self.studio_text(owner, pool))
+
+    def _own_file(self, owner: str, name: str, text: str) -> Path:
         folder = self.uploads.folder / hashlib.sha256(text.encode()).hexdigest()[:40]
         folder.mkdir(exist_ok=True)
-        file = folder / "drafted.yaml"
+        file = folder / name
         file.write_text(text, encoding="utf-8")
         self.uploads.add(owner, [str(file)])
         return file

@@ -21,11 +21,20 @@ from medfact.web.pages.evaluate import EVALUATE
 from medfact.web.pages.facts import FACTS
 from medfact.web.pages.review import REVIEW
 from medfact.web.pages.runs import RUNS
+from medfact.web.pages.studio import STUDIO
 from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 
-PAGES = {"evaluate": EVALUATE, "facts": FACTS, "review": REVIEW, "write": WRITE, "runs": RUNS, "compare": COMPARE}
+PAGES = {
+    "evaluate": EVALUATE,
+    "facts": FACTS,
+    "review": REVIEW,
+    "studio": STUDIO,
+    "write": WRITE,
+    "runs": RUNS,
+    "compare": COMPARE,
+}
 
 MOST_VALUES = 64
 """Fields of a view, fragments of a page, and fields beside a button."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from medfact.datasets import Collection
 from medfact.errors import Mistake, PoolError
 from medfact.facts import Fact
 from medfact.prototypes import Pool
-from medfact.prototypes.pool_files import pool_in
+from medfact.prototypes.pool_files import pool_in, problem_of_denial, problem_of_sentence
 from medfact.statements import IMPLICATIONS, VARIANTS, Statement
 from medfact.writing.eight import without_bullet
 from medfact.writing.guards import HEAD, TAIL, denials_in, masked, names_in_a_sentence
@@ -119,12 +119,25 @@ def problem_of(relation: str, sentences: Mapping[str, str], forms: Iterable[str]
         pool_in(Path("the draft"), _record([(relation, sentences)], tuple(forms)))
     except PoolError as error:
         return error.problem
-    for form, text in sentences.items():
-        if why := _broken_rule(form, text):
-            return f"the draft, relation {relation!r}, form {form!r}: {why}"
-    if len({text.casefold() for text in sentences.values()}) < len(sentences):
-        return f"the draft, relation {relation!r}: two of its sentences are the same."
-    return None
+    problems = problems_of(sentences, tuple(forms), OPERATORS)
+    return next((f"the draft, relation {relation!r}, form {form!r}: {why}" for form, why in problems.items()), None)
+
+
+def problems_of(sentences: Mapping[str, str], forms: Sequence[str], operators: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Form → the first rule that its sentence breaks; forms without a problem are not in it. operators: of negation, affirmed →
+    denied; where there are none, a denial need only differ.
+    """
+    problems: dict[str, str] = {}
+    seen: set[str] = set()
+    for form in forms:
+        text = sentences.get(form, "")
+        affirmed = sentences.get(VARIANTS[form].form) if VARIANTS[form].negated else None
+        denial = problem_of_denial(affirmed, text, operators) if affirmed else None
+        why = problem_of_sentence(text) or (denial and denial.format("the affirmed sentence")) or _broken_rule(form, text)
+        if why or text.casefold() in seen:
+            problems[form] = why or "it is the same as another of its sentences."
+        seen.add(text.casefold())
+    return problems
 
 
 def _broken_rule(form: str, text: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
 from medfact.models.services.policy import check_new_run
@@ -16,7 +17,7 @@ from medfact.runs.plan import protocol_of
 from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import Plan
-from medfact.web.services import Services, Source, checked_source, plan_again, planned, spec_of
+from medfact.web.services import OWN_DATA, Services, Source, checked_source, plan_again, planned, spec_of
 from medfact.writing.runs import writing_of
 from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
 
@@ -35,7 +36,8 @@ class Setup(BaseModel):
     service, address: a model behind a service. agreed: whether own facts may go there. budget: US dollars, 0 for any sum.
     shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
-    are those of the first. drafts: a writing whose accepted templates are used. reviewed: whether to ask only facts
+    are those of the first. drafts: a writing whose accepted templates are used. studio: "POOL:DATA", a
+    pool with what the visitor has edited of it, and the facts that are asked with it. reviewed: whether to ask only facts
     that reviewers have confirmed.
     """
 
@@ -54,6 +56,7 @@ class Setup(BaseModel):
     difficulty: Short = ""
     writing: str = ""
     drafts: str = ""
+    studio: str = ""
     reviewed: bool = False
 
     @property
@@ -78,7 +81,21 @@ def source_of(services: Services, owner: str, setup: Setup) -> Source:
         spec = services.run(setup.drafts).spec
         own = {"facts": spec.facts, "columns": [[*pair] for pair in spec.columns]}
         return checked_source(services, owner, own) if spec.facts else {"dataset": spec.dataset}
+    if setup.studio and not setup.source:
+        choice, data = services.choices.of(owner), setup.studio.partition(":")[2]
+        if data == OWN_DATA and choice and "facts" in choice.source:
+            return checked_source(services, owner, choice.source)
+        return {"dataset": data if data in bundled_names() else setup.dataset}
     return checked_source(services, owner, setup.source) if setup.source else {"dataset": setup.dataset}
+
+
+def _pool_of(services: Services, owner: str, setup: Setup) -> str | None:
+    """The pool: what was drafted or edited, a file of the visitor's, a name, or None for the method's own. Raises Mistake."""
+    if setup.drafts:
+        return str(services.drafted_pool(owner, setup.drafts))
+    if setup.studio:
+        return str(services.studio_pool(owner, setup.studio.partition(":")[0]))
+    return services.pool(owner, setup.pool) or None
 
 
 def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
@@ -96,7 +113,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
             model=name,
             service={"base_url": setup.address or None},
             protocol=setup.protocol,
-            pool=str(services.drafted_pool(owner, setup.drafts)) if setup.drafts else services.pool(owner, setup.pool) or None,
+            pool=_pool_of(services, owner, setup),
             limit=setup.pairs,
             shots=shots_of(setup.protocol) if setup.shots < 0 else setup.shots,
             budget=setup.budget or None,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pydantic import Field
@@ -36,7 +37,7 @@ TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibra
 
 
 class EvaluateShow(Show):
-    """setup: what is chosen, as JSON of `Setup`; writing, drafts, reviewed: of it too. mapping: an uploaded file that
+    """setup: what is chosen, as JSON of `Setup`; writing, drafts, studio, reviewed: of it too. mapping: an uploaded file that
     waits for its columns, as JSON; pending, uploading: why, or for which file, nothing can be evaluated yet. run: ids, with
     commas. missing: whether the address named one that is not there. kept: those that this browser showed last. chosen: which
     run's facts are listed. fact: the pair that is open, −1 for none. sort: the score by which models are sorted, "" for the
@@ -49,6 +50,7 @@ class EvaluateShow(Show):
     uploading: str = Field("", max_length=300)
     writing: str = Field("", max_length=400)
     drafts: str = Field("", max_length=40)
+    studio: str = Field("", max_length=200)
     reviewed: bool = False
     run: str = ""
     missing: bool = False
@@ -120,7 +122,8 @@ def _query(show: EvaluateShow) -> str:
     """The page's address: the runs, and what of them is open."""
     tab = "" if show.tab == "overview" else f"&tab={show.tab}"
     fact = "" if show.fact < 0 else f"&chosen={show.chosen}&fact={show.fact}"
-    asked = f"?writing={show.writing}" if show.writing else f"?drafts={show.drafts}" if show.drafts else ""
+    names = ("writing", "drafts", "studio")
+    asked = next((f"?{urlencode({name: getattr(show, name)})}" for name in names if getattr(show, name)), "")
     return f"?run={show.run}{tab}{fact}" if show.run else asked
 
 
@@ -189,6 +192,8 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
     """The story for a first visitor; a line above what a language model wrote; nothing above runs, which have their own."""
     if show.run:
         return Markup()
+    if show.studio:
+        return Markup("<h1>Evaluate with your own sentences</h1>")
     return Markup("<h1>Evaluate what a language model wrote</h1>") if show.writing or show.drafts else hero(visitor)
 
 

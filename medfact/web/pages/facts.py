@@ -97,7 +97,8 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     facts = [fact for fact in collection.facts if fact.positive]
     fragments = {
         "to-review": Markup(
-            '<p class="mf-note">Are they true, clear and fair? <a href="review" data-key="review">Review them</a></p>'
+            '<p class="mf-note">Are they true, clear and fair? <a href="review" data-key="review">Review them</a>, '
+            'or <a href="studio" data-key="studio">edit the sentences</a>.</p>'
         ),
         "filters": _filters(show, own, facts),
         "cards": render(

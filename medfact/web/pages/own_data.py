@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from medfact.web.pages import Visitor
+from medfact.web.services import OWN_DATA as OWN_DATA
 from medfact.web.services import Source
-
-OWN_DATA = "own"
-"""The data set that stands for the visitor's own file."""
 
 
 def own_source(visitor: Visitor) -> Source | None:

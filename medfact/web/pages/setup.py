@@ -56,6 +56,10 @@ def _mapping_in(show: Any) -> Unmapped | None:
         return None
 
 
+FROM_SHOW = {"writing", "drafts", "studio", "reviewed"}
+"""What of the setup stands in the page's address or its fragments, and not in its inputs."""
+
+
 def setup_in(show: Any) -> Setup:
     """What a visitor has chosen; what cannot be is at its default."""
     record = {}
@@ -68,14 +72,12 @@ def setup_in(show: Any) -> Setup:
         setup = Setup.model_validate(
             {name: value for name, value in record.items() if name not in wrong} if isinstance(record, dict) else {}
         )
-    return setup.model_copy(update={"writing": show.writing, "drafts": show.drafts, "reviewed": show.reviewed})
+    return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW})
 
 
 def with_setup(show: Any, setup: Setup, **more: str) -> Any:
     """The view with another setup."""
-    return show.model_copy(
-        update={"setup": orjson.dumps(setup.model_dump(exclude={"writing", "drafts", "reviewed"})).decode(), **more}
-    )
+    return show.model_copy(update={"setup": orjson.dumps(setup.model_dump(exclude=FROM_SHOW)).decode(), **more})
 
 
 # ------------------------------------------------------------------------------------------------ fragments
@@ -130,7 +132,9 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
     return render(
         "facts_in_use",
         drafts=setup.drafts,
-        own=setup.source is not None,
+        studio=setup.studio,
+        own="facts" in source,
+        may_drop=setup.source is not None,
         name=collection.name,
         facts=positive,
         reviewed=setup.reviewed,

@@ -1,0 +1,133 @@
+"""The prototypes studio: a pool with what a person has changed, added and signed off, as a pool file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from medfact.errors import Mistake
+from medfact.prototypes import Pool, RelationPrototypes, fill, load_pool, pool_names
+from medfact.prototypes.grammar import sentence
+from medfact.statements import IMPLICATIONS, VARIANTS
+from medfact.store import PrototypeEdit
+from medfact.writing.templates import OPERATORS, problems_of
+
+FORMS = tuple(IMPLICATIONS)
+"""The forms of the pools that can be edited."""
+
+
+@dataclass(frozen=True)
+class EditedRelation:
+    """A relation as a person left it. own: the pool's own sentences, {} for a relation that it does not state. sentences: by
+    form; fewer than the forms where some are missing. signed: form → who signed its sentence off, and on which day.
+    """
+
+    name: str
+    own: Mapping[str, str]
+    sentences: Mapping[str, str]
+    signed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The forms whose sentence is not the pool's own."""
+        return tuple(form for form in FORMS if self.sentences.get(form, "") != self.own.get(form, ""))
+
+
+def bases() -> list[str]:
+    """The pools that can be edited: those of the project that have the eight forms."""
+    return [name for name in pool_names() if load_pool(name).forms == FORMS]
+
+
+def edited(base: Pool, log: Iterable[PrototypeEdit]) -> dict[str, EditedRelation]:
+    """The relations of a pool that were changed, added or signed off, by the last edit of each form; "" takes one back."""
+    last = {(one.relation, one.form): one for one in log if one.form in FORMS}
+    found: dict[str, EditedRelation] = {}
+    for relation in dict.fromkeys(name for name, _ in last):
+        standing = {form: one for form in FORMS if (one := last.get((relation, form))) and one.sentence}
+        if standing:
+            own = own_sentences(base, relation)
+            found[relation] = EditedRelation(
+                relation,
+                own,
+                {**own, **{form: one.sentence for form, one in standing.items()}},
+                {form: (one.signed_by, one.decided_at[:10]) for form, one in standing.items() if one.signed_by},
+            )
+    return found
+
+
+def own_sentences(base: Pool, relation: str) -> dict[str, str]:
+    """The pool's own sentences of a relation; {} if it states none."""
+    known = base.relations.get(relation)
+    return dict(known.sentences) if known else {}
+
+
+def problems(base: Pool, relation: EditedRelation) -> dict[str, str]:
+    """Form → why its sentence cannot be used. The pool's own is not found fault with, unless what it denies has changed."""
+    operators = base.operators if relation.own and not base.operators else (*base.operators, *OPERATORS)
+    found = problems_of(relation.sentences, FORMS, operators)
+    changed = {form for form in FORMS if not {form, VARIANTS[form].form}.isdisjoint(relation.changed)}
+    return {form: why for form, why in found.items() if form in changed or not relation.own}
+
+
+def filled(base: Pool, text: str, head: str, tail: str) -> str:
+    """A sentence about two names, as the pool would state it; "" unless it has both slots once."""
+    if text.count("[X]") != 1 or text.count("[Y]") != 1:
+        return ""
+    return (sentence if _has_grammar(base) else fill)(text, head, tail)
+
+
+def _has_grammar(base: Pool) -> bool:
+    return any(relation.grammar for relation in base.relations.values())
+
+
+def edited_pool(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
+    """A pool file, as YAML, that extends a pool by the relations that can be used. Raises Mistake where none can."""
+    usable = {name: relation for name, relation in relations.items() if not problems(base, relation)}
+    if not usable:
+        raise Mistake("Nothing is ready to be used.", "Save eight sentences of a relation that break no rule.")
+    operators = [list(pair) for pair in dict.fromkeys((*base.operators, *OPERATORS))] if base.operators else []
+    record = {
+        "name": f"studio-{base.name}",
+        "title": f"{base.title}, edited"[:200],
+        "extends": base.name,
+        "grammar": _has_grammar(base),
+        "forms": list(FORMS),
+        **({"operators": operators} if operators else {}),
+        "relations": {name: _entry(base.relations.get(name), relation) for name, relation in usable.items()},
+    }
+    return yaml.safe_dump(record, allow_unicode=True, sort_keys=False, width=1_000)
+
+
+def _entry(known: RelationPrototypes | None, relation: EditedRelation) -> dict[str, Any]:
+    """A relation of the file. Its sentences for facts of another strength stay as the pool has them."""
+    about: dict[str, Any] = {}
+    if known:
+        about = {"description": known.description, "head": known.head, "tail": known.tail, "aliases": list(known.aliases)}
+    strengths = {name: dict(sentences) for name, sentences in known.strengths.items()} if known else {}
+    signed = {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
+    return {
+        **about,
+        "sentences": {form: relation.sentences[form] for form in FORMS},
+        **({"strengths": strengths} if strengths else {}),
+        **({"signed_off": signed} if signed else {}),
+    }
+
+
+def edits(base: Pool, relation: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[PrototypeEdit]:
+    """What is to be recorded so that the sentences of a relation are these: "" where the pool's own stands again."""
+    own = own_sentences(base, relation)
+    return [
+        PrototypeEdit(base.name, relation, form, "" if after.get(form, "") == own.get(form) else after.get(form, ""))
+        for form in FORMS
+        if after.get(form, "") != before.get(form, "")
+    ]
+
+
+def relations_of(base: Pool, known: Sequence[str], relations: Mapping[str, EditedRelation]) -> list[tuple[str, bool]]:
+    """The relations that can be edited, and whether the pool lacks them: its own, those of some facts, and those added."""
+    own = [(name, False) for name in base.relations]
+    new = dict.fromkeys(name for name in (*known, *relations) if base.canonical(name) is None)
+    return [*own, *((name, True) for name in new)]

@@ -1,0 +1,210 @@
+"""“Beat the model” on the page Evaluate: a packet of sentences against the clock, then one's answers beside the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeVar
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from medfact.errors import Mistake
+from medfact.facts import Fact
+from medfact.metrics import UNREADABLE
+from medfact.results import wording
+from medfact.results.wording import FATES
+from medfact.reviews.game import (
+    VISITOR,
+    Answers,
+    Packet,
+    People,
+    answers_from,
+    answers_in,
+    is_played,
+    outcome,
+    packets,
+    people,
+    verdicts_of,
+)
+from medfact.statements import VARIANTS, Statement
+from medfact.store import COMPLETE, Asked
+from medfact.web.fragments import render
+from medfact.web.pages import SILENCE, Action, Message, Visitor
+from medfact.web.services import Services
+from medfact.web.visitors import NOBODY, why_nobody
+
+FEWEST_PEOPLE = 2
+"""Other people whose answers are shown together: those of one would be that one's."""
+
+MOST_SECONDS = 3_600.0
+"""A longer time says only that somebody went away."""
+
+
+LONGEST_SEARCH = 200
+"""Characters that the page Review searches for."""
+
+
+class GameShow(Protocol):
+    """What of the page's view is the game's. game: the number of the packet, 0 for none. clock: whether time is short."""
+
+    @property
+    def game(self) -> int: ...
+
+    @property
+    def clock(self) -> bool: ...
+
+
+AnyShow = TypeVar("AnyShow", bound=GameShow)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A sentence with the person's answer and the model's: of each the fate, its glyph and the words for it."""
+
+    statement: Statement
+    person: tuple[str, str, str]
+    model: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Played:
+    """A fact of a packet, the true one that it was made from where it is false, and its sentences. review: the address where
+    the person may judge it at leisure; "" where they agree with the labels."""
+
+    fact: Fact
+    true_fact: Fact | None
+    sentences: tuple[Judged, ...]
+    review: str
+
+
+def is_open(visitor: Visitor) -> bool:
+    """Whether the model has answered everything, so that there is something to beat."""
+    return visitor.services.run(visitor.demonstration).state == COMPLETE
+
+
+def game(visitor: Visitor, show: GameShow) -> Markup:
+    """The packet that is being played, or its result; nothing before a person has started."""
+    if not show.game:
+        return Markup()
+    if visitor.owner == NOBODY:
+        return render("message", message=Message(why_nobody(), "warn"))
+    if not is_open(visitor):
+        return render("message", message=Message("The model is still answering; start again in a moment.", "warn"))
+    every, answers = _packets(visitor), _own(visitor)
+    following = _following(every, answers)
+    number = min(show.game, following.number if following else len(every))
+    packet = every[number - 1]
+    if not is_played(packet, answers):
+        return render("game_play", packet=packet, clock=show.clock)
+    return _result(visitor, show, packet, following, answers)
+
+
+def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Message]:
+    """Keeps the answers to a packet, once. Raises Mistake."""
+    every, answers = _packets(visitor), _own(visitor)
+    following = _following(every, answers)
+    number = int(action.about) if action.about.isdecimal() and len(action.about) < 6 else 0
+    if not is_open(visitor) or not 1 <= number <= len(every):
+        raise Mistake("There is no such packet of sentences.", "Start the game again.")
+    if is_played(every[number - 1], answers):
+        raise Mistake("You have played this packet already.", "The first answers count: after them you saw which were right.")
+    if following is None or number != following.number:
+        raise Mistake("You have not been shown this packet yet.", "Play the one before it first.")
+    store = visitor.services.store.of(visitor.owner)
+    seen = {one.fact_id for one in store.verdicts([fact.fact_id for fact in following.facts], [visitor.owner])}
+    said = answers_from(following, action.fields)
+    store.record_verdicts(verdicts_of(following, said, _seconds(action.fields), clock=show.clock, seen=seen))
+    return show, SILENCE
+
+
+def _seconds(fields: Mapping[str, str]) -> float | None:
+    try:
+        seconds = float(fields.get("seconds", ""))
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds <= MOST_SECONDS else None
+
+
+# ------------------------------------------------------------------------------------------------ what is known
+
+
+@lru_cache(maxsize=8)
+def _asked(services: Services, run: str) -> tuple[Asked, ...]:
+    """The statements and answers of a complete run, which do not change any more."""
+    return tuple(services.store.asked(run))
+
+
+def _packets(visitor: Visitor) -> list[Packet]:
+    return packets([item.statement for item in _asked(visitor.services, visitor.demonstration)], visitor.owner)
+
+
+def _own(visitor: Visitor) -> Answers:
+    log = visitor.services.store.verdicts(owners=[visitor.owner])
+    return answers_in(log).get(f"{visitor.owner}/{VISITOR}", {})
+
+
+def _following(every: Sequence[Packet], answers: Answers) -> Packet | None:
+    return next((packet for packet in every if not is_played(packet, answers)), None)
+
+
+@lru_cache(maxsize=64)
+def _others(services: Services, run: str, owner: str, _: int) -> People:
+    """What everybody but one reaches together; kept until there is another verdict."""
+    asked = _asked(services, run)
+    facts = list({item.statement.fact.fact_id for item in asked})
+    found = answers_in(services.store.verdicts(facts))
+    found.pop(f"{owner}/{VISITOR}", None)
+    return people(services.reports.board(run).records(), [item.statement.statement_id for item in asked], found)
+
+
+# ------------------------------------------------------------------------------------------------ the result
+
+
+def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet | None, answers: Answers) -> Markup:
+    services, run = visitor.services, visitor.demonstration
+    asked = _asked(services, run)
+    records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in asked]
+    of_packet = {statement.statement_id: answers.get(statement.statement_id) for statement in packet.statements}
+    here = outcome(records, ids, of_packet)
+    others = _others(services, run, visitor.owner, services.store.last_verdict())
+    return render(
+        "game_result",
+        packet=packet,
+        here=here,
+        all=outcome(records, ids, answers),
+        others=others if others.people >= FEWEST_PEOPLE else None,
+        facts=[_played(visitor, fact, asked, of_packet) for fact in packet.facts],
+        unanswered=list(of_packet.values()).count(None),
+        following=following,
+        model=wording.model_name(services.run(run).model),
+        clock=show.clock,
+    )
+
+
+def _played(visitor: Visitor, fact: Fact, asked: Sequence[Asked], answers: Answers) -> Played:
+    items = {item.statement.statement_id: item for item in asked if item.statement.fact.fact_id == fact.fact_id}
+    order = list(VARIANTS)
+    sentences = sorted(items.values(), key=lambda item: order.index(item.statement.variant))
+    differs = any(answers[name] not in (None, item.statement.label) for name, item in items.items())
+    number = next(iter(items.values())).fact
+    return Played(
+        fact,
+        None if fact.positive else visitor.services.reports.true_fact(visitor.demonstration, number),
+        tuple(_judged(item, answers[item.statement.statement_id]) for item in sentences),
+        _review(visitor.demonstration, fact) if differs else "",
+    )
+
+
+def _judged(item: Asked, said: bool | None) -> Judged:
+    fate = wording.fate(item)
+    own = FATES[UNREADABLE] if said is None else FATES[int(said == item.statement.label)]
+    words = "no answer, counted as wrong" if said is None else f"says {'true' if said else 'false'}: {own.name}"
+    return Judged(item.statement, (own.name, own.glyph, words), (fate.name, fate.glyph, wording.verdict(item)))
+
+
+def _review(run: str, fact: Fact) -> str:
+    """Where the page Review shows this fact, out of what the run asked."""
+    search = f"{fact.head} {fact.relation} {fact.tail}"[:LONGEST_SEARCH]
+    return f"review?{urlencode({'run': run, 'search': search})}"

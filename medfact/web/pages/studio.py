@@ -1,0 +1,299 @@
+"""The page Studio: the sentence templates of a relation side by side, changed, checked and signed off by whoever uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from pydantic import Field
+
+from medfact.answers.instructions import TEMPLATES
+from medfact.datasets import Collection, bundled_names
+from medfact.errors import MedfactError, Mistake
+from medfact.facts import Fact
+from medfact.prototypes import Pool, load_pool
+from medfact.reviews.studio import (
+    FORMS,
+    EditedRelation,
+    bases,
+    edited,
+    edits,
+    filled,
+    own_sentences,
+    problems,
+    relations_of,
+)
+from medfact.reviews.suggestions import suggestions
+from medfact.reviews.transfer import LONGEST_NAME
+from medfact.reviews.verdicts import opinions
+from medfact.spec import RunSpec
+from medfact.statements import VARIANTS, Variant
+from medfact.store import PrototypeEdit
+from medfact.web.fragments import render
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
+from medfact.web.services import collection_of
+from medfact.writing.marks import Marks, marks
+
+EXAMPLES = 3
+MOST_EDITED = 200
+"""Relations that one visitor may change or add in a pool."""
+
+LONGEST = 1_000
+"""Characters of a sentence, and of a relation's name."""
+
+FIELDS = tuple(f"s{number}" for number in range(len(FORMS)))
+"""The fields of the sentences, in the order of the forms: a page's field cannot be called `inv+ins`."""
+
+
+class StudioShow(Show):
+    """pool: the one that is edited. data: whose facts are examples. relation: "" for the first. reviewer: who signs off. of:
+    the pool and relation that the sentences s0 to s7 belong to; they are what is typed, saved or not.
+    """
+
+    pool: str = Field("medfact", max_length=100)
+    data: str = Field("", max_length=100)
+    relation: str = Field("", max_length=LONGEST)
+    reviewer: str = Field("", max_length=LONGEST_NAME)
+    of: str = Field("", max_length=2 * LONGEST)
+    s0: str = Field("", max_length=LONGEST)
+    s1: str = Field("", max_length=LONGEST)
+    s2: str = Field("", max_length=LONGEST)
+    s3: str = Field("", max_length=LONGEST)
+    s4: str = Field("", max_length=LONGEST)
+    s5: str = Field("", max_length=LONGEST)
+    s6: str = Field("", max_length=LONGEST)
+    s7: str = Field("", max_length=LONGEST)
+
+    def typed(self) -> dict[str, str]:
+        """The sentences by form, with single spaces."""
+        return {form: " ".join(str(getattr(self, name)).split()) for form, name in zip(FORMS, FIELDS, strict=True)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A form as it is shown. changed: against the pool's own sentence. signed: who, and on which day. suggested: (template, or
+    "" where it cannot be one; wording; by whom).
+    """
+
+    field: str
+    variant: Variant
+    text: str
+    problem: str
+    examples: tuple[str, ...]
+    changed: Marks
+    signed: tuple[str, str] | None
+    saved: bool
+    suggested: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What is being edited: the pool, the facts, the relations with what this visitor made of them, and the chosen one."""
+
+    base: Pool
+    collection: Collection
+    relations: Mapping[str, EditedRelation]
+    names: Sequence[tuple[str, bool]]
+    relation: str
+
+    @property
+    def standing(self) -> EditedRelation:
+        """The chosen relation as it was saved."""
+        own = own_sentences(self.base, self.relation)
+        return self.relations.get(self.relation, EditedRelation(self.relation, own, own))
+
+
+def view(visitor: Visitor, show: StudioShow) -> View:
+    """One relation of a pool, with what is typed of it, and the list of relations that differ from the pool."""
+    show = _as_it_can_be(visitor, show)
+    try:
+        desk = _desk(visitor, show)
+    except MedfactError as error:
+        return View({"relation": render("message", message=Message(error.public, "warn"))}, show, title="Studio · medfact")
+    key = f"{desk.base.name}|{desk.relation}"
+    if show.of != key:
+        texts = {name: desk.standing.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
+        show = show.model_copy(update={"of": key, "relation": desk.relation, **texts})
+    fragments = {
+        "choice": _choice(visitor, show, desk),
+        "relation": _relation(visitor, show, desk),
+        "edited": render(
+            "studio_edited",
+            relations=[(one, len(problems(desk.base, one)), len(one.signed)) for one in desk.relations.values()],
+            pool=desk.base.name,
+            asked=f"{desk.base.name}:{show.data}",
+            forms=len(FORMS),
+        ),
+    }
+    return View(fragments, show, query=_query(show), title="Studio · medfact")
+
+
+def _as_it_can_be(visitor: Visitor, show: StudioShow) -> StudioShow:
+    own = own_source(visitor)
+    known = [*bundled_names(), *([OWN_DATA] if own else [])]
+    data = show.data if show.data in known else OWN_DATA if own and not show.data else RunSpec.dataset
+    pool = show.pool if show.pool in bases() else StudioShow.model_fields["pool"].default
+    return show.model_copy(update={"pool": pool, "data": data, "reviewer": visitor.user or show.reviewer})
+
+
+def _desk(visitor: Visitor, show: StudioShow) -> Desk:
+    """Raises MedfactError where the facts cannot be read."""
+    own = own_source(visitor)
+    collection = collection_of(own if own and show.data == OWN_DATA else {"dataset": show.data})
+    base = load_pool(show.pool)
+    made = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(base.name))
+    names = relations_of(base, sorted({fact.relation for fact in collection.facts}), made)
+    chosen = show.relation if show.relation in dict(names) else names[0][0]
+    return Desk(base, collection, made, names, chosen)
+
+
+def _query(show: StudioShow) -> str:
+    return f"?{urlencode({'pool': show.pool, 'data': show.data, 'relation': show.relation})}"
+
+
+def _choice(visitor: Visitor, show: StudioShow, desk: Desk) -> Markup:
+    own = own_source(visitor)
+    return render(
+        "studio_choice",
+        show=show,
+        pools=[(name, load_pool(name).title) for name in bases()],
+        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
+        relations=[(name, f"{name} (new: no sentences yet)" if new else name) for name, new in desk.names],
+        signed_in=bool(visitor.user),
+        longest=LONGEST_NAME,
+    )
+
+
+def _relation(visitor: Visitor, show: StudioShow, desk: Desk) -> Markup:
+    standing, typed = desk.standing, show.typed()
+    found = problems(desk.base, EditedRelation(desk.relation, standing.own, typed))
+    facts = _examples(desk)
+    suggested = list(_suggested(visitor, desk))
+    known = desk.base.relations.get(desk.relation)
+    return render(
+        "studio_relation",
+        show=show,
+        pool=desk.base,
+        new=not standing.own,
+        strengths=[*known.strengths] if known else [],
+        facts=facts,
+        rows=[_row(desk, number, typed, found, facts, suggested) for number in range(len(FORMS))],
+        unsaved=typed != {form: standing.sentences.get(form, "") for form in FORMS},
+        changed=bool(standing.changed),
+        draft=_draft(visitor, desk.relation) if not standing.own else None,
+        longest=LONGEST,
+    )
+
+
+def _row(
+    desk: Desk,
+    number: int,
+    typed: Mapping[str, str],
+    found: Mapping[str, str],
+    facts: Sequence[Fact],
+    suggested: Sequence[tuple[str, tuple[str, str, str]]],
+) -> Row:
+    form, standing = FORMS[number], desk.standing
+    text, own = typed[form], standing.own.get(form, "")
+    return Row(
+        FIELDS[number],
+        VARIANTS[form],
+        text,
+        found.get(form, "") if text else "",
+        tuple(filter(None, (filled(desk.base, text, fact.head, fact.tail or "") for fact in facts))),
+        marks(own, text) if own and text != own else (),
+        standing.signed.get(form) if standing.sentences.get(form) == text else None,
+        bool(text) and standing.sentences.get(form) == text,
+        [one for variant, one in suggested if variant == form],
+    )
+
+
+def _examples(desk: Desk) -> list[Fact]:
+    """Three true facts of the relation, of different heads where there are."""
+    same = {desk.relation, desk.base.canonical(desk.relation)} - {None}
+    facts = {
+        fact.head: fact
+        for fact in desk.collection.facts
+        if fact.positive and fact.tail and (fact.relation in same or desk.base.canonical(fact.relation) in same)
+    }
+    chosen = list(facts.values())
+    return chosen[:: max(1, len(chosen) // EXAMPLES)][:EXAMPLES]
+
+
+def _suggested(visitor: Visitor, desk: Desk) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Better wordings that reviewers proposed for statements of this pool and relation: form → template, wording, by whom."""
+    store = visitor.services.store
+    log = store.verdicts(owners=visitor.reviewers)
+    about = {one.fact_id for one in log if one.wording}
+    same = {desk.relation, *(desk.base.relations[desk.relation].aliases if desk.relation in desk.base.relations else ())}
+    statements = [one for one in store.statements_of(about) if one.pool == desk.base.name and one.fact.relation in same]
+    for one in suggestions(statements, opinions(log)) if about else ():
+        yield one.statement.variant, (one.template, one.wording, one.by)
+
+
+def _draft(visitor: Visitor, relation: str) -> Mapping[str, str] | None:
+    """The fields of a draft of this relation that the visitor has accepted on the page Write."""
+    store = visitor.services.store.of(visitor.owner)
+    for run in reversed(store.writings(*visitor.owners)):
+        decision = store.draft_decisions(run.run).get(relation) if run.spec.task == TEMPLATES else None
+        if decision is not None and decision.accepted:
+            return {name: decision.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def save(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow, Message]:
+    """Records what is typed of a relation, form by form; it is used once all eight forms break no rule."""
+    show = _as_it_can_be(visitor, show)
+    desk = _at(visitor, show)
+    if desk.relation not in desk.relations and len(desk.relations) >= MOST_EDITED:
+        raise Mistake(f"{MOST_EDITED} relations of this pool are edited already.", "Export them, and take some back.")
+    typed = show.typed()
+    visitor.services.store.of(visitor.owner).record_prototype_edits(
+        edits(desk.base, desk.relation, desk.standing.sentences, typed)
+    )
+    left = problems(desk.base, EditedRelation(desk.relation, desk.standing.own, typed))
+    if left:
+        said = f"Saved, and not in use yet: {len(left)} of {len(FORMS)} sentences are missing or break a rule."
+        return show, Message(said, "warn")
+    return show, Message(f"Saved the sentences of “{desk.relation}”.", "good")
+
+
+def sign(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow, Message]:
+    """Signs off exactly the sentence that is saved of a form; a later change voids it."""
+    show = _as_it_can_be(visitor, show)
+    desk, name = _at(visitor, show), show.reviewer.strip()
+    if not name:
+        raise Mistake("Say who you are first: a name, or initials.", "A sign-off is kept under it.")
+    if action.about not in FORMS or not (text := desk.standing.sentences.get(action.about)):
+        raise Mistake("There is no saved sentence of that form.", "Save it first.")
+    if text != show.typed()[action.about]:
+        raise Mistake("What is typed is not saved yet.", "Save it first.")
+    signed = PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)
+    visitor.services.store.of(visitor.owner).record_prototype_edits([signed])
+    return show, Message(f"{name} signs “{VARIANTS[action.about].plain}” off.", "good")
+
+
+def take_back(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow, Message]:
+    """Gives a relation back the pool's own sentences, or none where the pool states none. The log keeps what was."""
+    show = _as_it_can_be(visitor, show)
+    desk = _at(visitor, show)
+    gone = [PrototypeEdit(desk.base.name, desk.relation, form, "") for form in desk.standing.sentences]
+    visitor.services.store.of(visitor.owner).record_prototype_edits(gone)
+    return show.model_copy(update={"of": ""}), Message(f"The sentences of “{desk.relation}” are the pool's own again.", "good")
+
+
+def _at(visitor: Visitor, show: StudioShow) -> Desk:
+    """The desk, if the typed sentences belong to what is chosen. Raises Mistake."""
+    desk = _desk(visitor, show)
+    if show.of != f"{desk.base.name}|{desk.relation}":
+        raise Mistake("The sentences are of another relation.", "Load the page again.")
+    return desk
+
+
+STUDIO = Page(StudioShow, view, {"save": save, "sign": sign, "take_back": take_back})
