@@ -87,6 +87,9 @@ def test_axe_finds_nothing(visited: Page, address: str, runs: str, written: str,
     if view == "the first screen":
         visited.locator("[data-key=game-start-calm]").click()
         expect(visited.locator("#game").get_by_role("radiogroup")).to_have_count(8)
+        assert Axe().run(visited).response["violations"] == []
+        visited.get_by_role("button", name="Done").click()
+        visited.locator("[data-key=game-standing]").click()
     if view in ("review", "results"):
         visited.evaluate("document.querySelectorAll('#choice details, #tab details').forEach((one) => (one.open = true))")
     visited.wait_for_timeout(1000)  # it unfolds; figures are drawn

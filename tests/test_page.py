@@ -548,6 +548,7 @@ def test_pages_fit_their_screen(browser: Browser, address: str, width: int, sche
             ("", "#scores tbody tr"),
             ("facts", "#cards .mf-card"),
             ("review", "#fact h2"),
+            ("studio", "#relation .mf-card"),
             ("write", "#form .mf-card"),
             ("runs", "#runs > *"),
             ("compare", "#choose > *"),
