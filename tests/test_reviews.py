@@ -91,19 +91,23 @@ def test_two_browsers_with_one_name_are_two_reviewers(store: Store) -> None:
     assert len(opinions(store.verdicts())[FACTS[0].fact_id]) == 2
 
 
-def test_a_tie_decides_nothing_and_an_adjudicator_everything() -> None:
+def test_half_decide_nothing_and_an_adjudicator_everything() -> None:
     fact = FACTS[0]
     (first, *_), both = of(fact), [on(fact, TRUE, number=1), on(fact, FALSE, "ben", number=2)]
     tie = judged(first, opinions(both)[fact.fact_id])
     assert (tie.truth, tie.disputed, tie.reviewers) == (None, True, 2)
     assert disputed(STATEMENTS, opinions(both)) == [fact.fact_id]
     most = judged(first, opinions([*both, on(fact, FALSE, "cleo", number=3)])[fact.fact_id])
-    assert (most.truth, most.disputed) == (False, False)
+    assert (most.truth, most.disputed) == (False, True), "two of three decide, and still they differ"
     decided = [*both, on(fact, TRUE, "dora", role=ADJUDICATOR, number=3)]
     assert judged(first, opinions(decided)[fact.fact_id]).truth is True
     assert disputed(STATEMENTS, opinions(decided)) == []
     unsure = judged(first, opinions([on(fact, DEPENDS)])[fact.fact_id])
-    assert (unsure.truth, unsure.disputed, unsure.reviewers) == (None, False, 0)
+    assert (unsure.truth, unsure.unclear, unsure.disputed, unsure.reviewers) == (None, True, False, 1)
+    halves = judged(first, opinions([on(fact, DEPENDS, number=1), on(fact, TRUE, "ben", number=2)])[fact.fact_id])
+    assert (halves.truth, halves.unclear, halves.disputed, halves.reviewers) == (None, False, True, 2)
+    passes = judged(first, opinions([on(fact, OUTSIDE, number=1), on(fact, TRUE, "ben", number=2)])[fact.fact_id])
+    assert (passes.truth, passes.disputed, passes.reviewers) == (True, False, 1)
 
 
 def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store: Store) -> None:
@@ -290,7 +294,7 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
     assert figures["reviewed", "facts"]["value"] == 7
     told = medfact("report", run, "--db", url).out
     assert "7 facts judged by 2 reviewers" in told
-    assert "0 labels held wrong, 0 facts with an unclear statement, 1 fact in dispute." in told
+    assert "0 labels held wrong, 0 facts unclear or depending on the patient, 1 fact in dispute." in told
     assert "reversed, denied" in told
     reviews = json.loads(medfact("report", run, "--json", "--db", url).out)["reviews"]
     assert reviews["scores"]["undisputed"]["facts"] == 13, "the disputed one of 14 is left out"

@@ -13,9 +13,12 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import board_of
 from medfact.reviews.reliability import Row, ceiling, reliability
 from medfact.reviews.scores import ReviewedScores, reviewed_scores
-from medfact.reviews.verdicts import ADJUDICATOR, Opinion, judged, opinions
+from medfact.reviews.verdicts import ADJUDICATOR, DEPENDS, FALSE, TRUE, Opinion, judged, opinions
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Store
+
+SAID = (FALSE, TRUE, DEPENDS)
+"""The categories of agreement."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ def _agreement_by(
 
 
 def agreement_on(statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> Agreement:
-    """How far reviewers agree which statements are true, adjudicators left out; intervals by head."""
+    """How far reviewers agree which statements are true, false, or depend on the patient, adjudicators left out; intervals by
+    head.
+    """
     rows = list(_ratings(statements, reviewed))
     names = sorted({reviewer for _, of in rows for reviewer in of})
     table = np.array([[of.get(name, MISSING) for name in names] for _, of in rows], dtype=np.int64).reshape(
@@ -79,10 +84,10 @@ def agreement_on(statements: Sequence[Statement], reviewed: Mapping[str, Mapping
 def _ratings(
     statements: Sequence[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Of each judged statement its head, and who holds it true (1) or false (0)."""
+    """Of each judged statement its head, and who says what of it, as places in SAID."""
     for statement in statements:
         single = [one for one in reviewed.get(statement.fact.fact_id, {}).values() if one.fact.role != ADJUDICATOR]
-        said = {one.reviewer: int(truth) for one in single if (truth := one.truth(statement)) is not None}
+        said = {one.reviewer: SAID.index(says) for one in single if (says := one.says(statement)) is not None}
         if said:
             yield statement.fact.head, said
 

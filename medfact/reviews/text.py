@@ -56,8 +56,8 @@ def summary_lines(made: Summary) -> Iterator[str]:
 def changes(scores: ReviewedScores) -> str:
     """What reviewers changed, in a sentence."""
     return (
-        f"{counted(scores.flipped, 'label')} held wrong, {counted(scores.dropped, 'fact')} with an unclear statement, "
-        f"{counted(scores.disputed, 'fact')} in dispute."
+        f"{counted(scores.flipped, 'label')} held wrong, {counted(scores.dropped, 'fact')} unclear or depending on the "
+        f"patient, {counted(scores.disputed, 'fact')} in dispute."
     )
 
 

@@ -67,10 +67,17 @@ class Opinion:
         own = self.statements.get(statement.statement_id)
         return ((self.fact.verdict == TRUE) != negated) != (own is not None and own.verdict in (OTHERWISE, BOTH))
 
+    def says(self, statement: Statement) -> str | None:
+        """TRUE, FALSE or DEPENDS of a statement; None where the reviewer passes."""
+        truth = self.truth(statement)
+        if truth is None:
+            return DEPENDS if self.fact.verdict == DEPENDS else None
+        return TRUE if truth else FALSE
+
     def is_unclear(self, statement: Statement) -> bool:
-        """Whether the reviewer finds the wording bad."""
+        """Whether the reviewer finds the wording bad, or the whole fact such that no plain answer is fair."""
         own = self.statements.get(statement.statement_id)
-        return own is not None and own.verdict in (UNCLEAR, BOTH)
+        return self.fact.verdict == DEPENDS or (own is not None and own.verdict in (UNCLEAR, BOTH))
 
 
 def opinions(log: Iterable[Verdict]) -> dict[str, dict[str, Opinion]]:
@@ -127,8 +134,9 @@ def _deciding(of_fact: Mapping[str, Opinion]) -> list[Opinion]:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What reviewers together say of a statement. truth: None where nobody decides. wrong: whether its label is. disputed:
-    whether they differ and nobody has adjudicated. reviewers: how many hold it true or false.
+    """What reviewers together say of a statement. truth: None where nobody decides. unclear: whether most find it so, or hold
+    that it depends on the patient. disputed: whether any two differ, and nobody has adjudicated. reviewers: how many do not
+    pass.
     """
 
     truth: bool | None
@@ -138,10 +146,10 @@ class Judgement:
 
 
 def judged(statement: Statement, of_fact: Mapping[str, Opinion]) -> Judgement:
-    """What an adjudicator says, else what most reviewers say; a tie is a dispute, and decides nothing."""
-    deciding = _deciding(of_fact)
-    truths = [truth for one in deciding if (truth := one.truth(statement)) is not None]
-    unclear = [one.is_unclear(statement) for one in deciding]
-    yes, no = truths.count(True), truths.count(False)
-    truth = None if yes == no else yes > no
-    return Judgement(truth, 2 * sum(unclear) > len(unclear), yes > 0 and yes == no, yes + no)
+    """What an adjudicator says, else what more than half of the reviewers say who do not pass."""
+    deciding = [one for one in _deciding(of_fact) if one.says(statement) is not None]
+    said = Counter(one.says(statement) for one in deciding)
+    unclear = sum(one.is_unclear(statement) for one in deciding)
+    decided = max(said[TRUE], said[FALSE]) * 2 > len(deciding)
+    differ = len(said) > 1 and all(one.fact.role != ADJUDICATOR for one in deciding)
+    return Judgement(said[TRUE] > said[FALSE] if decided else None, 2 * unclear > len(deciding), differ, len(deciding))

@@ -30,6 +30,7 @@ from medfact.statements import Statement
 from medfact.store.engine import home
 from medfact.web.fragments import render
 from medfact.web.pages import Message, Page, View, Visitor
+from medfact.web.pages.cards import links_of
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.pages.review_actions import all_fine, judge, jump, undo
 from medfact.web.pages.review_desk import (
@@ -75,7 +76,11 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
         relations = sorted({fact.relation for fact in material.facts})
         queue = queue_of(visitor, show, material)
         show = show.model_copy(update={"place": min(show.place, max(len(queue) - 1, 0))})
-        fact = _fact(visitor, show, material, queue) if queue else render("review_none", queue=show.queue)
+        fact = (
+            _fact(visitor, show, material, queue)
+            if queue
+            else render("review_none", queue=show.queue, any=bool(material.facts))
+        )
     except MedfactError as error:
         fact = render("message", message=Message(error.public, "warn"))
     return View({"choice": _choice(visitor, show, relations), "fact": fact}, show, query=_query(show), title="Review · medfact")
@@ -135,6 +140,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     return render(
         "review_fact",
         fact=fact,
+        links=links_of(fact),
         show=show,
         of=len(queue),
         done=done,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 from markupsafe import Markup
@@ -132,7 +133,7 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
     return render(
         "facts_in_use",
         drafts=setup.drafts,
-        studio=setup.studio,
+        studio=urlencode(dict(zip(("pool", "data"), setup.studio.split(":", 1), strict=False))),
         own="facts" in source,
         may_drop=setup.source is not None,
         name=collection.name,
