@@ -141,6 +141,23 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     assert after == asked, "a run keeps what it asked"
 
 
+def test_statements_judged_by_themselves_count_too() -> None:
+    """Five statements of facts of which nothing else is said: two are other than their label, one is held true, one false, and
+    the wording of one is bad, which decides nothing.
+    """
+    fact, other = FACTS[0], FACTS[1]
+    one, two, three, four, five, *rest = of(fact)
+    said = [(one, OTHERWISE), (two, BOTH), (three, FALSE), (four, TRUE), (five, UNCLEAR)]
+    found = opinions([on(fact, verdict, statement_id=s.statement_id) for s, verdict in said])[fact.fact_id]
+    decided = [judged(statement, found).truth for statement in (one, two, three, four, five, *rest)]
+    assert decided == [not one.label, not two.label, False, True, None, *[None] * 3]
+    assert [judged(statement, found).unclear for statement in (one, two, five)] == [False, True, False]
+    both = opinions([on(other, TRUE), on(other, FALSE, statement_id=of(other)[0].statement_id)])[other.fact_id]
+    assert [judged(statement, both).truth for statement in of(other)[:2]] == [False, True], (
+        "what is said of it alone comes first"
+    )
+
+
 def test_reliability_counts_what_was_hidden_random_and_single() -> None:
     """Ten facts of ten heads are judged, 80 statements; of one fact the verdict is false: its 8 labels are wrong, and so is one
     more. 9 of 80. Verdicts that saw the label, came of a contested queue, or were given in bulk do not count.

@@ -93,5 +93,7 @@ def reviewed_in_words(of_fact: Mapping[str, Opinion]) -> str:
     if exceptions := sum(bool(one.statements) for one in single):
         parts.append(f"exceptions among its sentences by {exceptions}")
     words = f"reviewed by {len(single)}: {', '.join(parts)}" if single else ""
-    decision = f"adjudicated: {', '.join(FACT_VERDICTS[one.fact.verdict] for one in decided)}" if decided else ""
+    decision = (
+        f"adjudicated: {', '.join(FACT_VERDICTS.get(one.fact.verdict, 'sentences') for one in decided)}" if decided else ""
+    )
     return "; ".join(filter(None, (words, decision)))

@@ -16,7 +16,7 @@ from medfact.reviews.verdicts import (
     QUEUES,
     REASONS,
     REVIEWER,
-    STATEMENT_VERDICTS,
+    STATEMENTS_ALONE,
     WITHDRAWN,
     who,
 )
@@ -92,7 +92,7 @@ def _verdict(name: str, number: int, row: Mapping[str, str]) -> Verdict:
 
     statement = text("statement_id")
     # a game asks of each statement whether it is true
-    of_statement = FACT_VERDICTS if text("queue") == GAME else STATEMENT_VERDICTS
+    of_statement = FACT_VERDICTS if text("queue") == GAME else STATEMENTS_ALONE
     known = {
         "verdict": [WITHDRAWN, *(of_statement if statement else FACT_VERDICTS)],
         "role": [REVIEWER, ADJUDICATOR],

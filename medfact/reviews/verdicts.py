@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from medfact.statements import Statement
 from medfact.store import Verdict
@@ -31,6 +31,9 @@ STATEMENT_VERDICTS = {
 }
 """What may be said of a statement beside the verdict on its fact; without a verdict of its own it is fine."""
 
+STATEMENTS_ALONE = {**STATEMENT_VERDICTS, TRUE: "true", FALSE: "false"}
+"""What may be said of a statement by itself. Where nothing is said of its fact, OTHERWISE is other than its label."""
+
 REASONS = {
     "absolute": "too absolute",
     "population": "wrong population",
@@ -53,19 +56,24 @@ QUEUES = {
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one reviewer says of a fact now. statements: statement id → a verdict; those not in it are fine."""
+    """What one reviewer says of a fact now. fact: with the verdict "" where only statements were judged. statements: statement
+    id → a verdict; those not in it are fine.
+    """
 
     reviewer: str
     fact: Verdict
     statements: Mapping[str, Verdict] = field(default_factory=dict)
 
     def truth(self, statement: Statement) -> bool | None:
-        """Whether the reviewer holds a statement true; None where the verdict on its fact is neither true nor false."""
-        if self.fact.verdict not in (TRUE, FALSE):
-            return None
-        negated = statement.label != statement.fact.positive
+        """Whether the reviewer holds a statement true; None where neither it nor its fact was judged to be true or false."""
         own = self.statements.get(statement.statement_id)
-        return ((self.fact.verdict == TRUE) != negated) != (own is not None and own.verdict in (OTHERWISE, BOTH))
+        if own is not None and own.verdict in (TRUE, FALSE):
+            return own.verdict == TRUE
+        otherwise = own is not None and own.verdict in (OTHERWISE, BOTH)
+        if self.fact.verdict in (TRUE, FALSE):
+            negated = statement.label != statement.fact.positive
+            return ((self.fact.verdict == TRUE) != negated) != otherwise
+        return not statement.label if otherwise and not self.fact.verdict else None
 
     def says(self, statement: Statement) -> str | None:
         """TRUE, FALSE or DEPENDS of a statement; None where the reviewer passes."""
@@ -83,27 +91,27 @@ class Opinion:
 def opinions(log: Iterable[Verdict]) -> dict[str, dict[str, Opinion]]:
     """Fact id → reviewer → what that reviewer says now: of each thing the last verdict, unless it was withdrawn.
 
-    Reviewers are told apart by owner and name. Verdicts on statements count with one on their fact alone. What was answered
-    in a game against the clock is no judgement, and is left out.
+    Reviewers are told apart by owner and name. Who takes a verdict on a fact back takes back what was said of its statements
+    until then. What was answered in a game against the clock is no judgement, and is left out.
     """
-    last: dict[tuple[str, str, str], Verdict] = {}
+    standing: defaultdict[tuple[str, str], dict[str, Verdict]] = defaultdict(dict)
     for one in log:
+        said = standing[one.fact_id, who(one)]
         if one.queue == GAME:
             continue
-        last[one.fact_id, who(one), one.statement_id] = one
-    facts: defaultdict[str, dict[str, Verdict]] = defaultdict(dict)
-    statements: defaultdict[tuple[str, str], dict[str, Verdict]] = defaultdict(dict)
-    for (fact_id, reviewer, statement_id), one in last.items():
-        if one.verdict == WITHDRAWN:
-            continue
-        if statement_id:
-            statements[fact_id, reviewer][statement_id] = one
+        if one.verdict != WITHDRAWN:
+            said[one.statement_id] = one
+        elif one.statement_id:
+            said.pop(one.statement_id, None)
         else:
-            facts[fact_id][reviewer] = one
-    return {
-        fact_id: {reviewer: Opinion(reviewer, one, statements[fact_id, reviewer]) for reviewer, one in of_fact.items()}
-        for fact_id, of_fact in facts.items()
-    }
+            said.clear()
+    found: defaultdict[str, dict[str, Opinion]] = defaultdict(dict)
+    for (fact_id, reviewer), said in standing.items():
+        if said:
+            alone = replace(next(reversed(said.values())), verdict="", statement_id="", wording="")
+            statements = {name: one for name, one in said.items() if name}
+            found[fact_id][reviewer] = Opinion(reviewer, said.get("", alone), statements)
+    return dict(found)
 
 
 def who(verdict: Verdict) -> str:
@@ -147,9 +155,10 @@ class Judgement:
 
 def judged(statement: Statement, of_fact: Mapping[str, Opinion]) -> Judgement:
     """What an adjudicator says, else what more than half of the reviewers say who do not pass."""
-    deciding = [one for one in _deciding(of_fact) if one.says(statement) is not None]
+    voices = [one for one in _deciding(of_fact) if one.says(statement) is not None or one.is_unclear(statement)]
+    deciding = [one for one in voices if one.says(statement) is not None]
     said = Counter(one.says(statement) for one in deciding)
-    unclear = sum(one.is_unclear(statement) for one in deciding)
+    unclear = sum(one.is_unclear(statement) for one in voices)
     decided = max(said[TRUE], said[FALSE]) * 2 > len(deciding)
     differ = len(said) > 1 and all(one.fact.role != ADJUDICATOR for one in deciding)
-    return Judgement(said[TRUE] > said[FALSE] if decided else None, 2 * unclear > len(deciding), differ, len(deciding))
+    return Judgement(said[TRUE] > said[FALSE] if decided else None, 2 * unclear > len(voices), differ, len(deciding))

@@ -22,6 +22,7 @@ from medfact.reviews.verdicts import (
     REASONS,
     REVIEWER,
     STATEMENT_VERDICTS,
+    STATEMENTS_ALONE,
     Opinion,
     opinions,
 )
@@ -172,7 +173,7 @@ def _line(statement: Statement, opinion: Opinion | None, others: Sequence[tuple[
         own.wording if own else "",
         is_absolute(statement.text),
         [
-            (name, f"{STATEMENT_VERDICTS[one.verdict]}{f': “{one.wording}”' if one.wording else ''}")
+            (name, f"{STATEMENTS_ALONE[one.verdict]}{f': “{one.wording}”' if one.wording else ''}")
             for name, one in exceptions
             if one
         ],
