@@ -151,7 +151,7 @@ def test_statements_judged_by_themselves_count_too() -> None:
     found = opinions([on(fact, verdict, statement_id=s.statement_id) for s, verdict in said])[fact.fact_id]
     decided = [judged(statement, found).truth for statement in (one, two, three, four, five, *rest)]
     assert decided == [not one.label, not two.label, False, True, None, *[None] * 3]
-    assert [judged(statement, found).unclear for statement in (one, two, five)] == [False, True, False]
+    assert [judged(statement, found).unclear for statement in (one, two, five)] == [False, True, True]
     both = opinions([on(other, TRUE), on(other, FALSE, statement_id=of(other)[0].statement_id)])[other.fact_id]
     assert [judged(statement, both).truth for statement in of(other)[:2]] == [False, True], (
         "what is said of it alone comes first"
