@@ -138,7 +138,9 @@ def test_a_file_extends_the_pool_by_what_can_be_used(store: Store, tmp_path: Pat
 def test_which_relations_can_be_edited() -> None:
     listed = relations_of(BASE, ["symptom", "is prevented by"], {"mine": EditedRelation("mine", {}, {})})
     assert listed[: len(BASE.relations)] == [(name, False) for name in BASE.relations]
-    assert listed[len(BASE.relations) :] == [("is prevented by", True), ("mine", True)], "an alias is no new relation"
+    assert listed[len(BASE.relations) :] == [("mine", True), ("is prevented by", True)], "an alias is no new relation"
+    spelled = relations_of(BASE, ["Is-prevented by", "is prevented by"], {RELATION: EditedRelation(RELATION, {}, {})})
+    assert spelled[len(BASE.relations) :] == [(RELATION, True)], "as a pool file, which takes both for one name"
 
 
 def test_a_new_relation_is_asked_from_the_exported_file(

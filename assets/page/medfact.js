@@ -33,10 +33,12 @@
 
   const keyOf = (node) => node.dataset?.key ?? node.id ?? "";
 
+  const servedIn = (field) => (field.matches("textarea") ? field.defaultValue : field.getAttribute("value"));
+
   /* What was typed stays, unless the server's own value has changed. */
   const syncField = (field, before) => {
     if (field.type === "checkbox" || field.type === "radio") field.checked = field.hasAttribute("checked");
-    else if (field !== document.activeElement && field.getAttribute("value") !== before) field.value = field.getAttribute("value") ?? "";
+    else if (field !== document.activeElement && servedIn(field) !== before) field.value = servedIn(field) ?? "";
   };
 
   /* Makes a node equal to another one, and keeps the node: with it focus, scroll and what was typed. */
@@ -45,12 +47,12 @@
       if (node.data !== next.data) node.data = next.data;
       return;
     }
-    const before = node.getAttribute("value");
+    const before = servedIn(node);
     for (const { name } of [...node.attributes]) if (name !== "open" && !next.hasAttribute(name)) node.removeAttribute(name);
     for (const { name, value } of next.attributes) if (name !== "open" && node.getAttribute(name) !== value) node.setAttribute(name, value);
-    if (node.matches("input")) syncField(node, before);
     if (node.matches("[data-plot]")) return; // what it holds is the figure's
     morphChildren(node, next);
+    if (node.matches("input, textarea")) syncField(node, before);
   };
 
   const morphChildren = (node, next) => {

@@ -9,8 +9,10 @@ from typing import Any
 import yaml
 
 from medfact.errors import Mistake
+from medfact.facts import name_key
 from medfact.prototypes import Pool, RelationPrototypes, fill, load_pool, pool_names
 from medfact.prototypes.grammar import sentence
+from medfact.prototypes.pool_files import MAX_FILE_BYTES
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import PrototypeEdit
 from medfact.writing.templates import OPERATORS, problems_of
@@ -83,11 +85,29 @@ def _has_grammar(base: Pool) -> bool:
     return any(relation.grammar for relation in base.relations.values())
 
 
+def asked_of(relations: Mapping[str, EditedRelation], known: Iterable[str]) -> dict[str, EditedRelation]:
+    """Those that can state some facts: of the pool, or of a relation that these facts have. A run refuses a pool file with a
+    new relation that its facts lack, as that may be a slip of the pen.
+    """
+    keys = {name_key(name) for name in known}
+    return {name: relation for name, relation in relations.items() if relation.own or name_key(name) in keys}
+
+
 def edited_pool(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
-    """A pool file, as YAML, that extends a pool by the relations that can be used. Raises Mistake where none can."""
+    """A pool file, as YAML, that extends a pool by the relations that can be used.
+
+    Raises Mistake where none can, or where they are more than a pool file may hold.
+    """
     usable = {name: relation for name, relation in relations.items() if not problems(base, relation)}
     if not usable:
         raise Mistake("Nothing is ready to be used.", "Save eight sentences of a relation that break no rule.")
+    text = _as_yaml(base, usable)
+    if len(text.encode()) > MAX_FILE_BYTES:
+        raise Mistake(f"What you edited is more than a pool file may hold: {MAX_FILE_BYTES >> 10} kB.", "Take some of it back.")
+    return text
+
+
+def _as_yaml(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
     operators = [list(pair) for pair in dict.fromkeys((*base.operators, *OPERATORS))] if base.operators else []
     record = {
         "name": f"studio-{base.name}",
@@ -96,20 +116,20 @@ def edited_pool(base: Pool, relations: Mapping[str, EditedRelation]) -> str:
         "grammar": _has_grammar(base),
         "forms": list(FORMS),
         **({"operators": operators} if operators else {}),
-        "relations": {name: _entry(base.relations.get(name), relation) for name, relation in usable.items()},
+        "relations": {name: _entry(base.relations.get(name), relation) for name, relation in relations.items()},
     }
     return yaml.safe_dump(record, allow_unicode=True, sort_keys=False, width=1_000)
 
 
 def _entry(known: RelationPrototypes | None, relation: EditedRelation) -> dict[str, Any]:
     """A relation of the file. Its sentences for facts of another strength stay as the pool has them."""
-    about: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     if known:
-        about = {"description": known.description, "head": known.head, "tail": known.tail, "aliases": list(known.aliases)}
+        described = {"description": known.description, "head": known.head, "tail": known.tail, "aliases": list(known.aliases)}
     strengths = {name: dict(sentences) for name, sentences in known.strengths.items()} if known else {}
     signed = {form: f"{name}, {day}" for form, (name, day) in relation.signed.items()}
     return {
-        **about,
+        **described,
         "sentences": {form: relation.sentences[form] for form in FORMS},
         **({"strengths": strengths} if strengths else {}),
         **({"signed_off": signed} if signed else {}),
@@ -127,7 +147,13 @@ def edits(base: Pool, relation: str, before: Mapping[str, str], after: Mapping[s
 
 
 def relations_of(base: Pool, known: Sequence[str], relations: Mapping[str, EditedRelation]) -> list[tuple[str, bool]]:
-    """The relations that can be edited, and whether the pool lacks them: its own, those of some facts, and those added."""
+    """The relations that can be edited, and whether the pool lacks them: its own, those added, and those of some facts.
+
+    One that is spelled in several ways is one relation, as in a pool file: as it was edited, or else as it comes first.
+    """
     own = [(name, False) for name in base.relations]
-    new = dict.fromkeys(name for name in (*known, *relations) if base.canonical(name) is None)
-    return [*own, *((name, True) for name in new)]
+    new: dict[str, str] = {}
+    for name in (*relations, *known):
+        if base.canonical(name) is None:
+            new.setdefault(name_key(name), name)
+    return [*own, *((name, True) for name in new.values())]

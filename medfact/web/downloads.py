@@ -19,7 +19,7 @@ from medfact.results import wording
 from medfact.results.papers import PAPERS, tables
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
-from medfact.web.inputs.setup import MOST_MODELS
+from medfact.web.inputs.setup import MOST_MODELS, studio_source
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of
 
@@ -47,8 +47,8 @@ def routes(services: Services) -> APIRouter:
         return own_verdicts(services, owner_of(request), kind)
 
     @router.get("/download/studio/{pool}.yaml")
-    def studio(pool: str, request: Request) -> Response:
-        return edited_pool(services, owner_of(request), pool)
+    def studio(pool: str, request: Request, data: str = "") -> Response:
+        return edited_pool(services, owner_of(request), pool, data)
 
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
@@ -88,10 +88,11 @@ def own_verdicts(services: Services, owner: str, kind: str) -> Response:
     return _table(rows, "medfact-verdicts", kind)
 
 
-def edited_pool(services: Services, owner: str, pool: str) -> Response:
-    """A pool file of what a visitor has edited of a pool, and nobody else's."""
+def edited_pool(services: Services, owner: str, pool: str, data: str) -> Response:
+    """A pool file of what a visitor has edited of a pool, and nobody else's; of what can state some facts, where data names
+    them."""
     try:
-        text = services.studio_text(owner, pool)
+        text = services.studio_text(owner, pool, studio_source(services, owner, data) if data else None)
     except MedfactError as error:
         return PlainTextResponse(error.public, status_code=404)
     headers = {"Content-Disposition": f'attachment; filename="studio-{pool}.yaml"', "Cache-Control": "no-store"}

@@ -23,7 +23,7 @@ from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
-from medfact.reviews.studio import bases, edited, edited_pool
+from medfact.reviews.studio import asked_of, bases, edited, edited_pool
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import NOTHING_HELD, plan
@@ -138,16 +138,22 @@ class Services:
         """A file of the visitor's: the pool of the drafts that the visitor has accepted in a writing. Raises Mistake."""
         return self._own_file(owner, "drafted.yaml", accepted_pool(self.run(writing).run, self.store.of(owner)))
 
-    def studio_text(self, owner: str, pool: str) -> str:
-        """The pool file, as YAML, of what this visitor has edited of a pool. Raises Mistake."""
+    def studio_text(self, owner: str, pool: str, source: Source | None = None) -> str:
+        """The pool file, as YAML, of what this visitor has edited of a pool; of a source of facts, what can state them.
+
+        Raises MedfactError.
+        """
         if pool not in bases():
             raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
         base = load_pool(pool)
-        return edited_pool(base, edited(base, self.store.of(owner).prototype_edits(pool)))
+        relations = edited(base, self.store.of(owner).prototype_edits(pool))
+        if source is not None:
+            relations = asked_of(relations, {fact.relation for fact in collection_of(source).facts})
+        return edited_pool(base, relations)
 
-    def studio_pool(self, owner: str, pool: str) -> Path:
-        """A file of the visitor's: a pool with what this visitor has edited of it. Raises Mistake."""
-        return self._own_file(owner, "studio.yaml", self.studio_text(owner, pool))
+    def studio_pool(self, owner: str, pool: str, source: Source) -> Path:
+        """A file of the visitor's: a pool with what this visitor has edited of it, for some facts. Raises MedfactError."""
+        return self._own_file(owner, "studio.yaml", self.studio_text(owner, pool, source))
 
     def _own_file(self, owner: str, name: str, text: str) -> Path:
         folder = self.uploads.folder / hashlib.sha256(text.encode()).hexdigest()[:40]

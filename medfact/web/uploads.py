@@ -18,7 +18,8 @@ LARGEST_UPLOAD_BYTES = 50_000_000
 
 MOST_FILES_EACH, MOST_BYTES_EACH = 8, 150_000_000
 MOST_BYTES_IN_ALL = 2_000_000_000
-"""What is kept of one visitor, and of all: beyond that the oldest files go. (A visitor uses one file at a time.)"""
+"""What is kept of one visitor, and of all: beyond that the files go that were not used for longest. (A visitor uses one file at
+a time, and the sentences edited for it.)"""
 
 UNFINISHED_SECONDS = 600
 """Files are removed whose upload broke off so long ago."""
@@ -59,6 +60,7 @@ class Uploads:
         with self._lock:
             upload = self._kept.get(found) if found else None
             if found and upload and owner in upload.owners:
+                self._kept.move_to_end(found)
                 return found
         raise Mistake("That file is not here, or not yours.", "Upload it again.")
 

@@ -82,11 +82,17 @@ def source_of(services: Services, owner: str, setup: Setup) -> Source:
         own = {"facts": spec.facts, "columns": [[*pair] for pair in spec.columns]}
         return checked_source(services, owner, own) if spec.facts else {"dataset": spec.dataset}
     if setup.studio and not setup.source:
-        choice, data = services.choices.of(owner), setup.studio.partition(":")[2]
-        if data == OWN_DATA and choice and "facts" in choice.source:
-            return checked_source(services, owner, choice.source)
-        return {"dataset": data if data in bundled_names() else setup.dataset}
+        return studio_source(services, owner, setup.studio.partition(":")[2], setup.dataset)
     return checked_source(services, owner, setup.source) if setup.source else {"dataset": setup.dataset}
+
+
+def studio_source(services: Services, owner: str, data: str, otherwise: str = RunSpec.dataset) -> Source:
+    """The facts that the page Studio calls so. otherwise: the data set where there are none. Raises Mistake where a file is not
+    kept."""
+    choice = services.choices.of(owner)
+    if data == OWN_DATA and choice and "facts" in choice.source:
+        return checked_source(services, owner, choice.source)
+    return {"dataset": data if data in bundled_names() else otherwise}
 
 
 def _pool_of(services: Services, owner: str, setup: Setup) -> str | None:
@@ -94,7 +100,7 @@ def _pool_of(services: Services, owner: str, setup: Setup) -> str | None:
     if setup.drafts:
         return str(services.drafted_pool(owner, setup.drafts))
     if setup.studio:
-        return str(services.studio_pool(owner, setup.studio.partition(":")[0]))
+        return str(services.studio_pool(owner, setup.studio.partition(":")[0], source_of(services, owner, setup)))
     return services.pool(owner, setup.pool) or None
 
 

@@ -12,11 +12,12 @@ from pydantic import Field
 from medfact.answers.instructions import TEMPLATES
 from medfact.datasets import Collection, bundled_names
 from medfact.errors import MedfactError, Mistake
-from medfact.facts import Fact
+from medfact.facts import Fact, name_key
 from medfact.prototypes import Pool, load_pool
 from medfact.reviews.studio import (
     FORMS,
     EditedRelation,
+    asked_of,
     bases,
     edited,
     edits,
@@ -105,30 +106,49 @@ class Desk:
         own = own_sentences(self.base, self.relation)
         return self.relations.get(self.relation, EditedRelation(self.relation, own, own))
 
+    def is_of(self, fact: Fact) -> bool:
+        """Whether a fact has the chosen relation, under any of its names."""
+        return self.base.canonical(fact.relation) == self.relation or name_key(fact.relation) == name_key(self.relation)
+
 
 def view(visitor: Visitor, show: StudioShow) -> View:
     """One relation of a pool, with what is typed of it, and the list of relations that differ from the pool."""
     show = _as_it_can_be(visitor, show)
     try:
         desk = _desk(visitor, show)
-    except MedfactError as error:
-        return View({"relation": render("message", message=Message(error.public, "warn"))}, show, title="Studio · medfact")
+    except MedfactError as error:  # other facts can still be chosen
+        said = render("message", message=Message(error.public, "warn"))
+        return View({"choice": _choice(visitor, show, []), "relation": said}, show, title="Studio · medfact")
     key = f"{desk.base.name}|{desk.relation}"
     if show.of != key:
         texts = {name: desk.standing.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
         show = show.model_copy(update={"of": key, "relation": desk.relation, **texts})
     fragments = {
-        "choice": _choice(visitor, show, desk),
+        "choice": _choice(visitor, show, [(name, _listed(desk, name, new)) for name, new in desk.names]),
         "relation": _relation(visitor, show, desk),
-        "edited": render(
-            "studio_edited",
-            relations=[(one, len(problems(desk.base, one)), len(one.signed)) for one in desk.relations.values()],
-            pool=desk.base.name,
-            asked=f"{desk.base.name}:{show.data}",
-            forms=len(FORMS),
-        ),
+        "edited": _edited(show, desk),
     }
     return View(fragments, show, query=_query(show), title="Studio · medfact")
+
+
+def _listed(desk: Desk, name: str, new: bool) -> str:
+    """A relation in the list, and what there is of it where the pool has no sentences."""
+    added = "added" if name in desk.relations else "new: no sentences yet"
+    return f"{name} ({added})" if new else name
+
+
+def _edited(show: StudioShow, desk: Desk) -> Markup:
+    """The relations that differ from the pool, and what can be done with those that these facts can use."""
+    left = {name: len(problems(desk.base, one)) for name, one in desk.relations.items()}
+    stated = asked_of(desk.relations, {fact.relation for fact in desk.collection.facts})
+    return render(
+        "studio_edited",
+        relations=[(one, left[name], len(one.signed), name in stated) for name, one in desk.relations.items()],
+        usable=any(not left[name] for name in stated),
+        pool=desk.base.name,
+        data=show.data,
+        forms=len(FORMS),
+    )
 
 
 def _as_it_can_be(visitor: Visitor, show: StudioShow) -> StudioShow:
@@ -146,22 +166,22 @@ def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     base = load_pool(show.pool)
     made = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(base.name))
     names = relations_of(base, sorted({fact.relation for fact in collection.facts}), made)
-    chosen = show.relation if show.relation in dict(names) else names[0][0]
-    return Desk(base, collection, made, names, chosen)
+    wanted = {name_key(name): name for name, _ in names}.get(name_key(show.relation), names[0][0])
+    return Desk(base, collection, made, names, wanted)
 
 
 def _query(show: StudioShow) -> str:
     return f"?{urlencode({'pool': show.pool, 'data': show.data, 'relation': show.relation})}"
 
 
-def _choice(visitor: Visitor, show: StudioShow, desk: Desk) -> Markup:
+def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, str]]) -> Markup:
     own = own_source(visitor)
     return render(
         "studio_choice",
         show=show,
         pools=[(name, load_pool(name).title) for name in bases()],
         datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
-        relations=[(name, f"{name} (new: no sentences yet)" if new else name) for name, new in desk.names],
+        relations=relations,
         signed_in=bool(visitor.user),
         longest=LONGEST_NAME,
     )
@@ -178,6 +198,7 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk) -> Markup:
         show=show,
         pool=desk.base,
         new=not standing.own,
+        withheld=desk.base.why_withheld(desk.relation),
         strengths=[*known.strengths] if known else [],
         facts=facts,
         rows=[_row(desk, number, typed, found, facts, suggested) for number in range(len(FORMS))],
@@ -206,19 +227,14 @@ def _row(
         tuple(filter(None, (filled(desk.base, text, fact.head, fact.tail or "") for fact in facts))),
         marks(own, text) if own and text != own else (),
         standing.signed.get(form) if standing.sentences.get(form) == text else None,
-        bool(text) and standing.sentences.get(form) == text,
+        standing.sentences.get(form, "") == text,
         [one for variant, one in suggested if variant == form],
     )
 
 
 def _examples(desk: Desk) -> list[Fact]:
     """Three true facts of the relation, of different heads where there are."""
-    same = {desk.relation, desk.base.canonical(desk.relation)} - {None}
-    facts = {
-        fact.head: fact
-        for fact in desk.collection.facts
-        if fact.positive and fact.tail and (fact.relation in same or desk.base.canonical(fact.relation) in same)
-    }
+    facts = {fact.head: fact for fact in desk.collection.facts if fact.positive and fact.tail and desk.is_of(fact)}
     chosen = list(facts.values())
     return chosen[:: max(1, len(chosen) // EXAMPLES)][:EXAMPLES]
 
@@ -227,10 +243,9 @@ def _suggested(visitor: Visitor, desk: Desk) -> Iterator[tuple[str, tuple[str, s
     """Better wordings that reviewers proposed for statements of this pool and relation: form → template, wording, by whom."""
     store = visitor.services.store
     log = store.verdicts(owners=visitor.reviewers)
-    about = {one.fact_id for one in log if one.wording}
-    same = {desk.relation, *(desk.base.relations[desk.relation].aliases if desk.relation in desk.base.relations else ())}
-    statements = [one for one in store.statements_of(about) if one.pool == desk.base.name and one.fact.relation in same]
-    for one in suggestions(statements, opinions(log)) if about else ():
+    worded = {one.fact_id for one in log if one.wording}
+    statements = [one for one in store.statements_of(worded) if one.pool == desk.base.name and desk.is_of(one.fact)]
+    for one in suggestions(statements, opinions(log)) if worded else ():
         yield one.statement.variant, (one.template, one.wording, one.by)
 
 
@@ -274,6 +289,8 @@ def sign(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow
         raise Mistake("There is no saved sentence of that form.", "Save it first.")
     if text != show.typed()[action.about]:
         raise Mistake("What is typed is not saved yet.", "Save it first.")
+    if why := problems(desk.base, desk.standing).get(action.about):
+        raise Mistake(f"This sentence cannot be used: {why}", "Change it first.")
     signed = PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)
     visitor.services.store.of(visitor.owner).record_prototype_edits([signed])
     return show, Message(f"{name} signs “{VARIANTS[action.about].plain}” off.", "good")
