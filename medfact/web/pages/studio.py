@@ -120,12 +120,13 @@ def view(visitor: Visitor, show: StudioShow) -> View:
         said = render("message", message=Message(error.public, "warn"))
         return View({"choice": _choice(visitor, show, []), "relation": said}, show, title="Studio · medfact")
     key = f"{desk.base.name}|{desk.relation}"
+    unsaved = _unsaved(visitor, show) if show.of != key else None
     if show.of != key:
         texts = {name: desk.standing.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
         show = show.model_copy(update={"of": key, "relation": desk.relation, **texts})
     fragments = {
         "choice": _choice(visitor, show, [(name, _listed(desk, name, new)) for name, new in desk.names]),
-        "relation": _relation(visitor, show, desk),
+        "relation": _relation(visitor, show, desk, unsaved),
         "edited": _edited(show, desk),
     }
     return View(fragments, show, query=_query(show), title="Studio · medfact")
@@ -187,7 +188,21 @@ def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, s
     )
 
 
-def _relation(visitor: Visitor, show: StudioShow, desk: Desk) -> Markup:
+def _unsaved(visitor: Visitor, show: StudioShow) -> Mapping[str, str] | None:
+    """The fields that go back to what was typed of the relation before, where that is not saved."""
+    pool, _, relation = show.of.partition("|")
+    if pool not in bases():
+        return None
+    base, typed = load_pool(pool), show.typed()
+    saved = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(pool)).get(relation)
+    sentences = saved.sentences if saved else own_sentences(base, relation)
+    if typed == {form: sentences.get(form, "") for form in FORMS}:
+        return None
+    texts = {name: typed[form] for form, name in zip(FORMS, FIELDS, strict=True)}
+    return {"pool": pool, "relation": relation, "of": show.of, **texts}
+
+
+def _relation(visitor: Visitor, show: StudioShow, desk: Desk, left: Mapping[str, str] | None) -> Markup:
     standing, typed = desk.standing, show.typed()
     found = problems(desk.base, EditedRelation(desk.relation, standing.own, typed))
     facts = _examples(desk)
@@ -196,7 +211,7 @@ def _relation(visitor: Visitor, show: StudioShow, desk: Desk) -> Markup:
     return render(
         "studio_relation",
         show=show,
-        pool=desk.base,
+        left=left,
         new=not standing.own,
         withheld=desk.base.why_withheld(desk.relation),
         strengths=[*known.strengths] if known else [],
