@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from medfact.errors import Mistake
 from medfact.prototypes import load_pool
 from medfact.prototypes.pool_files import read_pool
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
 from medfact.reviews.studio import (
     FORMS,
     EditedRelation,
+    asked_of,
     bases,
     edited,
     edited_pool,
@@ -23,7 +27,17 @@ from medfact.reviews.studio import (
     problems,
     relations_of,
 )
+from medfact.runs.jobs import Jobs
+from medfact.runs.plan import plan
+from medfact.spec import RunSpec
 from medfact.store import PrototypeEdit, Store
+from medfact.web import downloads
+from medfact.web.inputs.setup import Setup, planned_runs
+from medfact.web.pages import Message, View, Visitor
+from medfact.web.pages.studio import STUDIO, StudioShow
+from medfact.web.services import Choice, Services, collection_of_spec
+from medfact.web.updates import Pressed, act
+from medfact.web.uploads import MOST_FILES_EACH
 
 BASE = load_pool("medfact")
 NEW = dict(
@@ -159,3 +173,136 @@ def test_a_new_relation_is_asked_from_the_exported_file(
     assert any(
         text.startswith("Remedy ") and text.endswith(".") and " is not used to prevent disease " in text for text in texts
     )
+
+
+def test_what_was_added_for_other_facts_stands_in_no_ones_way(store: Store, tmp_path: Path) -> None:
+    """A run refuses a pool file with a new relation that its facts lack, so a file for these facts leaves it out."""
+    own = own_sentences(BASE, "symptoms")
+    changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
+    saved(store, "symptoms", own, changed)
+    made = saved(store, RELATION, {}, NEW)
+    assert set(asked_of(made, ["Is-Prevented by"])) == {"symptoms", RELATION}
+    assert set(asked_of(made, ["symptoms"])) == {"symptoms"}
+    file = tmp_path / "studio.yaml"
+    file.write_text(edited_pool(BASE, asked_of(made, ["symptoms"])), encoding="utf-8")
+    texts = {item.statement.text for item in plan(RunSpec("m", pool=str(file), shots=0)).statements}
+    assert any("a recognized sign or symptom of" in text for text in texts), "an edited relation is asked in its new words"
+    assert not any("a recognized symptom or sign of" in text for text in texts)
+    assert any("treat" in text for text in texts), "the pool that it extends states the rest"
+
+
+def test_a_file_is_never_larger_than_one_that_is_read() -> None:
+    long = {form: text.replace("prevent", "prevent " + "x" * 900) for form, text in NEW.items()}
+    with pytest.raises(Mistake, match="more than a pool file may hold: 100 kB"):
+        edited_pool(BASE, {f"r {number}": EditedRelation(f"r {number}", {}, long) for number in range(20)})
+
+
+# ------------------------------------------------------------------------------------------------ the page
+
+
+@pytest.fixture
+def services(store: Store) -> Iterator[Services]:
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    yield Services(store, jobs, reports, Comparisons(store, reports))
+    jobs.close()
+
+
+def visit(services: Services, show: StudioShow, owner: str = "dora", action: str = "", about: str = "") -> tuple[Any, View]:
+    """What the page says of a button, and what it shows then."""
+    visitor, said = Visitor(services, owner, (owner,), ""), Message()
+    if action:
+        show, said = act(visitor, STUDIO, show, Pressed(name=action, about=about))  # type: ignore[assignment]
+    return said, STUDIO.view(visitor, show)
+
+
+def begun(services: Services, owner: str = "dora", **sentences: str) -> StudioShow:
+    """The page with the eight sentences typed of a relation that a visitor's file has."""
+    folder = services.uploads.folder / owner
+    folder.mkdir(exist_ok=True)
+    file = folder / "mine.csv"
+    rows = [f"disease {n},{name},remedy {n}\n" for n in range(14) for name in (RELATION, "occurs after")]
+    file.write_text("head,relation,tail\n" + "".join(rows), encoding="utf-8")
+    services.uploads.add(owner, [str(file)])
+    services.choices.note(owner, Choice({"facts": str(file), "columns": []}, "medfact", ""))
+    typed = {f"s{number}": {**NEW, **sentences}[form] for number, form in enumerate(FORMS)}
+    return StudioShow(data="own", relation=RELATION, of=f"medfact|{RELATION}", **typed)  # type: ignore[arg-type]
+
+
+def test_an_incomplete_relation_is_kept_and_not_used(services: Services) -> None:
+    said, seen = visit(services, begun(services, dn="[Y] should prevent [X]."), action="save")
+    assert (said.kind, said.text) == ("warn", "Saved, and not in use yet: 1 of 8 sentences are missing or break a rule.")
+    assert "not yet: 1 problem" in seen.fragments["edited"]
+    assert "./?studio=" not in seen.fragments["edited"]
+    assert "is prevented by (added)" in seen.fragments["choice"]
+    assert "Not saved yet" not in seen.fragments["relation"]
+    said, _ = visit(
+        services, begun(services, dn="[Y] should prevent [X].").model_copy(update={"reviewer": "d"}), "dora", "sign", "dn"
+    )
+    assert "This sentence cannot be used" in said.text
+    with pytest.raises(Mistake, match="Nothing is ready"):
+        services.studio_text("dora", "medfact")
+
+
+def test_another_visitor_sees_nothing_and_text_stays_text(services: Services) -> None:
+    hostile = "<script>alert(1)</script> [Y] is used, {{ 7 * 7 }}, to prevent [X]."
+    show = begun(services, none=hostile, dn=hostile.replace(" is ", " is not ")).model_copy(update={"reviewer": "<b>dora</b>"})
+    assert visit(services, show, action="save")[0].kind == "good"
+    said, seen = visit(services, show, action="sign", about="none")
+    assert said.kind == "good"
+    assert "<script>" not in seen.fragments["relation"]
+    assert "<b>dora" not in seen.fragments["relation"]
+    assert "{{ 7 * 7 }}" in seen.fragments["relation"]
+    assert "Signed off" in seen.fragments["relation"]
+    assert hostile in services.studio_text("dora", "medfact")
+    theirs = visit(services, StudioShow(relation=RELATION), "eve")[1].fragments
+    assert "Signed off" not in theirs["relation"] + theirs["edited"]
+    assert RELATION not in theirs["choice"] + theirs["edited"]
+    assert "Nothing is ready" in downloads.edited_pool(services, "eve", "medfact", "").body.decode()
+
+
+def test_edited_sentences_are_asked_of_whatever_facts_are_chosen(services: Services) -> None:
+    visit(services, begun(services), action="save")
+    own = own_sentences(BASE, "symptoms")
+    changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
+    services.store.of("dora").record_prototype_edits(edits(BASE, "symptoms", own, changed))
+    for data, statements in (("own", 9 * 2 * 8), ("clinical-core", 60 * 2 * 8)):
+        (run,) = planned_runs(services, "dora", Setup(studio=f"medfact:{data}"), ())  # type: ignore[call-arg]
+        assert len(run[1].statements) == statements, data
+        assert (RELATION in run[1].pool_text) == (data == "own")
+        text = downloads.edited_pool(services, "dora", "medfact", data).body.decode()
+        assert (RELATION in yaml.safe_load(text)["relations"]) == (data == "own")
+    assert set(yaml.safe_load(services.studio_text("dora", "medfact"))["relations"]) == {RELATION, "symptoms"}
+
+
+def test_many_rounds_of_editing_keep_the_file_of_facts(services: Services) -> None:
+    show = begun(services)
+    for number in range(MOST_FILES_EACH + 2):
+        visit(services, show.model_copy(update={"s0": f"[Y] is {number}.", "s4": f"[Y] is not {number}."}), action="save")
+        words = {"s0": f"[Y] is used {number} times to prevent [X].", "s4": f"[Y] is not used {number} times to prevent [X]."}
+        visit(services, show.model_copy(update=words), action="save")
+        assert planned_runs(services, "dora", Setup(studio="medfact:own"), ())  # type: ignore[call-arg]
+
+
+def test_what_was_typed_of_another_relation_is_not_lost(services: Services) -> None:
+    seen = visit(services, begun(services).model_copy(update={"relation": "symptoms"}))[1]
+    assert f"What you typed of “{RELATION}” is not saved" in seen.fragments["relation"]
+    assert NEW["none"] in seen.fragments["relation"]
+    again = visit(services, StudioShow.model_validate(seen.show.model_dump()))[1]
+    assert "is not saved" not in again.fragments["relation"]
+    other = visit(services, begun(services).model_copy(update={"data": "clinical-core"}))[1]
+    assert NEW["none"] in other.fragments["relation"], "other facts do not take it away"
+
+
+def test_why_the_pool_leaves_a_relation_out(services: Services) -> None:
+    seen = visit(services, begun(services).model_copy(update={"relation": "occurs after", "of": ""}))[1]
+    assert "The pool leaves this relation out on purpose. Almost any illness" in seen.fragments["relation"]
+
+
+def test_facts_that_are_gone_leave_the_choice(services: Services) -> None:
+    show = begun(services)
+    Path(str(services.choices.of("dora").source["facts"])).unlink()  # type: ignore[union-attr]
+    collection_of_spec.cache_clear()
+    seen = visit(services, show)[1]
+    assert "Upload it again" in seen.fragments["relation"]
+    assert "clinical-core" in seen.fragments["choice"]

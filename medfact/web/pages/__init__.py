@@ -33,6 +33,10 @@ class Show(BaseModel):
     model_config = ConfigDict(extra="ignore", str_max_length=20_000)
 
 
+MOST_SECONDS = 3_600.0
+"""A longer time before an answer says only that somebody went away."""
+
+
 @dataclass(frozen=True)
 class Action:
     """A button that was pressed: its name, what it is about, and the fields beside it."""
@@ -40,6 +44,15 @@ class Action:
     name: str
     about: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long what it is about had been shown, as the page tells; None where it does not, or somebody went away."""
+        try:
+            seconds = float(self.fields.get("seconds", ""))
+        except ValueError:
+            return None
+        return seconds if 0 <= seconds <= MOST_SECONDS else None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeVar
@@ -37,9 +37,6 @@ from medfact.web.visitors import NOBODY, why_nobody
 
 FEWEST_PEOPLE = 2
 """Other people whose answers are shown together: those of one would be that one's."""
-
-MOST_SECONDS = 3_600.0
-"""A longer time says only that somebody went away."""
 
 
 LONGEST_SEARCH = 200
@@ -115,16 +112,8 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     store = visitor.services.store.of(visitor.owner)
     seen = {one.fact_id for one in store.verdicts([fact.fact_id for fact in following.facts], [visitor.owner])}
     said = answers_from(following, action.fields)
-    store.record_verdicts(verdicts_of(following, said, _seconds(action.fields), clock=show.clock, seen=seen))
+    store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen))
     return show, SILENCE
-
-
-def _seconds(fields: Mapping[str, str]) -> float | None:
-    try:
-        seconds = float(fields.get("seconds", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds <= MOST_SECONDS else None
 
 
 # ------------------------------------------------------------------------------------------------ what is known

@@ -24,9 +24,6 @@ from medfact.web.pages.review_desk import (
 )
 from medfact.web.pages.review_material import Material
 
-MOST_SECONDS = 3_600.0
-"""A longer time before a verdict says only that somebody went away."""
-
 
 def _begun(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Material, Fact]:
     """What a button is about. Raises Mistake."""
@@ -44,7 +41,7 @@ def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSho
     if fields.get("verdict", "") not in FACT_VERDICTS:
         raise Mistake("Say first whether the fact is true.", "Press 1 to 5.")
     said = own_opinions(visitor, show).get(fact.fact_id)
-    log, statements = [_of_fact(visitor, show, fact, fields)], statements_of(show, material, fact)
+    log, statements = [_of_fact(visitor, show, fact, action)], statements_of(show, material, fact)
     for statement in statements:
         log += _exception(log[0], statement, fields, said)
     return _recorded(visitor, show, log, statements)
@@ -54,7 +51,8 @@ def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[Review
     """Records, in one key, that a fact is as the reviewer has ticked, or else true, and that all its sentences are fine."""
     show, material, fact = _begun(visitor, show, action)
     ticked = action.fields.get("verdict", "")
-    first = _of_fact(visitor, show, fact, {**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
+    action = replace(action, fields={**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
+    first = _of_fact(visitor, show, fact, action)
     said = own_opinions(visitor, show).get(fact.fact_id)
     log, statements = [first], statements_of(show, material, fact)
     for statement in statements:
@@ -62,9 +60,10 @@ def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[Review
     return _recorded(visitor, show, [replace(one, bulk=True) for one in log], statements)
 
 
-def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, fields: Mapping[str, str]) -> Verdict:
+def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> Verdict:
     """The verdict on a fact with its circumstances. Who has judged or played it before has seen its label."""
-    seen = any(one.fact_id == fact.fact_id for one in visitor.services.store.verdicts([fact.fact_id], [visitor.owner]))
+    fields = action.fields
+    seen = bool(visitor.services.store.verdicts([fact.fact_id], [visitor.owner]))
     comment, evidence = (fields.get(name, "").strip()[:LONGEST_TEXT] for name in ("comment", "evidence"))
     return replace(
         me(visitor, show),
@@ -73,7 +72,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, fields: Mapping[str
         reasons=tuple(reason for reason in REASONS if fields.get(f"reason-{reason}")),
         comment=comment,
         evidence=evidence,
-        seconds=_seconds(fields),
+        seconds=action.seconds,
         blind=not show.checking and not seen,
         queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
     )
@@ -98,14 +97,6 @@ def _recorded(
     ended = (show.place + 1) % PACKET == 0
     said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""
     return show.model_copy(update={"place": show.place + 1}), Message(said, "good")
-
-
-def _seconds(fields: Mapping[str, str]) -> float | None:
-    try:
-        seconds = float(fields.get("seconds", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds <= MOST_SECONDS else None
 
 
 def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Message]:

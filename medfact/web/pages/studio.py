@@ -166,7 +166,9 @@ def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     collection = collection_of(own if own and show.data == OWN_DATA else {"dataset": show.data})
     base = load_pool(show.pool)
     made = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(base.name))
-    names = relations_of(base, sorted({fact.relation for fact in collection.facts}), made)
+    begun = [show.relation] if show.of == f"{base.name}|{show.relation}" and any(show.typed().values()) else []
+    known = sorted({fact.relation for fact in collection.facts})  # what is begun stays, whatever facts are chosen then
+    names = relations_of(base, [*known, *filter(str.strip, begun)], made)
     wanted = {name_key(name): name for name, _ in names}.get(name_key(show.relation), names[0][0])
     return Desk(base, collection, made, names, wanted)
 
