@@ -29,6 +29,7 @@ def test_it_stands_on_the_first_screen(browser: Browser, address: str) -> None:
 
 
 def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: Path) -> None:
+    expect(page.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
     page.keyboard.press("b")  # it is no stop on the way to Evaluate
     game = page.locator("#game")
     expect(game.get_by_role("radiogroup")).to_have_count(8)
@@ -36,6 +37,8 @@ def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: P
     for number in range(8):
         page.keyboard.press("t" if number % 2 else "f")
         expect(game.locator("input:checked")).to_have_count(number + 1)
+        page.keyboard.press("n")  # a slip, which starts nothing anew
+    expect(game.locator("[data-left]")).to_be_visible()
     page.keyboard.press("Enter")
     expect(game).to_contain_text("of 8 right")
     assert sorted(log_of(page, app_home)) == ["false"] * 4 + ["true"] * 4

@@ -80,6 +80,20 @@ def test_a_sentence_of_the_pool_is_changed_and_given_back(page: Page, address: s
     expect(page.locator("#edited")).not_to_contain_text("symptoms")
 
 
+def test_what_is_typed_and_not_saved_can_be_gone_back_to(page: Page, address: str) -> None:
+    page.goto(f"{address}studio?relation=symptoms")
+    card, plain = page.locator("#relation"), page.locator("#relation [data-set=s0]")
+    plain.fill("[Y] {is|are} a known sign of [X].")
+    expect(card.locator("ins").first).to_contain_text("known")
+    page.get_by_label("Relation").select_option("therapeutic drugs")
+    expect(card).to_contain_text("What you typed of “symptoms” is not saved")
+    expect(plain).not_to_have_value("[Y] {is|are} a known sign of [X].")
+    card.get_by_role("button", name="Go back to it").click()
+    expect(plain).to_have_value("[Y] {is|are} a known sign of [X].")
+    expect(card).not_to_contain_text("is not saved")
+    expect(page.locator("#edited")).to_be_empty()
+
+
 def test_another_visitor_sees_nothing_of_it_and_rubbish_shows_a_page(page: Page, address: str) -> None:
     assert page.request.get(f"{address}download/studio/medfact.yaml").status == 404
     assert page.request.get(f"{address}download/studio/..%2f..%2fetc.yaml").status == 404

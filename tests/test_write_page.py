@@ -133,6 +133,8 @@ def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_pa
     good.locator("textarea[name=dn]").fill("[Y] is not given to prevent [X].")
     good.get_by_role("button", name="Save and accept").click()
     expect(opened).to_contain_text("1 of 2 relations is accepted")
+    studio = good.get_by_role("link", name="Edit in the studio").get_attribute("href")
+    assert studio == "studio?relation=avoided%20with"
     page.get_by_role("link", name="Evaluate with the accepted sentences").click()
     expect(page.locator("#facts")).to_contain_text("a language model drafted and you accepted")
     expect(page.locator("#evaluate")).to_have_text("Evaluate vitamins.csv")

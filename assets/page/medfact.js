@@ -11,6 +11,7 @@
   const parts = new Map(); // name → <mf-part>, once it is on the page
   const html = new Map(); // name → the fragment that came last
   let shown = "", shownAt = 0; // what is judged now, and since when
+  let placing = false; // a field in focus that a new fragment takes away says once more what was typed, of what is gone
   const drawn = {}; // name → fingerprint of that fragment
   const show = Object.fromEntries(new URLSearchParams(window.location.search));
 
@@ -92,7 +93,9 @@
     const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     const revealed = part.querySelector("[data-reveal]")?.dataset.reveal;
     const first = part.querySelector("[data-focus]")?.dataset.focus;
+    placing = true;
     morphChildren(part, template.content);
+    placing = false;
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
     const timed = part.querySelector("[data-timed]");
     if (timed && timed.dataset.timed !== shown) {
@@ -312,6 +315,7 @@
   const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
 
   document.addEventListener("change", ({ target }) => {
+    if (placing) return;
     const { set, tick, list = "chosen" } = target.dataset ?? {};
     if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
     else if (set === "page") change({ page: target.value });
@@ -335,7 +339,8 @@
     const by = STEPS[event.key];
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
-    const hot = typed ? null : document.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+    const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
+    const hot = typed ? null : within.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
     if (!typed && answerByKey(event.key)) event.preventDefault();
     if (hot && hot.offsetParent) {
       event.preventDefault();
