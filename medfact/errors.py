@@ -6,8 +6,9 @@ MedfactError
 │   │   └── ColumnsMissing  required columns are missing; carries those that the file has
 │   ├── PoolError      a prototype pool; names the file, the relation and the form
 │   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; names those that do
-│   └── ModelError     a model that cannot be loaded or reached
-│       └── ServiceAway  a service that answered before and no longer does
+│   ├── ModelError     a model that cannot be loaded or reached
+│   │   └── ServiceAway  a service that answered before and no longer does
+│   └── ReferenceAway  an outside database (PubMed, UMLS) that cannot be asked now
 └── StoreError         the database cannot be read or written; stored data is kept
 
 Each error has a problem and a hint of what to do. Together they make one line, shown without a traceback.
@@ -80,6 +81,10 @@ class ModelError(Mistake):
 
 class ServiceAway(ModelError):
     """A service answered before and no longer does."""
+
+
+class ReferenceAway(Mistake):
+    """An outside database cannot be asked: there is no network, it is busy, or it does not accept the key."""
 
 
 class StoreError(MedfactError):

@@ -16,11 +16,11 @@ ROOT = Path(medfact.__file__).resolve().parent
 
 FLOORS = [
     ["errors", "assets"],
-    ["facts", "negatives", "models"],
+    ["facts", "negatives", "models", "retrieval", "references"],
     ["statements", "spec"],
     ["datasets", "prototypes", "answers"],
     ["store", "metrics", "exchange"],
-    ["runs", "writing", "results", "reviews"],
+    ["runs", "writing", "construction", "results", "reviews"],
     ["cli", "web"],
 ]
 """From the ground up; on each floor the rooms from left to right."""
