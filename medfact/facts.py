@@ -166,6 +166,18 @@ class KnowledgeBase:
         return self._entity_of.get(key, key)
 
     @cached_property
+    def _names_of(self) -> dict[str, frozenset[str]]:
+        names: dict[str, set[str]] = defaultdict(set)
+        of_facts = (name for fact in self.facts for name in (fact.head, fact.tail) if name is not None)
+        for name in (*of_facts, *(name for group in self.synonyms for name in group)):
+            names[self.entity(name)].add(name)
+        return {entity: frozenset(group) for entity, group in names.items()}
+
+    def names(self, name: str) -> frozenset[str]:
+        """All known names of the entity of this name, itself among them."""
+        return self._names_of.get(self.entity(name), frozenset()) | {name}
+
+    @cached_property
     def _links(self) -> dict[str, frozenset[str]]:
         links: dict[str, set[str]] = defaultdict(set)
         for head, tail in self._pairs():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medfact.models import HERE, Placement, ServiceSettings
+from medfact.models.encoder import ENCODER
 from medfact.models.services.settings import DEFAULTS
 from medfact.negatives import ANY, NEAR
 
@@ -114,6 +115,9 @@ PROTOCOLS = {
 
 LOCAL_OWNER = "local"
 
+NO_RETRIEVAL = "none"
+"""No passages are retrieved."""
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -132,7 +136,12 @@ class RunSpec:
     task:           what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
     entailment:     a model for inference (`hf:`) that guards what is written, beside the guards over words; None for none.
     writing:        the run whose sentences are asked, or are tried again. writer: the model that wrote those that are asked.
-    retrieval:      always "none": no documents are looked up.
+    retrieval:      how passages are retrieved: "none", or a name of `retrieval.RETRIEVERS`.
+    corpus:         a file or folder of documents; None means the known facts in plain sentences. corpus_column: of a table.
+    passages:       passages shown with a statement, at most.
+    leave_out:      whether passages that state the fact under test are left out of the corpus (`runs.corpus`).
+    encoder:        of dense retrieval: `hf:` and a repository or folder, or `openai:` and a model at encoder_url.
+    encoder_url:    None means the address of the service that answers.
     service:        how a model behind a service is asked; its key is never recorded.
     budget:         USD that the run may cost; None means any sum.
     reuse:          whether to reuse earlier answers to identical prompts.
@@ -165,7 +174,13 @@ class RunSpec:
     entailment: str | None = None
     writing: str | None = None
     writer: str | None = None
-    retrieval: str = "none"
+    retrieval: str = NO_RETRIEVAL
+    corpus: str | None = None
+    corpus_column: str | None = None
+    passages: int = 5
+    leave_out: bool = False
+    encoder: str = f"hf:{ENCODER}"
+    encoder_url: str | None = None
     service: ServiceSettings = DEFAULTS
     budget: float | None = None
     reuse: bool = False
@@ -190,8 +205,17 @@ class RunSpec:
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
 
 
-def method_label(protocol: str, pool: str, writer: str | None = None) -> str:
-    """A run's name beside the papers' figures. "PretextTrans −LMReph": without the rephrasing that the method includes."""
+def method_label(spec: RunSpec, pool: str) -> str:
+    """A run's name beside the papers' figures. pool: as it was asked. "PretextTrans −LMReph": without the rephrasing that the
+    method includes. "MKJ, sparse retrieval, fact left out": with passages, none of which states the fact.
+    """
+    if spec.retrieval == NO_RETRIEVAL:
+        return _method(spec.protocol, pool, spec.writer)
+    left_out = ", fact left out" if spec.leave_out else ""
+    return f"{_method(spec.protocol, pool, spec.writer)}, {spec.retrieval} retrieval{left_out}"
+
+
+def _method(protocol: str, pool: str, writer: str | None) -> str:
     title = PROTOCOLS[protocol].title
     if pool == "llmeval":
         return "LLMEval"

@@ -33,6 +33,7 @@ class QuestionFormat:
     chat:       whether chat models get messages; if not, they get plain text.
     stop:       the text that ends a plain reply. shots_stop: the same after demonstrations.
     max_tokens: the most tokens in a reply. writes: whether the reply is a text to use, and no answer.
+    documents:  stands between a statement and the passages retrieved for it; "" where the question has no place for them.
     """
 
     question: str
@@ -45,15 +46,17 @@ class QuestionFormat:
     shots_stop: str = "\n"
     max_tokens: int = 16
     writes: bool = False
+    documents: str = ""
 
     def reply(self, label: bool) -> str:
         """The answer after a question in a demonstration."""
         return self.answer.format(word=self.words[0 if label else 1])
 
-    def ask(self, text: str) -> str:
-        """The question about one statement's text."""
+    def ask(self, text: str, passages: Sequence[str] = ()) -> str:
+        """The question about one statement's text, with the passages retrieved for it."""
         text = text.rstrip()
-        return self.question.format(statement=text if self.full_stop else text.removesuffix(".").rstrip())
+        question = self.question.format(statement=text if self.full_stop else text.removesuffix(".").rstrip())
+        return question + self.documents + "\n".join(passages) if passages else question
 
 
 FORMATS = {
@@ -82,10 +85,25 @@ FORMATS = {
         shots_stop="\nStatement",
         max_tokens=50,
     ),
+    "mkj-documents": QuestionFormat(
+        preface=(
+            "Please judge the following statement is true or false based on the documents. Some relevant documents are "
+            'provided that may help you do the judgement.\nFinally, please format your answer like this: "Answer: [True or '
+            'False]".\n\n'
+        ),
+        question="Statement:\n{statement}",
+        documents="\n\nDocuments:\n",
+        answer="\nAnswer: {word}\n\n",
+        full_stop=True,
+        shots_stop="\nStatement",
+        max_tokens=50,
+    ),
 }
-"""`paper`: PretextTrans, Appendix C, and TPEval, Appendix C. `code`: PretextTrans' code. `mkj`: MKJ, Figure 8."""
+"""`paper`: PretextTrans, Appendix C, and TPEval, Appendix C. `code`: PretextTrans' code. `mkj`: MKJ, Figure 8. `mkj-documents`:
+MKJ, Figure 9, where the passages stand one a line under "Documents:", as in the paper's code; demonstrations have none.
+"""
 
-PAPER = "paper"
+PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"
 
 
 def make_prompt(
@@ -95,10 +113,12 @@ def make_prompt(
     chat: bool,
     question: str | QuestionFormat = PAPER,
     reading: str = COMMITTED,
+    passages: Sequence[str] = (),
 ) -> Prompt:
     """The prompt for a statement.
 
     Args:
+        passages: the texts retrieved for it, best first; only a question with documents shows them.
         chat: whether the model takes messages. question: a name in FORMATS, or a format. reading: a name in READINGS; all but
             the committed one need the whole reply.
     """
@@ -111,7 +131,9 @@ def make_prompt(
     return Prompt(
         triplet=(made.fact.head, made.fact.relation, made.fact.tail or "") if made else ("", "", ""),
         denied=made is not None and VARIANTS[made.variant].negated,
-        content=_messages(layout, text, shots) if messages else layout.preface + _shown(layout, shots) + layout.ask(text),
+        content=_messages(layout, layout.ask(text, passages), shots)
+        if messages
+        else layout.preface + _shown(layout, shots) + layout.ask(text, passages),
         choices=CHOICES,
         statement=text,
         stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
@@ -132,10 +154,10 @@ def _shown(layout: QuestionFormat, demonstrations: tuple[Demonstration, ...]) ->
     return "".join(layout.ask(shot.text) + layout.reply(shot.label) for shot in demonstrations)
 
 
-def _messages(layout: QuestionFormat, text: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
+def _messages(layout: QuestionFormat, question: str, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
     """Each demonstration becomes one turn of the user and one of the assistant."""
     turns: list[Message] = []
     for shot in demonstrations:
         turns.append({"role": "user", "content": layout.preface + layout.ask(shot.text)})
         turns.append({"role": "assistant", "content": layout.reply(shot.label).strip()})
-    return (*turns, {"role": "user", "content": layout.preface + layout.ask(text)})
+    return (*turns, {"role": "user", "content": layout.preface + question})

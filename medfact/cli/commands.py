@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, SERVICE, UMLS, Add, argument, one_of, setting
+from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, RETRIEVAL, SERVICE, UMLS, Add, argument, one_of, setting
 from medfact.errors import Mistake
 
 PROGRAM = "python -m medfact"
@@ -38,7 +38,7 @@ class Command:
 
 
 _DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)
-_ASKING = (*_DATA, LOCAL, SERVICE)
+_ASKING = (*_DATA, RETRIEVAL, LOCAL, SERVICE)
 
 COMMANDS = (
     Command("datasets", "show_data:datasets", "list the bundled data sets", (OUTPUT,)),

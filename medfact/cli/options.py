@@ -154,7 +154,17 @@ METHOD = group(
     setting("--shot-seed", "spec.shot_seed", "S", "seed of the demonstrations (default: --seed)"),
     setting("--shot-draws", "spec.shot_draws", "N", "ask each statement with N different draws of demonstrations"),
     setting("--demonstrations", "spec.demonstrations", "FILE", "your own: a table of relation, variant, statement, label"),
-    setting("--retrieval", "spec.retrieval", "NAME", "only `none` so far"),
+)
+
+RETRIEVAL = group(
+    "retrieval: passages that stand with each statement (MKJ, Section 4.6)",
+    setting("--retrieval", "spec.retrieval", "NAME", "none, sparse (shared words, BM25) or dense (meaning, sentence vectors)"),
+    setting("--corpus", "spec.corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)"),
+    setting("--corpus-column", "spec.corpus_column", "NAME", "column of a table with the text (default: text)"),
+    setting("--passages", "spec.passages", "K", "passages shown with a statement"),
+    setting("--leave-out-fact", "spec.leave_out", "", "leave out passages that state the fact or name both its ends"),
+    setting("--encoder", "spec.encoder", "SPEC", "for dense: hf:REPOSITORY-OR-FOLDER, or openai:MODEL"),
+    setting("--encoder-url", "spec.encoder_url", "URL", "address of that service (default: that of --base-url)"),
 )
 
 LOCAL = group(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from medfact.answers import make_prompt
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
@@ -18,7 +17,9 @@ from medfact.models import Prompt, takes_messages
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.reviews.verdicts import held, opinions
-from medfact.runs.plan import plan, pool_of, protocol_of, question_of, select_facts
+from medfact.runs.plan import plan, pool_of, select_facts
+from medfact.runs.prompts import prompt_of
+from medfact.runs.retrieve import with_passages
 from medfact.spec import RunSpec
 from medfact.store import Planned, Store, exists
 
@@ -112,17 +113,16 @@ def statements(options: argparse.Namespace) -> int:
 def prompts(options: argparse.Namespace) -> int:
     """Lists the prompts."""
     spec = spec_of(options, options.model or "")
-    planned = plan(spec, load_collection(spec), _rejections(options), held_in(options))
+    collection = load_collection(spec)
+    planned = plan(spec, collection, _rejections(options), held_in(options))
     print_notes(planned.notes)
     chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
-    question, reading = question_of(spec), protocol_of(spec).reading
+    items = with_passages(planned.statements, spec, collection, lambda line: print_notes([line]))
 
     def row(item: Planned) -> Row:
-        shots = planned.demonstrations.get(item.shots_of, ())
-        prompt = make_prompt(item.statement, shots, chat=chat, question=question, reading=reading)
-        return statement_row(item.statement) | {"prompt": _content(prompt)}
+        return statement_row(item.statement) | {"prompt": _content(prompt_of(item, planned.demonstrations, spec, chat=chat))}
 
-    return emit(map(row, planned.statements), options.output)
+    return emit(map(row, items), options.output)
 
 
 def _content(prompt: Prompt) -> str | list[Row]:

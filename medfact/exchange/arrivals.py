@@ -18,6 +18,7 @@ from medfact.exchange.lines import (
     EVENT,
     JSON_COLUMNS,
     PLACE,
+    RETRIEVED,
     RUN,
     STATEMENT,
     TABLES,
@@ -75,7 +76,7 @@ class Arrival:
         for name, columns in (("statements", "statement_id"), ("run_statements", "statement_id, draw")):
             self._connection.execute(sql.text(f"CREATE INDEX ix_arriving_{name} ON arriving_{name} ({columns})"))
         rows_of = {STATEMENT: self._statements, PLACE: self._places, DEMONSTRATION: self._shots, EVENT: self._events}
-        rows_of[ANSWER] = self._answers
+        rows_of |= {RETRIEVED: self._passages, ANSWER: self._answers}
         for kind, group in groupby(lines, key=lambda line: line.kind):
             self._last = None
             if kind == RUN:
@@ -143,6 +144,17 @@ class Arrival:
                 raise ValueError("a demonstration before it is missing")
             yield row
 
+    def _passages(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        staged = self._staged[PLACE].c
+        asked = {line.row["statement_id"] for line in batch}
+        query = sql.select(staged.statement_id).where(staged.statement_id.in_(asked))
+        known = set(self._connection.execute(query).scalars())
+        for row in self._rows(batch):
+            self._check_order(row["statement_id"])
+            if row["statement_id"] not in known:
+                raise ValueError("the run does not ask its statement")
+            yield row
+
     def _events(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         for row in self._rows(batch):
             if self._counts[EVENT] > _MAX_EVENTS:
@@ -174,7 +186,7 @@ class Arrival:
         if not self.run:
             raise ValueError("it holds no run")
         for kind, name in COUNTED.items():
-            if self._header.get(name) != self._counts[kind]:
+            if self._header.get(name, 0) != self._counts[kind]:
                 raise ValueError(
                     f"it holds {self._counts[kind]} {name}, and its first line says {self._header.get(name)!r:.20}"
                 )
@@ -210,7 +222,7 @@ class Arrival:
         if execute(store._insert_new(schema.runs).values(**row).returning(schema.runs.c.run)).first() is None:
             _refuse_known(self._connection, self.run)
         self._add_statements(store)
-        for kind in (PLACE, DEMONSTRATION, ANSWER):
+        for kind in (PLACE, DEMONSTRATION, RETRIEVED, ANSWER):
             staged, table = self._staged[kind], TABLES[kind]
             names = table.c.keys()
             execute(table.insert().from_select(names, sql.select(*(staged.c[name] for name in names))))

@@ -6,25 +6,29 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS, INSTRUCTIONS
 from medfact.errors import MedfactError
-from medfact.exchange.lines import ANSWER, EVENT, RUN, STATEMENT
+from medfact.exchange.lines import ANSWER, EVENT, RETRIEVED, RUN, STATEMENT
 from medfact.facts import Fact
 from medfact.models import is_service
 from medfact.models.services.policy import host_of
 from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.pool import READY
-from medfact.spec import PROTOCOLS, RunSpec
+from medfact.retrieval.index import RETRIEVERS
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store.entities import COMPLETE, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS
 
 AT_REST = frozenset({COMPLETE, STOPPED, FAILED_RUN, PAUSED})
 """Stored states of a run that is not going on."""
+
+_MAX_PASSAGES = 100
+"""Of one statement."""
 
 _MAX_DEPTH = 8
 """Levels of nested lists and objects in a model's decoding settings."""
@@ -33,6 +37,7 @@ _MAX_CHARS = {
     **dict.fromkeys(FACT_TEXTS, 10_000), "text": 20_000, "origin": 200, "pool": 1_000, "model": 512, "model_revision": 128,
     "dataset": 1_000, "dataset_fingerprint": 64, "name": 500, "note": 10_000, "reason": 5_000, "said": 5_000, "shots_of": 1_100,
     "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
+    "passages": 1_000_000,
 }  # fmt: skip
 _MAX_JSON_CHARS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
 _MAX_PROBABILITY = {"p_true": 1.0, "p_low": 1.0, "p_high": 1.0, "p_mass": 1.001}  # a sum may exceed 1 by a rounding error
@@ -40,6 +45,9 @@ _TIMES = {"started_at", "finished_at", "at", "asked_at"}
 _AMOUNTS = {"shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts"}
 
 _SPEC = TypeAdapter(RunSpec)
+_PASSAGES: Any = TypeAdapter(
+    Annotated[list[tuple[str, str, Annotated[float, Field(allow_inf_nan=False)], bool]], Field(max_length=_MAX_PASSAGES)]
+)
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _EVENT_NAME = re.compile("[a-z][a-z -]{0,31}")
 
@@ -124,7 +132,7 @@ def _is_shallow(value: Any, levels: int) -> bool:
 def _check_spec(spec: RunSpec) -> None:
     for name, known in (
         ("protocol", PROTOCOLS),
-        ("retrieval", [RunSpec.retrieval]),
+        ("retrieval", [NO_RETRIEVAL, *RETRIEVERS]),
         ("question", [None, *FORMATS]),
         ("task", [None, *INSTRUCTIONS]),
         ("negative_difficulty", [None, *PREFERENCES]),
@@ -162,6 +170,14 @@ def _statement(row: dict[str, Any]) -> None:
         raise ValueError("its id is another statement's")
 
 
+def _retrieved(row: dict[str, Any]) -> None:
+    """A list, not too long, of [text, source, score, gold]."""
+    try:
+        _PASSAGES.validate_json(row["passages"], strict=True)
+    except ValidationError:
+        raise ValueError("its passages are of the wrong kind") from None
+
+
 def _event(row: dict[str, Any]) -> None:
     if not _EVENT_NAME.fullmatch(row["what"]):
         raise ValueError("what happened has no name")
@@ -172,4 +188,10 @@ def _answer(row: dict[str, Any]) -> None:
         raise ValueError("its call failed, and it has an answer")
 
 
-_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {RUN: _run, STATEMENT: _statement, EVENT: _event, ANSWER: _answer}
+_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
+    RUN: _run,
+    STATEMENT: _statement,
+    RETRIEVED: _retrieved,
+    EVENT: _event,
+    ANSWER: _answer,
+}

@@ -1,7 +1,8 @@
 """The format of a run's file: how lines are written, and the limits and types within which they are read.
 
 A file has one JSON object per line, compressed with gzip: a header, the run, its statements sorted by id, their places in the
-run, its demonstrations, its events, and its answers sorted by place. Null values are left out.
+run, its demonstrations, the passages retrieved for its statements, its events, and its answers sorted by place. Null values are
+left out.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from medfact.errors import Mistake
 from medfact.store import schema
 from medfact.store.schema import storable
 
-FORMAT = 2
-"""Grows when older versions of medfact could not read new files."""
+FORMAT, WITH_PASSAGES = 2, 3
+"""Grows when older versions of medfact could not read new files: they read those without passages."""
 
 MAX_LINE_BYTES = 4 << 20
 MAX_BYTES = 1 << 30
@@ -36,25 +37,29 @@ _NUMBER_LIMIT = 2**31
 
 EXPORT_AGAIN = "Export the run again, or get the file again."
 
-RUN, STATEMENT, PLACE, DEMONSTRATION, EVENT, ANSWER = "run", "statement", "place", "demonstration", "event", "answer"
+RUN, STATEMENT, PLACE, DEMONSTRATION, RETRIEVED = "run", "statement", "place", "demonstration", "retrieved"
+EVENT, ANSWER = "event", "answer"
 
 TABLES = {
     RUN: schema.runs,
     STATEMENT: schema.statements,
     PLACE: schema.run_statements,
     DEMONSTRATION: schema.demonstrations,
+    RETRIEVED: schema.retrieved,
     EVENT: schema.events,
     ANSWER: schema.answers,
 }
 """Kind of a line → the table whose rows they hold, in the order of the file."""
 
-COUNTED = {STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", ANSWER: "answers"}
-"""Kind → its name in the header, which counts its lines. Events are not counted: an imported run has one more."""
+COUNTED = {STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", RETRIEVED: "retrieved", ANSWER: "answers"}
+"""Kind → its name in the header, which counts its lines; 0 where it has no such name. Events are not counted: an imported run
+has one more."""
 
 _LOCAL = {
     RUN: {"number", "owner", "changed", "worker", "beat_at", "deleted_at"},
     PLACE: {"run", "fact"},
     DEMONSTRATION: {"run"},
+    RETRIEVED: {"run"},
     EVENT: {"run", "number"},
     ANSWER: {"run", "position", "batch"},
 }
@@ -93,7 +98,8 @@ def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
 
 def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
     """The first line of a file."""
-    return _json({"medfact": "run", "format": FORMAT, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
+    form = WITH_PASSAGES if counts.get(RETRIEVED) else FORMAT
+    return _json({"medfact": "run", "format": form, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
@@ -120,7 +126,7 @@ def read_lines(file: BinaryIO, name: str, max_bytes: int = MAX_BYTES) -> tuple[d
     header = next(objects, (1, 0, {}))[2]
     if header.get("medfact") != "run" or not isinstance(header.get("format"), int):
         raise Mistake(f"{name} is not a run that medfact exported.", "Choose a file that `medfact export` wrote.")
-    if header["format"] > FORMAT:
+    if header["format"] > WITH_PASSAGES:
         raise Mistake(f"{name} was written by a newer medfact.", "Update medfact, then import it.")
     return header, _lines(objects, name)
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
 from medfact.models import HERE, is_service
+from medfact.models.encoder import is_at_a_service
 from medfact.models.services.policy import address_of
 from medfact.spec import RunSpec
 
@@ -31,6 +32,9 @@ def portable(spec: RunSpec) -> RunSpec:
         pool=_name(spec.pool),
         templates=_name(spec.templates),
         demonstrations=_name(spec.demonstrations),
+        corpus=_name(spec.corpus),
+        encoder=_portable_encoder(spec.encoder),
+        encoder_url=spec.encoder_url and _bare(spec.encoder_url),
         placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ANSWER_SETTINGS}),
         service=replace(spec.service, key=None, base_url=base_url and _bare(base_url)),
     )
@@ -44,6 +48,10 @@ def addressed(spec: RunSpec) -> RunSpec:
         return replace(spec, service=replace(spec.service, base_url=address_of(spec.service)))
     except ModelError:  # its address is not one
         return spec
+
+
+def _portable_encoder(encoder: str) -> str:
+    return encoder if is_at_a_service(encoder) else str(_name(encoder))
 
 
 def _name(path: str | None) -> str | None:

@@ -27,6 +27,7 @@ from medfact.exchange.lines import (
     JSON_COLUMNS,
     MAX_BYTES,
     PLACE,
+    RETRIEVED,
     RUN,
     STATEMENT,
     TABLES,
@@ -92,6 +93,7 @@ def _queries(connection: sql.Connection, run: str) -> dict[str, sql.Select[Any]]
         .order_by(sql.collate(statements.c.statement_id, bytewise)),
         PLACE: of_run[PLACE].order_by(places.c.position),
         DEMONSTRATION: of_run[DEMONSTRATION].order_by(sql.collate(shots.c.shots_of, bytewise), shots.c.position),
+        RETRIEVED: of_run[RETRIEVED].order_by(sql.collate(schema.retrieved.c.statement_id, bytewise)),
         EVENT: of_run[EVENT].order_by(schema.events.c.number),
         ANSWER: of_run[ANSWER].where(schema.answers.c.position.is_not(None)).order_by(schema.answers.c.position),
     }

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from medfact.errors import Mistake, ModelError
+from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase
+from medfact.models.encoder import ENCODER, sentence_encoder
 from medfact.models.prompt import Completion, Prompt
-from medfact.models.services.policy import check_model_source
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
 EMBEDDING, TAIL = "embedding", "tail"
-ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 
 Triplet = tuple[str, str, str]
 Likeness = Callable[[Sequence[Triplet]], Sequence[float]]
@@ -96,19 +95,7 @@ def _by_tail(known: KnowledgeBase) -> Likeness:
 
 def encoder_likeness(name: str) -> Likeness:
     """The cosine of head and tail under a sentence encoder: a repository, or a folder. Raises ModelError."""
-    check_model_source(name)
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        with torch.random.fork_rng():
-            encoder = SentenceTransformer(name, device="cpu", trust_remote_code=False)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise ModelError(
-            f"The sentence encoder {name} cannot be loaded: {reason}.",
-            "Give a sentence-transformers repository or folder: baseline:embedding:FOLDER.",
-        ) from None
+    encoder = sentence_encoder(name)
 
     def likeness(triplets: Sequence[Triplet]) -> Sequence[float]:
         names = sorted({name for head, _, tail in triplets for name in (head, tail)})

@@ -128,7 +128,7 @@ def report(run: Run, records: Records, bill: Mapping[str, Any] | None) -> Report
         model_revision=run.model_revision,
         dataset=run.dataset,
         protocol=run.spec.protocol,
-        method=method_label(run.spec.protocol, run.pool, run.spec.writer),
+        method=method_label(run.spec, run.pool),
         rephraser=None if run.pool == LLM_EVAL else run.spec.writer,
         question=question_of(run.spec),
         pool=run.pool,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from medfact.answers import FORMATS
+from medfact.answers.formats import WITH_DOCUMENTS
 from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, medlama, mkj, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
@@ -26,8 +27,9 @@ from medfact.prototypes import (
     pool_names,
     templates_pool,
 )
+from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
-from medfact.spec import PROTOCOLS, Protocol, RunSpec
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, Protocol, RunSpec
 from medfact.statements import Statement
 from medfact.store import Plan, Planned, Run
 
@@ -35,6 +37,7 @@ LENDER = "clinical-core"
 """The bundled data set that lends shots to relations with too few heads."""
 
 MAX_SHOT_DRAWS = 20
+MAX_PASSAGES = 20
 
 NOTHING_HELD: Held = {}
 """Where nobody has reviewed anything."""
@@ -48,8 +51,8 @@ def protocol_of(spec: RunSpec) -> Protocol:
 
 
 def question_of(spec: RunSpec) -> str:
-    """The name of the question format of a spec: its own, or else its protocol's."""
-    name = spec.question or protocol_of(spec).question
+    """The name of a spec's question format: its own, or else its protocol's; with retrieval, MKJ's with documents."""
+    name = spec.question or (protocol_of(spec).question if spec.retrieval == NO_RETRIEVAL else WITH_DOCUMENTS)
     if name not in FORMATS:
         raise UnknownName("question format", name, FORMATS)
     return name
@@ -211,8 +214,7 @@ def _check(spec: RunSpec) -> None:
     question_of(spec)
     negative_difficulty_of(spec)
     shots = _shots(spec)
-    if spec.retrieval != RunSpec.retrieval:
-        raise UnknownName("retrieval", spec.retrieval, [RunSpec.retrieval])
+    _check_retrieval(spec)
     if shots < 0:
         raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
     if not 1 <= spec.shot_draws <= MAX_SHOT_DRAWS:
@@ -221,6 +223,19 @@ def _check(spec: RunSpec) -> None:
         raise Mistake("No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.")
     if spec.shot_draws > 1 and (shots == 0 or spec.demonstrations):
         raise Mistake("Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.")
+
+
+def _check_retrieval(spec: RunSpec) -> None:
+    if spec.retrieval not in (NO_RETRIEVAL, *RETRIEVERS):
+        raise UnknownName("retrieval", spec.retrieval, [NO_RETRIEVAL, *RETRIEVERS])
+    if not 1 <= spec.passages <= MAX_PASSAGES:
+        raise Mistake(f"The number of passages is {spec.passages}.", f"Give 1 to {MAX_PASSAGES}.")
+    if spec.retrieval == NO_RETRIEVAL and (spec.corpus or spec.leave_out):
+        raise Mistake("Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
+    if spec.retrieval != NO_RETRIEVAL and spec.question not in (None, WITH_DOCUMENTS):
+        raise Mistake(f"The question {spec.question!r} has no place for documents.", "Leave out --question.")
+    if spec.retrieval == NO_RETRIEVAL and spec.question == WITH_DOCUMENTS:
+        raise Mistake("This question needs documents.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
 
 
 def _shots(spec: RunSpec) -> int:
@@ -289,7 +304,9 @@ def _note_on_origin(words_of: Counter[str]) -> str:
 
 def names_files(spec: RunSpec) -> bool:
     """Whether a spec names the user's own files or data sets."""
-    return bool(spec.facts or spec.templates or spec.demonstrations or (spec.pool and spec.pool not in pool_names()))
+    return bool(
+        spec.facts or spec.templates or spec.demonstrations or spec.corpus or (spec.pool and spec.pool not in pool_names())
+    )
 
 
 def changes(run: Run, load: Callable[[RunSpec], Collection] = load) -> list[str]:

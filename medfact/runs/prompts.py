@@ -18,8 +18,14 @@ def prompt_of(item: Planned | Asked, demonstrations: Demonstrations, spec: RunSp
     """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
     if spec.task is not None:
         return make_prompt(item.statement, (), chat=chat, question=INSTRUCTIONS[spec.task])
-    shots = demonstrations.get(item.shots_of, ())
-    return make_prompt(item.statement, shots, chat=chat, question=question_of(spec), reading=protocol_of(spec).reading)
+    return make_prompt(
+        item.statement,
+        demonstrations.get(item.shots_of, ()),
+        chat=chat,
+        question=question_of(spec),
+        reading=protocol_of(spec).reading,
+        passages=[passage.text for passage in item.passages or ()],
+    )
 
 
 def prompt_text(run: Run, item: Asked, demonstrations: Demonstrations) -> str:

@@ -16,6 +16,7 @@ from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.costs import Purse, purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import close, loaded_model, record_model
 from medfact.runs.start import start
 from medfact.runs.supervision import RunMonitor, StopSignal, record_end, supervised
@@ -65,7 +66,8 @@ def answer(
         yield Failed(record.run, error)
         return
     watch = RunMonitor(stop, purse, record.spec.service.timeout)
-    events = _ask(record, pending, store, partial(loaded_model, load, record, watch, key), lambda: stop() or purse.empty)
+    load_it = partial(loaded_model, load, record, watch, key)
+    events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key)
     with supervised(record.run, store, claim, stop):
         yield from _until_end(record, store, claim, events, len(pending), purse)
 
@@ -90,8 +92,10 @@ def _ask(
     store: Store,
     load: Callable[[], Generator[Loading, None, Model]],
     stopped: Callable[[], bool],
+    key: str | None,
 ) -> Iterator[Event]:
-    """Loads the model of a run, and asks it."""
+    """Retrieves the passages of a run, loads its model, and asks it."""
+    pending = yield from retrieve_for(record, pending, store, stopped, key)
     with contextlib.ExitStack() as at_end:
         model = yield from load()
         at_end.callback(close, model)

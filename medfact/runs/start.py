@@ -39,7 +39,7 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         dataset_fingerprint=record.dataset_fingerprint,
         pool=record.pool,
         shots=record.shots,
-        statements=tuple(Planned(item.statement, item.shots_of, item.draw) for item in store.asked(record.run)),
+        statements=tuple(Planned(item.statement, item.shots_of, item.draw, item.passages) for item in store.asked(record.run)),
         demonstrations=store.demonstrations(record.run),
         notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,

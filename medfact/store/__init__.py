@@ -31,6 +31,7 @@ from medfact.store.entities import (
     Planned,
     PrototypeEdit,
     Rejection,
+    Retrieved,
     Run,
     RunEvent,
     Verdict,
@@ -48,8 +49,8 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED", "PAUSED",
     "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked", "DraftDecision",
-    "News", "Plan", "Planned", "PrototypeEdit", "Rejection", "Run", "RunEvent", "Sheet", "Store", "Verdict", "default_url",
-    "exists", "home",
+    "News", "Plan", "Planned", "PrototypeEdit", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store",
+    "Verdict", "default_url", "exists", "home",
 ]  # fmt: skip
 
 

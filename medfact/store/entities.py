@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from medfact.answers import Demonstration
 from medfact.spec import RunSpec
@@ -55,19 +55,36 @@ class Answer:
     attempts: int | None = None
 
 
+class Retrieved(NamedTuple):
+    """A passage that was retrieved for a statement. source: where it stands in the corpus. score: BM25, or a cosine.
+
+    gold: whether it states the fact under test, or the true fact that a false one belongs to; in own documents, whether it
+    names head and tail of it.
+    """
+
+    text: str
+    source: str
+    score: float
+    gold: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A statement to ask, the group whose demonstrations precede it, and the number of their draw, from 0."""
+    """A statement to ask, the group whose demonstrations precede it, and the number of their draw, from 0.
+
+    passages: those retrieved for it, best first; None where none were retrieved yet, or the run retrieves none.
+    """
 
     statement: Statement
     shots_of: str
     draw: int = 0
+    passages: tuple[Retrieved, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement of a recorded run: its position, its group of demonstrations and their draw, its answer if it has one, and
-    the number of its fact in the run.
+    """A statement of a recorded run: its position, its group of demonstrations and their draw, its answer if it has one, the
+    number of its fact in the run, and the passages retrieved for it (see `Planned`).
     """
 
     position: int
@@ -76,6 +93,7 @@ class Asked:
     answer: Answer | None
     draw: int = 0
     fact: int = 0
+    passages: tuple[Retrieved, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
 _TABLES_OF_RUNS = (
-    schema.answers, schema.run_statements, schema.demonstrations, schema.events, schema.sheets, schema.runs
+    schema.answers, schema.run_statements, schema.demonstrations, schema.retrieved, schema.events, schema.sheets,
+    schema.runs,
 )  # fmt: skip
 
 

@@ -158,6 +158,10 @@ def _prototype_edits(_: sql.Connection) -> None:
     """8 → 9: a new table, which is created with all that are missing."""
 
 
+def _retrieved(_: sql.Connection) -> None:
+    """9 → 10: a new table, which is created with all that are missing."""
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -194,6 +198,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _draft_decisions,
     _verdicts,
     _prototype_edits,
+    _retrieved,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

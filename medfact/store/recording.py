@@ -12,8 +12,9 @@ import sqlalchemy as sql
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Database, now
+from medfact.store.database import now
 from medfact.store.entities import IMPORTED, WAITING, Plan
+from medfact.store.retrieval import RetrievedPassages, planned_passages
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_values
 from medfact.store.workers import myself
@@ -25,7 +26,7 @@ _PLACE_COLUMNS = ("run", "position", "statement_id", "shots_of", "draw", "fact")
 _ID = schema.statements.c.statement_id
 
 
-class Recording(Database):
+class Recording(RetrievedPassages):
     """Records new runs."""
 
     owner: str
@@ -58,6 +59,7 @@ class Recording(Database):
             self._add_statements(connection, [planned.statement for planned in plan.statements])
             self._add_places(connection, run, plan, numbers)
             _add_demonstrations(connection, run, plan)
+            self.add_passages(connection, run, planned_passages(plan.statements))
             connection.execute(schema.sheets.insert().values(run=run, columns=sheet_of(plan.statements).to_bytes()))
             add_event(connection, run, WAITING)
         return run

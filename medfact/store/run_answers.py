@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any
 
@@ -19,6 +19,7 @@ from medfact.facts import Fact
 from medfact.store import schema
 from medfact.store.database import Database, now
 from medfact.store.entities import IMPORTED, Answer, Asked, Planned
+from medfact.store.retrieval import passages_in
 from medfact.store.sheets import Sheet, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
 
@@ -88,7 +89,10 @@ class RunAnswers(Database):
             query = query.where(places.c.position.in_(list(positions)))
         known: dict[str, Fact] = {}
         with self._reading() as connection:
-            return [_asked(row, known) for row in connection.execute(query.order_by(places.c.position))]
+            asked = [_asked(row, known) for row in connection.execute(query.order_by(places.c.position))]
+            some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
+            passages = passages_in(connection, run, some)
+        return [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
 
     def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
         """Group → its demonstrations."""

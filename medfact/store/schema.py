@@ -140,6 +140,15 @@ demonstrations = sql.Table(
     sql.Column("label", sql.Boolean, nullable=False),
 )
 
+retrieved = sql.Table(
+    "retrieved",
+    metadata,
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("statement_id", StoredText(32), primary_key=True),
+    sql.Column("passages", StoredText(), nullable=False),
+)
+"""`passages` is a JSON list, best first, of [text, source, score, gold]."""
+
 rejections = sql.Table(
     "rejections",
     metadata,

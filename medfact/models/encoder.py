@@ -1,0 +1,167 @@
+"""Sentence encoders: texts become vectors whose cosine says how alike they are in meaning. On this machine or at a service."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medfact.errors import MedfactError, ModelError
+from medfact.models.services.policy import NO_KEY, check_model_source, is_public_server
+from medfact.models.services.settings import ServiceSettings
+
+ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+SERVICE, HUB = "openai:", "hf:"
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+"""Texts × dimensions; each row has length 1, so that a product of two is their cosine."""
+
+Encode = Callable[[Sequence[str]], Vectors]
+
+_BATCH = 64
+"""Texts that an encoder gets at once."""
+
+_TRIES = 6
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A sentence encoder. queries and passages may be encoded in different ways. revision: changes whenever its vectors may."""
+
+    name: str
+    revision: str
+    queries: Encode
+    passages: Encode
+
+
+def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
+    """The encoder of a spec: `hf:` and a repository or folder, or `openai:` and a model's name.
+
+    settings: of the service behind `openai:`; its key, else MEDFACT_ENCODER_KEY, is sent there and nowhere else.
+    Raises ModelError if it cannot be loaded or reached.
+    """
+    if spec.startswith(SERVICE):
+        return _of_service(spec, settings)
+    encoder = sentence_encoder(spec.removeprefix(HUB))
+
+    def way(method: Any) -> Encode:
+        return lambda texts: np.asarray(
+            method(list(texts), batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False), dtype=np.float32
+        )
+
+    return Encoder(spec, _revision(encoder), way(encoder.encode_query), way(encoder.encode_document))
+
+
+def sentence_encoder(name: str) -> Any:
+    """A SentenceTransformer on the processor: a repository, or a folder. Raises ModelError."""
+    check_model_source(name)
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        with torch.random.fork_rng():
+            return SentenceTransformer(name, device="cpu", trust_remote_code=False)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ModelError(
+            f"The sentence encoder {name} cannot be loaded: {reason}.", "Give a sentence-transformers repository or folder."
+        ) from None
+
+
+def _revision(encoder: Any) -> str:
+    """A hash of the weights and of the texts put before queries and passages."""
+    digest = hashlib.sha256(repr(sorted((encoder.prompts or {}).items())).encode())
+    for name, tensor in encoder.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.contiguous().view(-1).float().numpy().tobytes())
+    return digest.hexdigest()[:20]
+
+
+# ---------------------------------------------------------------------------------------------- services
+
+
+def _of_service(spec: str, settings: ServiceSettings) -> Encoder:
+    from medfact.models.services.policy import key_of
+
+    if settings.key is None and not is_public_server():
+        settings = _with_own_key(settings)
+    key_of(settings)  # raises before anything is sent
+
+    def encode(texts: Sequence[str]) -> Vectors:
+        return asyncio.run(_embedded(list(texts), spec.removeprefix(SERVICE), settings))
+
+    return Encoder(spec, "at a service", encode, encode)
+
+
+def _with_own_key(settings: ServiceSettings) -> ServiceSettings:
+    import dataclasses
+
+    key = os.environ.get("MEDFACT_ENCODER_KEY", "")
+    return dataclasses.replace(settings, key=key) if key else settings
+
+
+async def _embedded(texts: list[str], model: str, settings: ServiceSettings) -> Vectors:
+    """The vectors of texts, in batches, several at a time."""
+    import openai
+
+    from medfact.models.services.connection import http_client
+    from medfact.models.services.policy import address_of, host_of, key_of
+
+    async def sent(_: Any) -> None:
+        """Nothing waits for a request to leave."""
+
+    turns = asyncio.Semaphore(min(4, settings.in_flight))
+    client = openai.AsyncOpenAI(
+        api_key=key_of(settings) or NO_KEY,
+        base_url=address_of(settings),
+        max_retries=_TRIES - 1,
+        timeout=settings.timeout,
+        http_client=http_client(settings, sent),
+    )
+
+    async def batch(part: list[str]) -> list[list[float]]:
+        async with turns:
+            reply = await client.embeddings.create(model=model, input=part, encoding_format="float")
+        return [one.embedding for one in sorted(reply.data, key=lambda one: one.index)]
+
+    try:
+        async with client:
+            parts = await asyncio.gather(*(batch(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)))
+    except MedfactError:
+        raise
+    except (openai.OpenAIError, ValueError, TypeError) as error:
+        raise _not_embedded(host_of(settings), error) from None
+    vectors = np.array([vector for part in parts for vector in part], dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+        raise ModelError(f"The encoder at {host_of(settings)} gave no vector for some texts.", "Choose another model.")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+def _not_embedded(host: str, error: Exception) -> ModelError:
+    status = getattr(error, "status_code", None)
+    why = f"it answers with HTTP {status}" if status else "it cannot be reached" if _is_away(error) else "its reply is none"
+    return ModelError(f"The encoder at {host} makes no vectors: {why}.", "Check its address, its model's name and the key.")
+
+
+def _is_away(error: Exception) -> bool:
+    import openai
+
+    return isinstance(error, openai.APIConnectionError)
+
+
+def is_at_a_service(spec: str) -> bool:
+    """Whether an encoder gets its texts over the network."""
+    return spec.startswith(SERVICE)
+
+
+def encoder_folder(spec: str) -> Path | None:
+    """The folder of an encoder on this machine; None where it is a repository or behind a service."""
+    folder = Path(spec.removeprefix(HUB))
+    return None if is_at_a_service(spec) or not folder.is_dir() else folder

@@ -1,0 +1,132 @@
+"""Retrieving: each statement of a run gets its passages before a model is asked, once; they are recorded with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from medfact.datasets import Collection, load
+from medfact.errors import Mistake
+from medfact.facts import Fact
+from medfact.models.encoder import is_at_a_service, load_encoder
+from medfact.models.services.settings import ServiceSettings
+from medfact.retrieval import SPARSE, Retriever, open_dense, open_sparse
+from medfact.runs.corpus import Corpus, corpus_of
+from medfact.runs.events import Loading
+from medfact.spec import NO_RETRIEVAL, RunSpec
+from medfact.statements import Statement
+from medfact.store import Asked, Planned, Retrieved, Run, Store, home
+from medfact.store.schema import storable
+
+_SAVED_AT_ONCE = 256
+"""Statements whose passages are saved in one transaction."""
+
+Item = TypeVar("Item", Planned, Asked)
+Tell = Callable[[str], None]
+
+
+def with_passages(items: Sequence[Item], spec: RunSpec, collection: Collection, tell: Tell) -> list[Item]:
+    """Statements with their passages, retrieved now where they have none."""
+    if spec.retrieval == NO_RETRIEVAL:
+        return list(items)
+    missing = [item.statement for item in items if item.passages is None]
+    found = {statement.statement_id: passages for statement, passages in retrieved(missing, spec, collection, tell)}
+    return [item if item.passages is not None else replace(item, passages=found[item.statement.statement_id]) for item in items]
+
+
+def retrieve_for(
+    record: Run, pending: Sequence[Asked], store: Store, stopped: Callable[[], bool], key: str | None
+) -> Generator[Loading, None, list[Asked]]:
+    """Retrieves and records the passages that pending statements of a run lack. Yields the progress; returns the statements.
+
+    key: of the run's service, sent only there.
+    """
+    spec = record.spec
+    if spec.retrieval == NO_RETRIEVAL or all(item.passages is not None for item in pending):
+        return list(pending)
+    if store.was_imported(record.run):  # its file names documents, which may be any of this machine
+        raise Mistake(
+            f"Run {record.run} came from a file, without the passages of its statements.",
+            "Start a new run with your documents.",
+        )
+    yield Loading("Reading the documents." if spec.corpus else "Reading the known facts.")
+    spec = replace(spec, service=replace(spec.service, key=key))
+    told: list[str] = []
+    missing = _once(item.statement for item in pending if item.passages is None)
+    found, unsaved = dict[str, tuple[Retrieved, ...]](), dict[str, tuple[Retrieved, ...]]()
+    for statement, passages in retrieved(missing, spec, load(spec), told.append):
+        yield from (Loading(line) for line in told)
+        told.clear()
+        found[statement.statement_id] = unsaved[statement.statement_id] = passages
+        if len(unsaved) == _SAVED_AT_ONCE:
+            store.save_passages(record.run, unsaved)
+            unsaved = {}
+            yield Loading(f"Retrieving passages: {len(found):,} of {len(missing):,} statements.")
+        if stopped():
+            break
+    store.save_passages(record.run, unsaved)
+    known = {item.statement.statement_id: item.passages for item in pending if item.passages is not None} | found
+    ready = (item for item in pending if item.statement.statement_id in known)
+    return [replace(item, passages=known[item.statement.statement_id]) for item in ready]
+
+
+def _once(statements: Iterable[Statement]) -> list[Statement]:
+    return list({statement.statement_id: statement for statement in statements}.values())
+
+
+def retrieved(
+    statements: Sequence[Statement], spec: RunSpec, collection: Collection, tell: Tell
+) -> Iterator[tuple[Statement, tuple[Retrieved, ...]]]:
+    """Each statement with its passages, best first, as they are found. The query is the statement itself.
+
+    Raises FactsError where the documents cannot be read, ModelError where the encoder cannot be used.
+    """
+    corpus = corpus_of(spec, collection)
+    retriever = _retriever(spec, corpus, tell)
+    pairs = _pairs(statements, collection)
+    left_out = {pair: corpus.about(facts) if spec.leave_out else frozenset[int]() for pair, facts in pairs.items()}
+    of = [statement.fact.negative_of or statement.fact.fact_id for statement in statements]
+    gold = {pair: corpus.gold(facts[0]) for pair, facts in pairs.items()}
+    queries = [statement.text for statement in statements]
+    ranks = retriever.rank(queries, spec.passages, [left_out[pair] for pair in of])
+    for statement, pair, ranked in zip(statements, of, ranks, strict=True):
+        passages = ((corpus.passages[place], score, place in gold[pair]) for place, score in ranked)
+        yield statement, tuple(Retrieved(storable(p.text), storable(p.source), score, good) for p, score, good in passages)
+
+
+def _retriever(spec: RunSpec, corpus: Corpus, tell: Tell) -> Retriever:
+    folder = home() / "retrieval"
+    tell(f"Indexing {len(corpus.passages):,} passages: {corpus.name}.")
+    if spec.retrieval == SPARSE:
+        return open_sparse(corpus.texts, folder)
+    encoder = load_encoder(spec.encoder, encoder_settings(spec))
+    return open_dense(corpus.texts, folder, encoder, tell)
+
+
+def encoder_settings(spec: RunSpec) -> ServiceSettings:
+    """How an encoder behind a service is called. The run's key goes to the run's own service alone."""
+    service = spec.service
+    if spec.encoder_url is None or spec.encoder_url.rstrip("/") == (service.base_url or "").rstrip("/"):
+        return service
+    return replace(service, base_url=spec.encoder_url, key=None)
+
+
+def contacts_encoder(spec: RunSpec) -> bool:
+    """Whether the texts of a run go to a service that encodes them."""
+    return spec.retrieval not in (NO_RETRIEVAL, SPARSE) and is_at_a_service(spec.encoder)
+
+
+def _pairs(statements: Iterable[Statement], collection: Collection) -> dict[str, list[Fact]]:
+    """Id of a true fact → it and its false ones; of a false fact that belongs to none, it alone."""
+    asked = {statement.fact.fact_id: statement.fact for statement in statements}
+    wanted = {fact.negative_of for fact in asked.values() if fact.negative_of} - asked.keys()
+    true = {fact.fact_id: fact for fact in (*collection.facts, *collection.known.facts) if fact.fact_id in wanted}
+    pairs: dict[str, list[Fact]] = {name: [fact] for name, fact in true.items()}
+    for fact in asked.values():
+        if fact.negative_of is None:
+            pairs.setdefault(fact.fact_id, []).insert(0, fact)
+    for fact in asked.values():
+        if fact.negative_of is not None:
+            pairs.setdefault(fact.negative_of, []).append(fact)
+    return pairs

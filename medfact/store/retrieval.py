@@ -1,0 +1,61 @@
+"""The passages that were retrieved for the statements of runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+import sqlalchemy as sql
+
+from medfact.store import schema
+from medfact.store.database import Database, now
+from medfact.store.entities import Planned, Retrieved
+
+Passages = tuple[Retrieved, ...]
+
+_COLUMNS = ("run", "statement_id", "passages")
+_IDS_PER_QUERY = 500
+
+
+class RetrievedPassages(Database):
+    """Saves and reads passages."""
+
+    def save_passages(self, run: str, passages: Mapping[str, Passages]) -> None:
+        """Commits the passages of statements, by statement id. Those that a statement has already stay."""
+        with self._writing() as connection:
+            update = schema.runs.update().where(schema.runs.c.run == run)
+            connection.execute(update.values(changed=schema.runs.c.changed + 1, beat_at=now()))
+            self.add_passages(connection, run, passages)
+
+    def add_passages(self, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
+        """The same within a transaction."""
+        rows = ((run, statement_id, _to_json(found)) for statement_id, found in passages.items())
+        self._insert_rows(connection, self._insert_new(schema.retrieved), _COLUMNS, rows)
+
+
+def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] | None = None) -> dict[str, Passages]:
+    """Statement id → its passages, for all statements of a run or for some. Equal texts share one object."""
+    row = schema.retrieved.c
+    query = sql.select(row.statement_id, row.passages).where(row.run == run)
+    texts: dict[str, str] = {}
+    if statements is None:
+        return {found.statement_id: _from_json(found.passages, texts) for found in connection.execute(query)}
+    ids, passages = list(dict.fromkeys(statements)), dict[str, Passages]()
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        part = query.where(row.statement_id.in_(ids[start : start + _IDS_PER_QUERY]))
+        passages |= {found.statement_id: _from_json(found.passages, texts) for found in connection.execute(part)}
+    return passages
+
+
+def planned_passages(statements: Iterable[Planned]) -> dict[str, Passages]:
+    """Statement id → its passages, of statements that have them before they are asked."""
+    return {item.statement.statement_id: item.passages for item in statements if item.passages is not None}
+
+
+def _to_json(passages: Passages) -> str:
+    return json.dumps([list(passage) for passage in passages], ensure_ascii=False, separators=(",", ":"))
+
+
+def _from_json(text: str, texts: dict[str, str]) -> Passages:
+    found = (Retrieved(*values) for values in json.loads(text))
+    return tuple(one._replace(text=texts.setdefault(one.text, one.text)) for one in found)
