@@ -29,6 +29,7 @@ from medfact.models.services.replies import shortened
 from medfact.store import schema
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
+from medfact.store.retrieval import gold_rank
 
 if TYPE_CHECKING:
     from medfact.store import Store
@@ -153,7 +154,7 @@ class Arrival:
             self._check_order(row["statement_id"])
             if row["statement_id"] not in known:
                 raise ValueError("the run does not ask its statement")
-            yield row
+            yield {**row, "gold": gold_rank(json.loads(row["passages"]))}
 
     def _events(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         for row in self._rows(batch):

@@ -59,7 +59,7 @@ _LOCAL = {
     RUN: {"number", "owner", "changed", "worker", "beat_at", "deleted_at"},
     PLACE: {"run", "fact"},
     DEMONSTRATION: {"run"},
-    RETRIEVED: {"run"},
+    RETRIEVED: {"run", "gold"},
     EVENT: {"run", "number"},
     ANSWER: {"run", "position", "batch"},
 }

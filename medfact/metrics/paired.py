@@ -59,10 +59,31 @@ def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family:
     """
     ours, theirs = _sides(a, b, a_identity, b_identity)
     return {
-        "average_accuracy": _of_statements(ours, theirs, family),
+        "average_accuracy": _of_statements(ours, theirs, family, np.ones(len(a.fact), dtype=bool)),
         "joint_accuracy": _of_facts(ours, theirs, family),
         "pair_joint_accuracy": _of_pairs(ours, theirs, family),
     }
+
+
+def by_truth(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> dict[str, Paired]:
+    """The paired comparison over all statements, over those of facts that hold, and over those of false facts (MKJ's Acc,
+    Acc_pos and Acc_neg). The arguments are those of `paired`.
+    """
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    every = np.ones(len(a.fact), dtype=bool)
+    return {
+        "average_accuracy": _of_statements(ours, theirs, family, every),
+        "positive_accuracy": _of_statements(ours, theirs, family, a.positive),
+        "negative_accuracy": _of_statements(ours, theirs, family, ~a.positive),
+    }
+
+
+def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Codes, Codes]:
+    """The rows in each of two runs of the statements that both have scored."""
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    rows, others = _matched(ours.statement, theirs.statement)
+    both = a.scored[rows] & b.scored[others]
+    return rows[both], others[both]
 
 
 def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:
@@ -107,9 +128,10 @@ def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, fami
     )
 
 
-def _of_statements(a: Side, b: Side, family: int) -> Paired:
+def _of_statements(a: Side, b: Side, family: int, chosen: Bools) -> Paired:
+    """chosen: which statements of the first run count."""
     rows, others = _matched(a.statement, b.statement)
-    both = a.records.scored[rows] & b.records.scored[others]
+    both = a.records.scored[rows] & b.records.scored[others] & chosen[rows]
     rows, others = rows[both], others[both]
     return _compared(a.records.right[rows], b.records.right[others], a.records, rows, family)
 

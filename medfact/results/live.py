@@ -14,7 +14,6 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, report
-from medfact.runs.costs import bill_of
 from medfact.runs.jobs import Jobs, Snapshot
 from medfact.store import PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
 
@@ -160,6 +159,6 @@ class Reports:
         return made
 
     def _report(self, record: Run) -> Report:
-        made = report(record, self.board(record.run).records(), bill_of(record, self._store))
+        made = report(record, self.board(record.run).records(), self._store)
         keep(self._store, record, made)
         return made

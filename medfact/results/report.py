@@ -15,6 +15,7 @@ from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
 from medfact.metrics.measures import read_record
+from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.costs import bill_of
 from medfact.runs.plan import question_of
 from medfact.spec import method_label
@@ -94,7 +95,8 @@ def board_of(store: Store, run_id: str) -> Board:
 class Report(Measures):
     """A run in figures: what was asked of which model, and every measure of its answers.
 
-    method: the paper's name for what was done. cut: replies that were cut off. p_true_source: where P(True) comes from.
+    method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. cut: replies that were cut
+    off. p_true_source: where P(True) comes from.
     service: the bill of a model behind a service, None of others. The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -109,6 +111,7 @@ class Report(Measures):
     pool: str
     shots: int
     retrieval: str
+    evidence: Evidence | None
     seed: int
     shot_seed: int | None
     shot_draws: int
@@ -119,9 +122,9 @@ class Report(Measures):
     notes: tuple[str, ...]
 
 
-def report(run: Run, records: Records, bill: Mapping[str, Any] | None) -> Report:
-    """The report of a run from its records. bill: what a service took."""
-    measures = measure(records)
+def report(run: Run, records: Records, store: Store) -> Report:
+    """The report of a run from its records. store: has what else is known of it."""
+    measures, bill = measure(records), bill_of(run, store)
     return Report(
         run=run.run,
         model=run.model,
@@ -134,6 +137,7 @@ def report(run: Run, records: Records, bill: Mapping[str, Any] | None) -> Report
         pool=run.pool,
         shots=run.shots,
         retrieval=run.spec.retrieval,
+        evidence=evidence_of(run, records, store),
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
         shot_draws=run.spec.shot_draws,
@@ -150,7 +154,7 @@ def report_of(store: Store, run: Run) -> Report:
     """The report of a run: one that was kept, if its answers have not changed since. That of a run that has ended is kept."""
     made = kept_report(store, run)
     if made is None:
-        made = report(run, board_of(store, run.run).records(), bill_of(run, store))
+        made = report(run, board_of(store, run.run).records(), store)
         keep(store, run, made)
     return made
 

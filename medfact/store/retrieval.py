@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import sqlalchemy as sql
+from numpy.typing import NDArray
 
 from medfact.store import schema
 from medfact.store.database import Database, now
@@ -13,7 +16,7 @@ from medfact.store.entities import Planned, Retrieved
 
 Passages = tuple[Retrieved, ...]
 
-_COLUMNS = ("run", "statement_id", "passages")
+_COLUMNS = ("run", "statement_id", "passages", "gold")
 _IDS_PER_QUERY = 500
 
 
@@ -29,8 +32,24 @@ class RetrievedPassages(Database):
 
     def add_passages(self, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
         """The same within a transaction."""
-        rows = ((run, statement_id, _to_json(found)) for statement_id, found in passages.items())
+        rows = ((run, statement_id, _to_json(found), gold_rank(found)) for statement_id, found in passages.items())
         self._insert_rows(connection, self._insert_new(schema.retrieved), _COLUMNS, rows)
+
+    def gold_ranks(self, run: str, statements: int) -> NDArray[np.int64]:
+        """Of each statement by position, the rank of its first gold passage, from 1; 0 for none, −1 before retrieval."""
+        row, place = schema.retrieved.c, schema.run_statements.c
+        same = schema.retrieved.join(schema.run_statements, (place.run == row.run) & (place.statement_id == row.statement_id))
+        ranks = np.full(statements, -1, dtype=np.int64)
+        with self._reading() as connection:
+            query = sql.select(place.position, row.gold).select_from(same).where(row.run == run)
+            for position, gold in connection.execute(query):
+                ranks[position] = gold
+        return ranks
+
+
+def gold_rank(passages: Iterable[Sequence[Any]]) -> int:
+    """The rank of the first gold passage, from 1; 0 for none."""
+    return next((rank for rank, passage in enumerate(passages, 1) if passage[3]), 0)
 
 
 def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] | None = None) -> dict[str, Passages]:

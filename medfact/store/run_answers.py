@@ -17,9 +17,9 @@ from medfact.answers import Demonstration
 from medfact.errors import StoreError
 from medfact.facts import Fact
 from medfact.store import schema
-from medfact.store.database import Database, now
+from medfact.store.database import now
 from medfact.store.entities import IMPORTED, Answer, Asked, Planned
-from medfact.store.retrieval import passages_in
+from medfact.store.retrieval import RetrievedPassages, passages_in
 from medfact.store.sheets import Sheet, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
 
@@ -44,7 +44,7 @@ class News:
     p_mass: NDArray[np.float64]
 
 
-class RunAnswers(Database):
+class RunAnswers(RetrievedPassages):
     """Reads what runs ask, reads and saves the answers."""
 
     owner: str

@@ -146,8 +146,9 @@ retrieved = sql.Table(
     sql.Column("run", StoredText(32), primary_key=True),
     sql.Column("statement_id", StoredText(32), primary_key=True),
     sql.Column("passages", StoredText(), nullable=False),
+    sql.Column("gold", sql.Integer, nullable=False),
 )
-"""`passages` is a JSON list, best first, of [text, source, score, gold]."""
+"""`passages` is a JSON list, best first, of [text, source, score, gold]; `gold` the rank of the first gold one, 0 for none."""
 
 rejections = sql.Table(
     "rejections",
