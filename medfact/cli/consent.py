@@ -10,6 +10,7 @@ from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
 from medfact.models import check_spec, is_service
 from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
+from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.spec import RunSpec
 
 
@@ -20,11 +21,13 @@ def check_models(specs: Iterable[RunSpec]) -> None:
 
 def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
     """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
-    own = [spec.service for spec in specs if is_service(spec.model) and spec.facts is not None]
+    own = [spec.service for spec in specs if is_service(spec.model) and (spec.facts or spec.corpus)]
+    own += [encoder_settings(spec) for spec in specs if contacts_encoder(spec) and (spec.facts or spec.corpus)]
     remote = sorted({host_of(service) for service in own if not is_on_this_machine(service)})
     if not remote or agreed:
         return
-    warning = f"Your facts go to {', '.join(remote)}. They must hold no patient data."
+    documents = " and documents" if any(spec.corpus for spec in specs) else ""
+    warning = f"Your facts{documents} go to {', '.join(remote)}. They must hold no patient data."
     if not sys.stdin.isatty() or input(f"{warning} Send them? [y/N] ").strip().lower() not in {"y", "yes"}:
         raise Mistake(warning, "If you agree, add --yes.")
 

@@ -12,6 +12,7 @@ from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
+from medfact.results.evidence import changes
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
 from medfact.reviews.summary import summary
@@ -60,5 +61,9 @@ def compare(options: argparse.Namespace) -> int:
     sides = sides_of(store, options.run)
     compared = comparison(sides)
     reports = [report_of(store, side.run) for side in sides]
-    print(json_line(compared.record()) if options.json else comparison_text(compared, reports))
+    found = changes(sides)
+    if options.json:
+        print(json_line({**compared.record(), **({"evidence": record_of(found)} if found else {})}))
+    else:
+        print(comparison_text(compared, reports, found))
     return OK

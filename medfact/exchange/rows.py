@@ -8,8 +8,9 @@ from typing import Any
 from medfact.facts import Fact
 from medfact.metrics.measures import Measures, OfDifficulty, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
+from medfact.spec import NO_RETRIEVAL
 from medfact.statements import Statement
-from medfact.store import Asked, Run
+from medfact.store import Asked, Retrieved, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
 _FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "difficulty")
@@ -42,7 +43,12 @@ def answer_row(asked: Asked, run: Run) -> dict[str, Any]:
         **_fields(asked.answer, _ANSWER),
         "shot_draw": asked.draw,
         **_fields(asked.answer, _CALL),
+        **({"passages": [_passage(one) for one in asked.passages or ()]} if run.spec.retrieval != NO_RETRIEVAL else {}),
     }
+
+
+def _passage(passage: Retrieved) -> dict[str, Any]:
+    return dict(passage._asdict())
 
 
 def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from medfact.metrics.paired import Paired, paired
 from medfact.metrics.uncertainty import Codes
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
+from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
 from medfact.results.wording import names_of_runs
 from medfact.runs.plan import protocol_of, question_of
@@ -169,7 +170,7 @@ def _settings_of(run: Run) -> dict[str, tuple[Any, str]]:
         "demonstrations": (run.shots, str(run.shots)),
         "draws of demonstrations": (spec.shot_draws, str(spec.shot_draws)),
         "false partners a fact": (negatives, str(negatives)),
-        "retrieval": (spec.retrieval, spec.retrieval),
+        "retrieval": (retrieval_in_words(run), f"{retrieval_in_words(run)} {spec.corpus} {spec.encoder} {spec.encoder_url}"),
         "seed": (spec.seed, str(spec.seed)),
         "seed of the demonstrations": (
             spec.seed if spec.shot_seed is None else spec.shot_seed,

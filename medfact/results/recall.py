@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.retrieval import DENSE
-from medfact.spec import NO_RETRIEVAL
+from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Run, Store
 
 READ, RELATED = "the fact may be found", "the fact left out"
@@ -47,6 +48,19 @@ def setting_of(run: Run) -> str:
     return RELATED if run.spec.leave_out else READ
 
 
+def retrieval_in_words(run: Run) -> str:
+    """How passages are retrieved for a run: "none", or its settings."""
+    spec = run.spec
+    if spec.retrieval == NO_RETRIEVAL:
+        return NO_RETRIEVAL
+    return f"{spec.retrieval}, {spec.passages} passages of {corpus_name(spec)}, {setting_of(run)}"
+
+
+def corpus_name(spec: RunSpec) -> str:
+    """What people call a spec's corpus; of a file, its name alone."""
+    return re.split(r"[\\/]", spec.corpus.rstrip("\\/"))[-1] if spec.corpus else "known facts"
+
+
 def evidence_of(run: Run, records: Records, store: Store) -> Evidence | None:
     """The evidence of a run; None where nothing is retrieved."""
     spec = run.spec
@@ -62,7 +76,7 @@ def evidence_of(run: Run, records: Records, store: Store) -> Evidence | None:
     recall_at = tuple(share(True, first) for first in range(1, spec.passages + 1))
     return Evidence(
         retrieval=spec.retrieval,
-        corpus=spec.corpus.replace("\\", "/").rstrip("/").rpartition("/")[2] if spec.corpus else "known facts",
+        corpus=corpus_name(spec),
         passages=spec.passages,
         setting=setting_of(run),
         encoder=spec.encoder if spec.retrieval == DENSE else None,

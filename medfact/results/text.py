@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, verdict
+from medfact.results.evidence import Change
+from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
 from medfact.results.wording import count, p_value, points, share
 from medfact.runs.costs import bill_in_words
@@ -37,6 +40,7 @@ def report_text(report: Report) -> str:
             for difficulty, of in report.by_difficulty.items()
         ),
         "",
+        *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *(f"note: {note}" for note in report.notes),
         "Intervals are 95%, clustered by head and tail. Mastery of a fact is not competence. Not for clinical use.",
@@ -48,8 +52,32 @@ def _line(name: str, estimate: Estimate, of: str) -> str:
     return f"{name:<52}{share(estimate)} of {count(estimate.n)} {of}"
 
 
-def comparison_text(comparison: Comparison, reports: Sequence[Report]) -> str:
-    """A comparison for a person: what differs, each run's scores, and every pair of runs."""
+def evidence_lines(evidence: Evidence) -> list[str]:
+    """What was retrieved for a run, for a person."""
+    how = f"{evidence.retrieval} retrieval: {evidence.passages} passages of {evidence.corpus}; {evidence.setting}"
+    return [
+        f"{how}. {SETTINGS[evidence.setting]}",
+        _line(f"the fact among the {evidence.passages} passages (recall)", evidence.recall, "statements of true facts"),
+        _line("the true partner among them", evidence.partner_recall, "statements of false facts"),
+        "",
+    ]
+
+
+CHANGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_accuracy": "Acc_neg"}
+"""Figure → the papers' name for it."""
+
+
+def change_lines(change: Change, names: Mapping[str, str]) -> list[str]:
+    """What passages change for a model, for a person. names: run → what to call it."""
+    lines = [f"{names[change.with_]} less {names[change.without]} ({change.setting}):"]
+    for metric, name in CHANGES.items():
+        found = change.metrics[metric]
+        lines.append(f"  {name:<8} {difference(found)} of {count(found.n)} statements")
+    return [*lines, f"  helped: {count(len(change.helped))} answers are right only with passages; harmed: {len(change.harmed)}"]
+
+
+def comparison_text(comparison: Comparison, reports: Sequence[Report], found: Sequence[Change] = ()) -> str:
+    """A comparison for a person: what differs, each run's scores, and every pair of runs. found: what passages change."""
     names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
     lines = [f"{comparison.shared_facts} facts are in all runs; they have {of}."]
@@ -61,6 +89,8 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report]) -> str:
             estimate = getattr(report, metric)
             lines.append(f"  {names[report.run]}: {share(estimate)} of {count(estimate.n)}")
         lines += [f"  {_pair(pair)} {verdict(pair, names)}" for pair in comparison.pairs if pair.metric == metric]
+    if found:
+        lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names))]
     lines += ["", "Differences are paired: statements that both runs answered. Intervals and p are clustered by head and tail."]
     return "\n".join(lines)
 
@@ -71,7 +101,7 @@ def _pair(pair: Pair) -> str:
     return f"{difference(pair)}{p}; {alone}, of {count(pair.n)}."
 
 
-def difference(pair: Pair) -> str:
+def difference(pair: Paired) -> str:
     """A difference in points with bounds that hold for all pairs together: "+3.2 points (+1.0 to +5.4)"; else "no value"."""
     if pair.difference is None:
         return "no value"

@@ -16,6 +16,7 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.prototypes import load_pool
 from medfact.results.report import Report
+from medfact.spec import NO_RETRIEVAL
 from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, WAITING, Answer, Asked, Run
 
 NO_VALUE = "no value"
@@ -111,11 +112,14 @@ def run_name(run: Run) -> str:
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
-    """What to call runs beside each other: where two would be alike, with their sentences, or else the beginning of the id."""
+    """What to call runs beside each other: where two would be alike, with what tells them apart: their sentences, their
+    passages, or else the beginning of the id.
+    """
     names = [run_name(run) for run in runs]
-    often = Counter(names)
-    asked = [f"{name}, {_sentences_of(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
-    names = asked if len(set(map(_sentences_of, runs))) > 1 else names
+    for trait in (_sentences_of, _passages_of):
+        often = Counter(names)
+        told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
+        names = told if len(set(map(trait, runs))) > 1 else names
     often = Counter(names)
     return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
 
@@ -125,6 +129,14 @@ def _sentences_of(run: Run) -> str:
     if run.pool == "llmeval":
         return "LLMEval"
     return "rephrased" if run.spec.writer else "one plain sentence" if run.pool == "origin" else "templates"
+
+
+def _passages_of(run: Run) -> str:
+    """Whether a run shows passages, and in which setting."""
+    spec = run.spec
+    if spec.retrieval == NO_RETRIEVAL:
+        return "without passages"
+    return f"{spec.retrieval} passages, fact left out" if spec.leave_out else f"{spec.retrieval} passages"
 
 
 def shortened(text: str, most: int = 60) -> str:

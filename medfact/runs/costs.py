@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 
 from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
-from medfact.datasets import Collection
+from medfact.datasets import Collection, load
 from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
 from medfact.models.services.policy import host_of
 from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
+from medfact.runs.corpus import corpus_of
 from medfact.runs.plan import plan
 from medfact.runs.prompts import prompt_of
-from medfact.spec import RunSpec
+from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Plan, Planned, Run, Store
+
+_PASSAGES_MEASURED = 1_000
+"""Passages whose length stands for that of all."""
 
 _REPLY_TOKENS = 4
 """Estimate of a reply: an answer word, its full stop, and the end. Models that think use many more."""
@@ -31,7 +35,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     planned = planned or plan(spec, collection)
     chat = is_service(spec.model) and takes_messages(spec.model, service=spec.service)
     prompts = (prompt_of(item, planned.demonstrations, spec, chat=chat) for item in planned.statements)
-    tokens = sum(tokens_in(prompt.content) for prompt in prompts)
+    tokens = sum(tokens_in(prompt.content) for prompt in prompts) + _passage_tokens(planned, spec, collection)
     times = max(spec.service.repeats, 1)
     count, entering = len(planned.statements), tokens * times
     leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times
@@ -45,6 +49,15 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "usd": None if usd is None else round(usd, 2),
         "said": _in_words(spec, count, entering + leaving, usd, price),
     }
+
+
+def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None) -> int:
+    """Estimate of the passages that are still to be retrieved: as many as may be, each as long as those of the corpus are."""
+    missing = sum(item.passages is None for item in planned.statements)
+    if spec.retrieval == NO_RETRIEVAL or not missing:
+        return 0
+    texts = corpus_of(spec, collection or load(spec)).texts[:_PASSAGES_MEASURED]
+    return round(missing * spec.passages * sum(map(tokens_in, texts)) / max(len(texts), 1))
 
 
 def _reply_tokens(item: Planned, spec: RunSpec) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
 from medfact.datasets import Collection, load
@@ -13,7 +14,6 @@ from medfact.models.encoder import is_at_a_service, load_encoder
 from medfact.models.services.settings import ServiceSettings
 from medfact.retrieval import SPARSE, Retriever, open_dense, open_sparse
 from medfact.runs.corpus import Corpus, corpus_of
-from medfact.runs.events import Loading
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.statements import Statement
 from medfact.store import Asked, Planned, Retrieved, Run, Store, home
@@ -31,44 +31,33 @@ def with_passages(items: Sequence[Item], spec: RunSpec, collection: Collection, 
     if spec.retrieval == NO_RETRIEVAL:
         return list(items)
     missing = [item.statement for item in items if item.passages is None]
-    found = {statement.statement_id: passages for statement, passages in retrieved(missing, spec, collection, tell)}
+    found = dict(retrieved(missing, spec, collection, tell)) if missing else {}
     return [item if item.passages is not None else replace(item, passages=found[item.statement.statement_id]) for item in items]
 
 
 def retrieve_for(
-    record: Run, pending: Sequence[Asked], store: Store, stopped: Callable[[], bool], key: str | None
-) -> Generator[Loading, None, list[Asked]]:
-    """Retrieves and records the passages that pending statements of a run lack. Yields the progress; returns the statements.
+    record: Run, pending: Sequence[Asked], store: Store, stopped: Callable[[], bool], key: str | None, tell: Tell
+) -> list[Asked]:
+    """Retrieves and records the passages that pending statements of a run lack. Returns the statements, fewer if stopped.
 
-    key: of the run's service, sent only there.
+    key: of the run's service, sent only there. tell: gets the progress as sentences.
     """
-    spec = record.spec
-    if spec.retrieval == NO_RETRIEVAL or all(item.passages is not None for item in pending):
+    missing = _once(item.statement for item in pending if item.passages is None)
+    if record.spec.retrieval == NO_RETRIEVAL or not missing:
         return list(pending)
     if store.was_imported(record.run):  # its file names documents, which may be any of this machine
-        raise Mistake(
-            f"Run {record.run} came from a file, without the passages of its statements.",
-            "Start a new run with your documents.",
-        )
-    yield Loading("Reading the documents." if spec.corpus else "Reading the known facts.")
-    spec = replace(spec, service=replace(spec.service, key=key))
-    told: list[str] = []
-    missing = _once(item.statement for item in pending if item.passages is None)
-    found, unsaved = dict[str, tuple[Retrieved, ...]](), dict[str, tuple[Retrieved, ...]]()
-    for statement, passages in retrieved(missing, spec, load(spec), told.append):
-        yield from (Loading(line) for line in told)
-        told.clear()
-        found[statement.statement_id] = unsaved[statement.statement_id] = passages
-        if len(unsaved) == _SAVED_AT_ONCE:
-            store.save_passages(record.run, unsaved)
-            unsaved = {}
-            yield Loading(f"Retrieving passages: {len(found):,} of {len(missing):,} statements.")
-        if stopped():
-            break
-    store.save_passages(record.run, unsaved)
-    known = {item.statement.statement_id: item.passages for item in pending if item.passages is not None} | found
-    ready = (item for item in pending if item.statement.statement_id in known)
-    return [replace(item, passages=known[item.statement.statement_id]) for item in ready]
+        problem = f"Run {record.run} came from a file, without the passages of its statements."
+        raise Mistake(problem, "Start a new run with your documents.")
+    tell("Reading the documents." if record.spec.corpus else "Reading the known facts.")
+    spec = replace(record.spec, service=replace(record.spec.service, key=key))
+    found: dict[str, tuple[Retrieved, ...]] = {}
+    ranked = retrieved(missing, spec, load(spec), tell)
+    while not stopped() and (part := dict(islice(ranked, _SAVED_AT_ONCE))):
+        store.save_passages(record.run, part)
+        found |= part
+        tell(f"Retrieving passages: {len(found):,} of {len(missing):,} statements.")
+    items = (replace(item, passages=found.get(item.statement.statement_id, item.passages)) for item in pending)
+    return [item for item in items if item.passages is not None]
 
 
 def _once(statements: Iterable[Statement]) -> list[Statement]:
@@ -77,8 +66,8 @@ def _once(statements: Iterable[Statement]) -> list[Statement]:
 
 def retrieved(
     statements: Sequence[Statement], spec: RunSpec, collection: Collection, tell: Tell
-) -> Iterator[tuple[Statement, tuple[Retrieved, ...]]]:
-    """Each statement with its passages, best first, as they are found. The query is the statement itself.
+) -> Iterator[tuple[str, tuple[Retrieved, ...]]]:
+    """Each statement's id with its passages, best first, as they are found. The query is the statement itself.
 
     Raises FactsError where the documents cannot be read, ModelError where the encoder cannot be used.
     """
@@ -92,7 +81,10 @@ def retrieved(
     ranks = retriever.rank(queries, spec.passages, [left_out[pair] for pair in of])
     for statement, pair, ranked in zip(statements, of, ranks, strict=True):
         passages = ((corpus.passages[place], score, place in gold[pair]) for place, score in ranked)
-        yield statement, tuple(Retrieved(storable(p.text), storable(p.source), score, good) for p, score, good in passages)
+        yield (
+            statement.statement_id,
+            tuple(Retrieved(storable(p.text), storable(p.source), score, good) for p, score, good in passages),
+        )
 
 
 def _retriever(spec: RunSpec, corpus: Corpus, tell: Tell) -> Retriever:

@@ -17,7 +17,7 @@ from medfact.runs.ask import ask
 from medfact.runs.costs import Purse, purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
 from medfact.runs.retrieve import retrieve_for
-from medfact.runs.run_model import close, loaded_model, record_model
+from medfact.runs.run_model import close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import RunMonitor, StopSignal, record_end, supervised
 from medfact.spec import LOCAL_OWNER, RunSpec
@@ -95,7 +95,7 @@ def _ask(
     key: str | None,
 ) -> Iterator[Event]:
     """Retrieves the passages of a run, loads its model, and asks it."""
-    pending = yield from retrieve_for(record, pending, store, stopped, key)
+    pending = yield from with_progress(partial(retrieve_for, record, pending, store, stopped, key), record.run)
     with contextlib.ExitStack() as at_end:
         model = yield from load()
         at_end.callback(close, model)

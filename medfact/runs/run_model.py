@@ -5,7 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import TypeVar
 
 from medfact.models import Model
 from medfact.models.services.monitor import Monitor
@@ -19,24 +21,33 @@ def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key:
 
     Raises what `load` raises.
     """
-    messages: queue.SimpleQueue[Loading | Model | BaseException] = queue.SimpleQueue()
     spec = record.spec
+    service = replace(spec.service, key=key)
+    options = {"placement": spec.placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}
+    model = yield from with_progress(lambda tell: load(record.model, seed=spec.seed, tell=tell, **options), record.model)
+    yield from (Loading(note) for note in model.info.get("notes", ()))
+    return model
 
-    def work() -> None:
+
+Result = TypeVar("Result")
+
+
+def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) -> Generator[Loading, None, Result]:
+    """Does long work in a thread, yields what it tells meanwhile, and returns its result. Raises what it raises."""
+    steps: queue.SimpleQueue[Loading | None] = queue.SimpleQueue()
+    ended: Future[Result] = Future()
+
+    def run() -> None:
         try:
-            service = replace(spec.service, key=key)
-            options = {"placement": spec.placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}
-            messages.put(load(record.model, seed=spec.seed, tell=lambda step: messages.put(Loading(step)), **options))
+            ended.set_result(work(lambda step: steps.put(Loading(step))))
         except BaseException as error:
-            messages.put(error)
+            ended.set_exception(error)
+        steps.put(None)
 
-    threading.Thread(target=work, daemon=True, name=f"load-{record.model}").start()
-    while isinstance(message := messages.get(), Loading):
-        yield message
-    if isinstance(message, BaseException):
-        raise message
-    yield from (Loading(note) for note in message.info.get("notes", ()))
-    return message
+    threading.Thread(target=run, daemon=True, name=f"load-{name}").start()
+    while (step := steps.get()) is not None:
+        yield step
+    return ended.result()
 
 
 def record_model(record: Run, model: Model, store: Store) -> None:

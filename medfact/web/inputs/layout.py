@@ -8,13 +8,17 @@ from typing import Any
 import gradio as gr
 
 from medfact.datasets import bundled_names
+from medfact.datasets.documents import TEXTS
 from medfact.datasets.table_reader import FORMATS
 from medfact.models import BUNDLED_MODEL
+from medfact.models.encoder import ENCODER
 from medfact.negatives import PREFERENCES
 from medfact.prototypes import load_pool, pool_names
+from medfact.results.recall import READ, RELATED
 from medfact.results.wording import model_name
-from medfact.spec import PROTOCOLS, RunSpec
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, model_choices
+from medfact.retrieval import RETRIEVERS
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, WITHOUT, model_choices
 from medfact.web.parts import part
 
 FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
@@ -35,6 +39,8 @@ def build() -> None:
     _more_models()
     with gr.Accordion("Method, size and sentences", open=False, elem_id="method"):
         _method()
+    with gr.Accordion("Retrieved passages: does evidence help?", open=False, elem_id="evidence-inputs"):
+        _evidence()
 
 
 def _facts() -> None:
@@ -128,3 +134,35 @@ def _method() -> None:
     tells(difficulty, "difficulty", "input")
     tells(pool, "pool", "input")
     own.upload(None, own, None, js="(file) => window.medfact.act('take_pool', file)", **FRONTEND)
+
+
+def _evidence() -> None:
+    gr.Markdown(
+        "Before each statement, a model can be shown passages that are looked up for it. If the corpus holds the very fact "
+        "under test, as in the MKJ paper, this measures reading; with that fact left out, the use of related knowledge."
+    )
+    retrieval = gr.Radio(
+        [("none", NO_RETRIEVAL), *((meaning, name) for name, meaning in RETRIEVERS.items())],
+        value=NO_RETRIEVAL,
+        label="Passages are looked up",
+        elem_id="retrieval",
+    )
+    settings = gr.CheckboxGroup(
+        [WITHOUT, (f"with passages, {READ}", READ), (f"with passages, {RELATED}", RELATED)],
+        value=[WITHOUT, READ],
+        label="Each model is asked",
+        elem_id="evidence-settings",
+    )
+    own = gr.UploadButton(
+        "Your own documents (.txt, .md or a table) …", file_types=[*TEXTS, *FORMATS], size="sm", elem_id="own-documents"
+    )
+    part("documents", "documents-said")
+    encoder = gr.Textbox(
+        label="Sentence encoder for “by meaning”: a Hugging Face repository, or a folder on this machine",
+        placeholder=ENCODER,
+        elem_id="encoder",
+        max_length=300,
+    )
+    for component, name in ((retrieval, "retrieval"), (settings, "settings"), (encoder, "encoder")):
+        tells(component, name)
+    own.upload(None, own, None, js="(file) => window.medfact.act('take_documents', file)", **FRONTEND)

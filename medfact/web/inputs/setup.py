@@ -11,11 +11,13 @@ from pydantic import BaseModel, Field, StringConstraints
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
-from medfact.models.services.policy import check_new_run
+from medfact.models.services.policy import check_model_source, check_new_run
 from medfact.models.words_alone import TAIL
+from medfact.results.recall import READ, RELATED
+from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.plan import protocol_of
 from medfact.runs.start import start_planned
-from medfact.spec import PROTOCOLS, RunSpec
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import Plan
 from medfact.web.services import OWN_DATA, Services, Source, checked_source, plan_again, planned, spec_of
 from medfact.writing.runs import writing_of
@@ -26,6 +28,9 @@ MOST_PAIRS = 1_000
 MOST_MODELS = 8
 MOST_GOING = 24
 """Runs of one visitor that may be asked, or wait, at the same time."""
+
+WITHOUT = "without passages"
+"""A setting beside those of `results.recall.SETTINGS`."""
 
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 
@@ -38,7 +43,8 @@ class Setup(BaseModel):
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
     are those of the first. drafts: a writing whose accepted templates are used. studio: "POOL:DATA", a
     pool with what the visitor has edited of it, and the facts that are asked with it. reviewed: whether to ask only facts
-    that reviewers have confirmed.
+    that reviewers have confirmed. retrieval: how passages are retrieved; settings: with which of WITHOUT, READ and RELATED each
+    model is asked; corpus: the visitor's own documents, "" for the known facts; encoder: of dense retrieval, "" for the usual.
     """
 
     dataset: Short = RunSpec.dataset
@@ -58,6 +64,11 @@ class Setup(BaseModel):
     drafts: str = ""
     studio: str = ""
     reviewed: bool = False
+    retrieval: Short = NO_RETRIEVAL
+    settings: Annotated[list[Short], Field(max_length=3)] = [WITHOUT, READ]
+    corpus: str = ""
+    corpus_column: Annotated[str, Field(max_length=10_000)] = ""
+    encoder: Short = ""
 
     @property
     def sets(self) -> list[str]:
@@ -109,6 +120,8 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
     source, names = source_of(services, owner, setup), setup.names
     if not 1 <= len(names) <= MOST_MODELS:
         raise Mistake(f"{len(names)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
+    if setup.retrieval != NO_RETRIEVAL and (runs := len(names) * len(set(setup.settings))) > MOST_MODELS:
+        raise Mistake(f"{len(names)} models in each setting are {runs} runs.", f"Choose fewer: {MOST_MODELS} runs at once.")
     for name in names:
         check_spec(name)
     if setup.protocol not in PROTOCOLS:
@@ -116,6 +129,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
     return [
         spec_of(
             source,
+            **evidence,
             model=name,
             service={"base_url": setup.address or None},
             protocol=setup.protocol,
@@ -127,7 +141,27 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
             reviewed=setup.reviewed,
         )
         for name in names
+        for evidence in _evidence(services, owner, setup)
     ]
+
+
+def _evidence(services: Services, owner: str, setup: Setup) -> list[dict[str, object]]:
+    """The fields of a spec that say what is retrieved, once for each setting. Raises Mistake."""
+    if setup.retrieval == NO_RETRIEVAL:
+        return [{}]
+    wanted = [name for name in (WITHOUT, READ, RELATED) if name in setup.settings]
+    if setup.retrieval not in RETRIEVERS or not wanted:
+        raise Mistake("No setting of the retrieved passages is chosen.", "Tick one, or retrieve none.")
+    encoder = setup.encoder.removeprefix("hf:")
+    if setup.retrieval == DENSE and encoder:
+        check_model_source(encoder)
+    fields: dict[str, object] = {
+        "retrieval": setup.retrieval,
+        "corpus": str(services.uploads.of(owner, setup.corpus)) if setup.corpus else None,
+        "corpus_column": setup.corpus_column or None,
+        **({"encoder": f"hf:{encoder}"} if encoder else {}),
+    }
+    return [{} if name == WITHOUT else {**fields, "leave_out": name == RELATED} for name in wanted]
 
 
 Planned = tuple[RunSpec, Plan]
@@ -171,7 +205,7 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     check_room(services, owner, len(asked))
     for spec, _ in asked:
         if is_service(spec.model):
-            check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=setup.agreed)
+            check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     store = services.store.of(owner)
     runs = [start_planned(spec, plan, store) for spec, plan in asked]
     for run, (spec, _) in zip(runs, asked, strict=True):

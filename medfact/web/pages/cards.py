@@ -14,7 +14,7 @@ from medfact.results import wording
 from medfact.results.live import Live
 from medfact.runs.prompts import prompt_text
 from medfact.statements import VARIANTS, Statement, Variant
-from medfact.store import Asked, Run
+from medfact.store import Asked, Retrieved, Run
 from medfact.web.services import Services
 
 REGISTERS = {
@@ -28,7 +28,9 @@ REGISTERS = {
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model answered to a statement: its fate, the words for it, P(True), the exact prompt and the raw reply."""
+    """What a model answered to a statement: its fate, the words for it, P(True), the exact prompt, the raw reply, and the
+    passages that it was shown; None where nothing was retrieved.
+    """
 
     model: str
     fate: str
@@ -37,6 +39,7 @@ class Reply:
     p_true: str
     prompt: str
     raw: str
+    passages: tuple[Retrieved, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,8 @@ def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
     raw = "(none)" if answer is None or answer.raw is None else answer.raw or "(empty)"
     prompt = prompt_text(run, item, _demonstrations(services, run.run))
     fate = wording.fate(item)
-    return Reply(name, fate.name, fate.glyph, wording.verdict(item), wording.probability(answer), prompt, raw)
+    said = wording.verdict(item), wording.probability(answer)
+    return Reply(name, fate.name, fate.glyph, *said, prompt, raw, item.passages)
 
 
 @lru_cache(maxsize=32)

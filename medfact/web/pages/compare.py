@@ -22,6 +22,8 @@ from medfact.store import COMPLETE, Run
 from medfact.web.fragments import render
 from medfact.web.pages import Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_answers
+from medfact.web.pages.evidence import METRICS as CHANGES
+from medfact.web.pages.evidence import change_rows
 
 FACTS_A_PAGE = 20
 OFFERED = 24
@@ -103,6 +105,8 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         comparison=comparison,
         metrics=metrics,
         several=len(records) > FEWEST,
+        changes=change_rows(visitor.services, records),
+        change_metrics=CHANGES,
     )
 
 

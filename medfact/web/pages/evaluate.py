@@ -4,7 +4,6 @@ papers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -15,38 +14,48 @@ from medfact.datasets.bundled import words_alone
 from medfact.errors import Mistake
 from medfact.models import is_service
 from medfact.results import wording
-from medfact.results.live import PACE, Live, Version
+from medfact.results.live import PACE, Live
 from medfact.runs.costs import bill_in_words
 from medfact.runs.start import start_again
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.store import COMPLETE, INTERRUPTED, PAUSED
+from medfact.store import INTERRUPTED, PAUSED
 from medfact.web.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS, check_room
 from medfact.web.inputs.setup import evaluate as begin
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor, setup
-from medfact.web.pages.cards import Card, card_of_answers, of_pair
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor, documents, setup
 from medfact.web.pages.case_study import case_study
+from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.game import done, game
+from medfact.web.pages.hero import hero
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
 from medfact.web.pages.under_review import under_review
-from medfact.web.services import Services
 
-TABS = {"overview": "Overview", "facts": "Fact by fact", "calibration": "Calibration", "papers": "The papers' tables"}
+TABS = {
+    "overview": "Overview",
+    "facts": "Fact by fact",
+    "evidence": "With passages",
+    "calibration": "Calibration",
+    "papers": "The papers' tables",
+}
+"""The tab of passages is there only where a run shows any."""
 
 
 class EvaluateShow(Show):
-    """setup: what is chosen, as JSON of `Setup`; writing, drafts, studio, reviewed: of it too. mapping: an uploaded file that
-    waits for its columns, as JSON; pending, uploading: why, or for which file, nothing can be evaluated yet. run: ids, with
-    commas. missing: whether the address named one that is not there. kept: those that this browser showed last. chosen: which
-    run's facts are listed. fact: the pair that is open, −1 for none. sort: the score by which models are sorted, "" for the
-    order of the runs. case: of the case study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
+    """setup: what is chosen, as JSON of `Setup`; writing, drafts, studio, reviewed: of it too. mapping: an uploaded file
+    that waits for its columns, as JSON; untold: documents that wait for theirs; pending, uploading: why, or for which
+    file, nothing can be evaluated yet. run: ids, with commas. missing: whether the address named one that is not there.
+    kept: those that this browser showed last. chosen: which run's facts are listed. fact: the pair that is open, −1 for
+    none. sort: the score by which models are sorted, "" for the order of the runs. change, flips: whose answers that
+    passages turned are listed, and which. case: of the case study. game: the packet of "Beat the model", 0 for none;
+    clock: whether time is short.
     """
 
     setup: str = ""
     mapping: str = ""
     pending: str = ""
+    untold: str = Field("", max_length=50_000)
     uploading: str = Field("", max_length=300)
     writing: str = Field("", max_length=400)
     drafts: str = Field("", max_length=40)
@@ -56,7 +65,9 @@ class EvaluateShow(Show):
     missing: bool = False
     kept: str = ""
     unfolded: bool = False
-    tab: Literal["overview", "facts", "calibration", "papers"] = "overview"
+    tab: Literal["overview", "facts", "evidence", "calibration", "papers"] = "overview"
+    change: int = Field(0, ge=0, le=10**4)
+    flips: Literal["helped", "harmed"] = "helped"
     chosen: int = Field(0, ge=0, le=MOST_MODELS)
     only: Literal["all", "missed", "mastered", "fragile", "denied"] = "all"
     relation: str = ""
@@ -83,16 +94,19 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     own = runs != [visitor.demonstration]
     ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
     show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen})
+    tabs = {name: title for name, title in TABS.items() if name != "evidence" or is_retrieving(lives)}
+    show = show if show.tab in tabs else show.model_copy(update={"tab": "overview"})
     tab, show = TAB[show.tab](visitor, show, lives)
     going = any(live.going for live in lives.values())
     fragments = {
         "notice": _notice(visitor, missing),
         "progress": _progress(visitor, lives, own),
         "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
-        "tab": render("tabs", tabs=TABS, chosen=show.tab, content=tab),
+        "tab": render("tabs", tabs=tabs, chosen=show.tab, content=tab),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
         "hero": _heading(visitor, show),
         "game": game(visitor, show),
+        "documents": documents.documents(visitor, show, setup.setup_in(show)),
         **setup.fragments(visitor, show, lives if show.run and not show.unfolded else {}),
     }
     behind = any(live.behind for live in lives.values())
@@ -197,32 +211,6 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
     return Markup("<h1>Evaluate what a language model wrote</h1>") if show.writing or show.drafts else hero(visitor)
 
 
-def hero(visitor: Visitor) -> Markup:
-    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers."""
-    live = visitor.services.reports.live(visitor.demonstration)
-    return _hero(visitor.services, live.run.run, live.version)
-
-
-@lru_cache(maxsize=8)
-def _hero(services: Services, run: str, _: Version) -> Markup:
-    """Kept for each version of the demonstration's answers."""
-    live = services.reports.live(run)
-    report = live.report
-    mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
-    playable = live.run.state == COMPLETE
-    return render("hero", report=report, mastered=mastered, card=_story(services, live), playable=playable)
-
-
-def _story(services: Services, live: Live) -> Card | None:
-    """A pair of the demonstration whose plain statement the model got right, and the rest not."""
-    pairs = services.reports.pairs(live.run.run)
-    told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
-    if not told:
-        return None
-    items = of_pair(services, live, pairs.members[told[0]])
-    return card_of_answers(services, [("medfact-tiny", live.run, items)])
-
-
 # ------------------------------------------------------------------------------------------------ actions
 
 
@@ -307,6 +295,7 @@ def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[
 TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
     "overview": _overview_tab,
     "facts": _facts_tab,
+    "evidence": evidence_tab,
     "calibration": _still(calibration_tab),
     "papers": _papers_tab,
 }
@@ -319,6 +308,7 @@ EVALUATE = Page(
         "use_columns": setup.use_columns,
         "drop_file": setup.drop_file,
         "take_pool": setup.take_pool,
+        **documents.ACTIONS,
         "price": setup.price,
         "evaluate": evaluate,
         "again": again,
@@ -329,6 +319,7 @@ EVALUATE = Page(
     says={
         **dict.fromkeys(("take_file", "use_columns", "drop_file"), "facts-said"),
         "take_pool": "pool-said",
+        **dict.fromkeys(documents.ACTIONS, "documents-said"),
         "game_done": "game-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },
