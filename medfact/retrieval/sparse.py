@@ -39,7 +39,8 @@ class Sparse:
 
         vocabulary: dict[str, int] = {}
         numbered = [[vocabulary.setdefault(word, len(vocabulary)) for word in words_of(passage)] for passage in passages]
-        vocabulary.setdefault("", len(vocabulary))  # the library refuses a corpus without words
+        if not vocabulary:  # the library divides by the mean length
+            numbered[0] = [vocabulary.setdefault("", 0)]
         index = bm25s.BM25(k1=K1, b=B, method="lucene")
         index.index((numbered, vocabulary), create_empty_token=False, show_progress=False)
         return cls(index)

@@ -21,7 +21,7 @@ from medfact.web.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
-SHOWN_FLIPS = 30
+FLIPS_A_PAGE = 10
 
 METRICS = {
     "average_accuracy": ("right answers", "Acc: over all statements, true and false ones"),
@@ -70,6 +70,9 @@ def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tupl
     runs = [live.run for live in lives.values()]
     rows = change_rows(visitor.services, [*runs, *_without(visitor, runs)])
     chosen = min(show.change, max(0, len(rows) - 1))
+    positions: Sequence[int] = getattr(rows[chosen].change, show.flips) if rows else ()
+    page = min(show.page, max(0, len(positions) - 1) // FLIPS_A_PAGE)
+    shown = positions[page * FLIPS_A_PAGE : (page + 1) * FLIPS_A_PAGE]
     fragment = render(
         "evidence",
         found=found,
@@ -77,12 +80,15 @@ def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tupl
         rows=rows,
         metrics=METRICS,
         chosen=chosen,
-        flips=_flips(visitor.services, rows[chosen].change, show.flips) if rows else [],
+        flips=_flips(visitor.services, rows[chosen].change, shown, show.flips == "helped") if shown else [],
         which=show.flips,
-        shown=SHOWN_FLIPS,
+        page=page,
+        pages=-(-len(positions) // FLIPS_A_PAGE),
+        size=FLIPS_A_PAGE,
+        total=len(positions),
         runs=[live.run.run for live in lives.values()],
     )
-    return fragment, show.model_copy(update={"change": chosen})
+    return fragment, show.model_copy(update={"change": chosen, "page": page})
 
 
 def _settings(found: Mapping[str, Evidence | None]) -> dict[str, str]:
@@ -112,13 +118,12 @@ def _changes(services: Services, runs: tuple[str, ...], _: tuple[Version, ...]) 
     return changes([Side(services.run(run), services.reports.board(run)) for run in runs])
 
 
-def _flips(services: Services, change: Change, which: str) -> list[Flip]:
-    """The first answers that passages turned right ("helped") or wrong ("harmed")."""
-    positions: Sequence[int] = getattr(change, which)[:SHOWN_FLIPS]
+def _flips(services: Services, change: Change, positions: Sequence[int], helped: bool) -> list[Flip]:
+    """The answers at these positions of the run with passages, which these turned right (helped) or wrong."""
     pairs = services.reports.pairs(change.with_)
     pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
-    items = services.store.asked(change.with_, positions=positions) if positions else []
-    return [_flip(item, pair_of.get(item.fact, 0), which == "helped") for item in items]
+    items = services.store.asked(change.with_, positions=positions)
+    return [_flip(item, pair_of.get(item.fact, 0), helped) for item in items]
 
 
 def _flip(item: Asked, pair: int, helped: bool) -> Flip:

@@ -248,6 +248,8 @@ def _estimate(visitor: Visitor, setup: Setup) -> str:
     time = f" ≈ {duration(sum(known))}" if len(known) == len(seconds) else ""
     models = f" × {counted(len(setup.names), 'model')}" if len(setup.names) > 1 else ""
     sets = f" × {counted(len(setup.sets), 'set')} of sentences" if len(setup.sets) > 1 else ""
+    if not setup.sets and (settings := len(runs) // len(setup.names)) > 1:
+        sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
     precision = 100 * expected_half_width(pairs, statements_per_fact=1) if pairs else 0
     asked = f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{time}."
