@@ -27,7 +27,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 _BATCH = 64
 """Texts that an encoder gets at once."""
 
-_TRIES = 6
+_TRIES = 4
 
 
 @dataclass(frozen=True)
