@@ -50,7 +50,7 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
         page.get_by_label("Answers that passages").select_option(which)
         expect(page.locator("[data-key=choose-flips]")).to_have_value(which)
     flip = page.locator(".mf-flips > li").first
-    expect(flip).to_contain_text("without passages,")
+    expect(flip).to_contain_text("without passages, right with them")
     flip.get_by_role("button", name="All answers about this fact").click()
     drawer = page.locator(".mf-drawer")
     expect(drawer).to_contain_text("sparse passages")

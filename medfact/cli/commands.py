@@ -38,7 +38,7 @@ class Command:
 
 
 _DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)
-_ASKING = (*_DATA, RETRIEVAL, LOCAL, SERVICE)
+_ASKING = (*_DATA, LOCAL, SERVICE)
 
 COMMANDS = (
     Command("datasets", "show_data:datasets", "list the bundled data sets", (OUTPUT,)),
@@ -54,7 +54,11 @@ COMMANDS = (
         "prompts",
         "show_data:prompts",
         "list the prompts exactly as a model gets them",
-        (*_ASKING, argument("--model", metavar="SPEC", help="format the prompts for this model; otherwise plain text")),
+        (
+            *_ASKING,
+            RETRIEVAL,
+            argument("--model", metavar="SPEC", help="format the prompts for this model; otherwise plain text"),
+        ),
     ),
     Command(
         "run",
@@ -62,6 +66,7 @@ COMMANDS = (
         "evaluate one or more models; each gets a run of its own",
         (
             *_ASKING,
+            RETRIEVAL,
             argument("--model", metavar="SPEC", action="append", help=MODELS),
             one_of(
                 argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),

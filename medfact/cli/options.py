@@ -157,7 +157,7 @@ METHOD = group(
 )
 
 RETRIEVAL = group(
-    "retrieval: passages that stand with each statement (MKJ, Section 4.6)",
+    "retrieval (passages that stand beside each statement; MKJ, Section 4.6)",
     setting("--retrieval", "spec.retrieval", "NAME", "none, sparse (shared words, BM25) or dense (meaning, sentence vectors)"),
     setting("--corpus", "spec.corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)"),
     setting("--corpus-column", "spec.corpus_column", "NAME", "column of a table with the text (default: text)"),

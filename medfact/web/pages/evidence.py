@@ -49,11 +49,10 @@ class ChangeRow:
 
 @dataclass(frozen=True)
 class Flip:
-    """A statement whose answer passages turned. pair: the pair to open. passage: the one to look at first."""
+    """A statement whose answer passages turned. said: the answer with them. pair: to open. passage: to look at first."""
 
     item: Asked
-    before: str
-    after: str
+    said: str
     pair: int
     passage: Retrieved | None
     rank: int
@@ -80,7 +79,7 @@ def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tupl
         rows=rows,
         metrics=METRICS,
         chosen=chosen,
-        flips=_flips(visitor.services, rows[chosen].change, shown, show.flips == "helped") if shown else [],
+        flips=_flips(visitor.services, rows[chosen].change, shown) if shown else [],
         which=show.flips,
         page=page,
         pages=-(-len(positions) // FLIPS_A_PAGE),
@@ -118,18 +117,16 @@ def _changes(services: Services, runs: tuple[str, ...], _: tuple[Version, ...]) 
     return changes([Side(services.run(run), services.reports.board(run)) for run in runs])
 
 
-def _flips(services: Services, change: Change, positions: Sequence[int], helped: bool) -> list[Flip]:
-    """The answers at these positions of the run with passages, which these turned right (helped) or wrong."""
+def _flips(services: Services, change: Change, positions: Sequence[int]) -> list[Flip]:
+    """The answers at these positions of the run with passages."""
     pairs = services.reports.pairs(change.with_)
     pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
     items = services.store.asked(change.with_, positions=positions)
-    return [_flip(item, pair_of.get(item.fact, 0), helped) for item in items]
+    return [_flip(item, pair_of.get(item.fact, 0)) for item in items]
 
 
-def _flip(item: Asked, pair: int, helped: bool) -> Flip:
+def _flip(item: Asked, pair: int) -> Flip:
     rank = blamed(item)
-    words = {True: "true", False: "false"}
-    right = words[item.statement.label]
-    given = words[item.answer.answer] if item.answer and item.answer.answer is not None else "unreadable"
-    passage = (item.passages or ())[rank] if rank is not None else None
-    return Flip(item, f"not “{right}”" if helped else f"“{right}”", f"“{given}”", pair, passage, (rank or 0) + 1)
+    words = {True: "“true”", False: "“false”", None: "neither true nor false"}
+    said = words[item.answer.answer if item.answer else None]
+    return Flip(item, said, pair, (item.passages or ())[rank] if rank is not None else None, (rank or 0) + 1)
