@@ -486,7 +486,7 @@ def one_line(outcome: Any) -> str:
         (("prompts", "--model", "gpt-9"), "no model 'gpt-9'"),
         (("prompts", "--shots", "-2"), "0 or more"),
         (("run", "--model", "baseline:rando"), "Did you mean 'baseline:random'?"),
-        (("run", "--retrieval", "dense"), "no retrieval 'dense'"),
+        (("run", "--retrieval", "telepathy"), "no retrieval 'telepathy'"),
         (("run", "--model", "baseline:random", "--db", "runs.db"), "not a database address"),
         (("report", "abc"), "no run 'abc'"),
         (("resume", "abc"), "no run 'abc'"),
