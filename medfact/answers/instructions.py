@@ -8,6 +8,9 @@ REPHRASE, AGAIN, LAST = "rephrase", "rephrase-again", "rephrase-last"
 LLM_EVAL, EIGHT = "llmeval", 8
 """LLMEval, and how many statements it writes about a fact."""
 
+TERMS = "terms"
+"""MKJ's medical terms of a question."""
+
 TEMPLATE, TEMPLATES = "template", "templates"
 """MKJ's one template of a relation, and our own eight."""
 
@@ -22,6 +25,22 @@ _EIGHT = (
     "one statement per line. Directly output the statements without other text. Knowledge triplet: {statement}"
 )
 """PretextTrans, Appendix D, word for word."""
+
+_TERMS = """Question: {statement}
+
+You are interacting with a knowledge graph that contains definitions and relational information of medical terminologies. To \
+provide a precise and relevant answer to this question, you are expected to:
+
+1. Understand the Question Thoroughly: Analyze the question deeply to identify which specific medical terminologies and their \
+interrelations, as extracted from the knowledge graph, are crucial for formulating an accurate response.
+2. Extract Key Terminologies: Return the 3-5 most relevant medical terminologies based on their significance to the question.
+3. Format the Output: Return in a structured JSON format with the key as "medical_terminologies". For example:
+[
+ {{
+ "medical_terminologies": ["term1", "term2", ...]
+ }}
+]"""
+"""MKJ, Figure 6, word for word."""
 
 _TEMPLATE = """Now given a triplet consisting of subject, object and predicate, your task is to generate a statement that \
 checks the object has predicate with the subject.
@@ -73,6 +92,7 @@ INSTRUCTIONS = {
     AGAIN: QuestionFormat(question=_PARAPHRASE + _KEEP, full_stop=True, max_tokens=128, writes=True),
     LAST: QuestionFormat(question=_PARAPHRASE + _KEEP_ALL, full_stop=True, max_tokens=128, writes=True),
     LLM_EVAL: QuestionFormat(question=_EIGHT, full_stop=True, max_tokens=768, writes=True),
+    TERMS: QuestionFormat(question=_TERMS, full_stop=True, max_tokens=256, writes=True),
     TEMPLATE: QuestionFormat(question=_TEMPLATE, full_stop=True, max_tokens=128, writes=True),
     TEMPLATES: QuestionFormat(question=_TEMPLATES, full_stop=True, max_tokens=512, writes=True),
 }

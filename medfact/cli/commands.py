@@ -99,6 +99,34 @@ COMMANDS = (
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
     ),
+    Command(
+        "construct",
+        "construct:make",
+        "make a data set from questions, as MKJ was made; run again to go on",
+        (
+            argument(
+                "questions", metavar="QUESTIONS", help="a text with one question a line, or a table with a column `question`"
+            ),
+            argument("--into", metavar="FOLDER", required=True, help="the folder of the data set and of every step before it"),
+            argument("--model", metavar="SPEC", help="the model that finds terms and drafts templates"),
+            one_of(
+                argument("--umls", metavar="FOLDER", help="a UMLS folder (RRF)"),
+                argument("--umls-api", action="store_true", help="ask the UMLS REST API; the key is read from UMLS_API_KEY"),
+            ),
+            argument("--language", metavar="LAT", default="ENG", help="language of the names (default: ENG)"),
+            argument(
+                "--sab", metavar="NAME", action="append", help="a source whose relations count (default: all); may repeat"
+            ),
+            argument("--per-term", metavar="N", type=int, help="relations of a term, at most (default: 20)"),
+            setting("--seed", "spec.seed", "S", "seed of all random draws"),
+            argument("--accept-drafts", action="store_true", help="use drafted templates that nobody has accepted yet"),
+            argument("--dry-run", action="store_true", help="ask nothing; show what the first step would cost"),
+            argument("--yes", action="store_true", help="agree to send your questions to the service"),
+            LOCAL,
+            SERVICE,
+            DATABASE,
+        ),
+    ),
     Command("written", "write:written", "list what was written, and why some of it was stopped", (RUN, DATABASE, OUTPUT)),
     Command(
         "drafts",

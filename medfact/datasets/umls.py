@@ -79,7 +79,7 @@ def load_umls(folder: Path, relations: Sequence[str] = (), sources: Sequence[str
     return Collection(folder.resolve().name, facts, known, tuple(problems.listed), tuple(notes))
 
 
-def _related(
+def related(
     path: Path, may_be_wanted: Callable[[bytes], object], sources: Sequence[str], problems: Problems
 ) -> Iterator[tuple[_Link, bytes]]:
     """The links of MRREL and their SAB, except those suppressed, of a concept to itself, or from another source."""
@@ -102,7 +102,7 @@ def _links(path: Path, relations: Sequence[str], sources: Sequence[str], problem
     cuis: dict[bytes, bytes] = {}
     names: dict[bytes, str] = {}
     links: dict[_Link, str] = {}
-    for (head, relation, tail), sab in _related(path, holds_one, sources, problems):
+    for (head, relation, tail), sab in related(path, holds_one, sources, problems):
         if relation in chosen:
             link = cuis.setdefault(head, head), chosen[relation], cuis.setdefault(tail, tail)
             links.setdefault(link, names.setdefault(sab, f"UMLS {sab.decode(errors='replace')}"))
@@ -111,7 +111,7 @@ def _links(path: Path, relations: Sequence[str], sources: Sequence[str], problem
 
 def _no_links(path: Path, relations: Sequence[str], sources: Sequence[str]) -> FactsError:
     """The error if no relation was chosen or none occurs: it suggests the most frequent ones, counted over usable rows."""
-    counts = Counter(relation for (_, relation, _), _ in _related(path, lambda _: True, sources, Problems()))
+    counts = Counter(relation for (_, relation, _), _ in related(path, lambda _: True, sources, Problems()))
     # sorted before it is cut, so that ties do not depend on the order of the file
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_SUGGESTIONS]
     listed = ", ".join(f"{relation.decode(errors='replace')} ({count})" for relation, count in first)

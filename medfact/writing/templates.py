@@ -84,10 +84,10 @@ def examples_of(collection: Collection, pool: Pool, task: str) -> Iterator[State
             "Choose facts of your own whose relation is new.",
         )
     for fact in first.values():
-        yield Statement(fact, task, "none", _triplet(fact, task))
+        yield Statement(fact, task, "none", shown_triplet(fact, task))
 
 
-def _triplet(fact: Fact, task: str) -> str:
+def shown_triplet(fact: Fact, task: str) -> str:
     if task == TEMPLATE:
         return json.dumps({"subject": fact.head, "predicate": fact.relation, "object": fact.tail}, ensure_ascii=False)
     return "(" + ", ".join(json.dumps(text, ensure_ascii=False) for text in (fact.head, fact.relation, fact.tail)) + ")"

@@ -1,0 +1,62 @@
+"""The command that makes a data set from questions, as MKJ was made."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from dataclasses import replace
+from pathlib import Path
+
+from medfact.cli import MISTAKE, OK
+from medfact.cli.consent import check_models, confirm_upload, service_key
+from medfact.cli.options import spec_of
+from medfact.cli.progress import show_progress
+from medfact.cli.rows import emit
+from medfact.construction.pipeline import RELATIONS_PER_TERM, Settings, construct, terms_plan
+from medfact.construction.questions import read_questions
+from medfact.datasets.table_writer import json_line
+from medfact.errors import Mistake
+from medfact.facts import digest
+from medfact.models import BUNDLED_MODEL
+from medfact.runs.costs import costs
+from medfact.runs.run import answer
+from medfact.store import Store
+
+
+class _Refused(Mistake):
+    """The model could not be asked; the reason has been printed."""
+
+
+def make(options: argparse.Namespace) -> int:
+    """Makes a data set, or goes on making it; prints a row a step. With --dry-run, prints what its first step would cost."""
+    questions = read_questions(Path(options.questions))
+    spec = replace(spec_of(options, options.model or BUNDLED_MODEL), protocol="mkj")
+    check_models([spec])
+    if spec.model.startswith("baseline:"):
+        raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
+    folder = Path(options.into)
+    if options.dry_run:
+        return emit([costs(replace(spec, task="terms"), planned=terms_plan(questions, folder.name))], None)
+    if not options.umls and not options.umls_api:
+        raise Mistake("No source of concepts and relations is given.", "Give --umls FOLDER, or --umls-api with your key.")
+    confirm_upload([replace(spec, facts=options.questions)], options.yes)
+    store, codes = Store(options.db), [OK]
+
+    def ask(run: str) -> None:
+        codes.append(show_progress(answer(run, store, key=service_key(options)), spec.model))
+        if codes[-1] == MISTAKE:
+            raise _Refused("The construction stopped there.", "Run the same command again to go on.")
+
+    settings = Settings(
+        questions=digest(*questions),
+        model=spec.model,
+        umls=Path(options.umls).resolve().name if options.umls else "api",
+        language=options.language.upper(),
+        sources=tuple(options.sab or ()),
+        seed=spec.seed,
+        per_term=RELATIONS_PER_TERM if options.per_term is None else options.per_term,
+    )
+    umls = Path(options.umls) if options.umls else None
+    for step in construct(folder, questions, settings, umls, spec, store, ask, options.accept_drafts):
+        print(json_line(dataclasses.asdict(step)), flush=True)
+    return max(codes)

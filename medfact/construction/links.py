@@ -1,0 +1,169 @@
+"""Terms linked to concepts, and the relations of these concepts: from a UMLS folder, or the UMLS REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medfact.datasets.rrf import NAMES, RELATIONS, SUPPRESSED, TYPES, Problems, needed_files_in, read_rows, text_of
+from medfact.datasets.umls import related
+from medfact.datasets.umls_concepts import concepts_of, read_names, read_types
+from medfact.facts import digest, name_key
+from medfact.references.umls_api import Concept, UmlsApi
+
+NAVIGATION = frozenset(
+    {
+        "alias_of", "classified_as", "classifies", "concept_in_subset", "entry_version_of", "expanded_form_of",
+        "has_alias", "has_entry_version", "has_expanded_form", "has_member", "has_permuted_term",
+        "has_plain_text_form", "has_print_name", "has_short_form", "has_sort_version", "has_translation",
+        "has_version", "inverse_isa", "isa", "mapped_from", "mapped_to", "member_of", "other_mapped_from",
+        "other_mapped_to", "permuted_term_of", "plain_text_form_of", "primary_mapped_from", "primary_mapped_to",
+        "print_name_of", "replaced_by", "replaces", "same_as", "short_form_of", "sort_version_of",
+        "subset_includes_concept", "translation_of", "use", "used_for", "version_of",
+    }
+)  # fmt: skip
+"""Relations that lead through the vocabularies themselves, and state no medicine."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A concept: its identifier, its preferred name, and its semantic types joined with "; "."""
+
+    cui: str
+    name: str
+    types: str | None
+
+
+@dataclass(frozen=True)
+class Link:
+    """subject has the relation `predicate` to object; labels have spaces instead of underscores."""
+
+    subject: Entity
+    predicate: str
+    object: Entity
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A term with its concept, None where there is none, and the chosen ones of that concept's relations. also: names of all
+    else that it is linked to, which is never called false of it; synonyms: its other names.
+    """
+
+    term: str
+    concept: Entity | None
+    links: tuple[Link, ...] = ()
+    also: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """The term as a row of a file."""
+        links = [[link.predicate, link.object.cui, link.object.name, link.object.types] for link in self.links]
+        found = self.concept and [self.concept.cui, self.concept.name, self.concept.types]
+        problem = None if links else "the concept has no relation of use" if found else "no concept has this name"
+        others = {"also": list(self.also), "synonyms": list(self.synonyms)}
+        return {"term": self.term, "concept": found, "links": links, **others, "problem": problem}
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Linked:
+        concept = Entity(*row["concept"]) if row["concept"] else None
+        links = tuple(Link(concept, link[0], Entity(*link[1:])) for link in row["links"]) if concept else ()
+        return cls(row["term"], concept, links, tuple(row["also"]), tuple(row["synonyms"]))
+
+
+def chosen(relations: Iterable[tuple[str, str]], cui: str, seed: int, most: int) -> list[tuple[str, str]]:
+    """At most so many of a concept's relations (name, CUI of the other end), drawn by seed, without those of NAVIGATION and of
+    a concept to itself.
+    """
+    useful = dict.fromkeys(one for one in relations if one[0] not in NAVIGATION and one[1] != cui)
+    return sorted(useful, key=lambda one: digest(str(seed), cui, *one))[:most]
+
+
+def label(relation: str) -> str:
+    """A relation as people read it."""
+    return " ".join(relation.replace("_", " ").split())
+
+
+@dataclass
+class _Found:
+    """The best concept of each term so far: rank (lower is better) and CUI."""
+
+    best: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+    def offer(self, key: str, rank: int, cui: bytes) -> None:
+        if key not in self.best or (rank, cui) < self.best[key]:
+            self.best[key] = (rank, cui)
+
+
+def link_locally(
+    terms: Sequence[str], folder: Path, language: str, sources: Sequence[str], seed: int, most: int
+) -> list[Linked]:
+    """Terms linked by the files of a UMLS folder: a term's concept is the one that prefers its name most.
+
+    MRCONSO is read twice and MRREL once, whole; memory depends on the terms and their relations. sources: vocabularies whose
+    relations count, () for all. seed, most: see `chosen`. Raises FactsError.
+    """
+    files, problems = needed_files_in(folder), Problems()
+    found = _concepts(files[NAMES], {name_key(term) for term in terms}, language.encode(), problems)
+    heads = frozenset(cui for _, cui in found.best.values())
+    allowed = frozenset(source.encode() for source in sources)
+    usable: dict[bytes, list[tuple[str, str]]] = {cui: [] for cui in heads}
+    every: dict[bytes, dict[bytes, None]] = {cui: {} for cui in heads}
+    for (head, relation, tail), source in related(files[RELATIONS], lambda _: True, (), problems):
+        if head in heads:
+            every[head].setdefault(tail)
+            if not allowed or source in allowed:
+                usable[head].append((relation.decode(errors="replace"), tail.decode(errors="replace")))
+    cuis = heads | {tail for of_head in every.values() for tail in of_head}
+    names = read_names(files[NAMES], cuis, sources, language, False, problems)
+    concepts, synonyms = concepts_of(names.ranked, read_types(files.get(TYPES), cuis, problems))
+    others = {group[0]: group[1:] for group in synonyms}
+    entities = {one.cui: Entity(one.cui, one.name, one.semantic_type) for one in concepts.values()}
+
+    def linked(term: str) -> Linked:
+        cui = found.best.get(name_key(term), (0, b""))[1]
+        subject = entities.get(cui.decode(errors="replace"))
+        if subject is None:
+            return Linked(term, None)
+        named = [one for one in usable[cui] if one[1] in entities]
+        links = [Link(subject, label(name), entities[other]) for name, other in chosen(named, subject.cui, seed, most)]
+        tails = (entities[tail.decode(errors="replace")].name for tail in every[cui] if tail in concepts)
+        return Linked(term, subject, tuple(links), tuple(tails), tuple(others.get(subject.name, ())))
+
+    return [linked(term) for term in terms]
+
+
+def link_remotely(terms: Sequence[str], api: UmlsApi, seed: int, most: int) -> Iterator[Linked]:
+    """Terms linked by the UMLS REST API: a term's concept is the first that it finds. Raises ReferenceAway."""
+    for term in terms:
+        cui = api.search(term)
+        concept = api.concept(cui) if cui else None
+        if concept is None:
+            yield Linked(term, None)
+            continue
+        subject = _entity(concept)
+        relations = list(api.relations(concept.cui))
+        links = []
+        for name, other in chosen(((one.relation, one.cui) for one in relations), concept.cui, seed, most):
+            tail = api.concept(other)
+            if tail is not None:
+                links.append(Link(subject, label(name), _entity(tail)))
+        yield Linked(term, subject, tuple(links), tuple(dict.fromkeys(one.name for one in relations)))
+
+
+def _entity(concept: Concept) -> Entity:
+    return Entity(concept.cui, concept.name, "; ".join(concept.types) or None)
+
+
+def _concepts(path: Path, keys: Iterable[str], language: bytes, problems: Problems) -> _Found:
+    """The concepts whose names in a language are these."""
+    wanted, found = frozenset(keys), _Found()
+    for _, columns in read_rows(path, lambda _: True, problems):
+        if columns[1] != language or columns[16] in SUPPRESSED:
+            continue
+        key = name_key.__wrapped__(text_of(columns[14]))
+        if key in wanted:
+            rank = (columns[2] != b"P") * 4 + (columns[4] != b"PF") * 2 + (columns[6] != b"Y")
+            found.offer(key, rank, columns[0])
+    return found

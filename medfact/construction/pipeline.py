@@ -1,0 +1,202 @@
+"""The steps of a construction, each with a file that shows what came of it. Running it again goes on where it was.
+
+What a model wrote is in the database, what the UMLS answered in a file; all else is computed anew from these, so that a kill at
+any moment loses nothing and nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medfact.answers.instructions import TERMS
+from medfact.construction import templates
+from medfact.construction.data_set import Entry, entries_of, is_usable, known_of, mkj_files, triplets_of
+from medfact.construction.files import read_lines, write_json, write_lines
+from medfact.construction.links import Linked, link_locally, link_remotely
+from medfact.construction.terms import NoTerms, terms_in
+from medfact.errors import Mistake
+from medfact.facts import Fact, digest, name_key
+from medfact.references.umls_api import UmlsApi
+from medfact.runs.start import start_planned
+from medfact.spec import RunSpec
+from medfact.statements import Statement
+from medfact.store import Plan, Planned, Store
+
+STATE = "construction.json"
+TERMS_FILE, LINKS_FILE, TRIPLETS_FILE = "1-terms.jsonl", "2-links.jsonl", "3-triplets.jsonl"
+PROBLEMS_FILE, UMLS_FILE = "problems.jsonl", "umls-answers.jsonl"
+
+RELATIONS_PER_TERM = 20
+
+Ask = Callable[[str], None]
+"""Asks the statements of a recorded run that have no answer. Raises MedfactError where it cannot."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a construction is made of. umls: the folder's name, or "api". seed: of the draws; per_term: relations of a term."""
+
+    questions: str
+    model: str
+    umls: str
+    language: str = "ENG"
+    sources: tuple[str, ...] = ()
+    seed: int = 0
+    per_term: int = RELATIONS_PER_TERM
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of a step: how many, and how many have a problem. file: where it stands."""
+
+    step: str
+    file: str
+    made: int
+    problems: int
+
+
+def open_construction(folder: Path, settings: Settings) -> dict[str, Any]:
+    """The state of the construction in a folder, begun now if there is none.
+
+    Raises Mistake where the folder holds a construction with other settings, or other files.
+    """
+    file, now = folder / STATE, json.loads(json.dumps(dataclasses.asdict(settings)))
+    if not file.is_file():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise Mistake(f"The folder {folder.name} holds other files.", "Give a new folder with --into.")
+        write_json(file, {"settings": now, "runs": {}})
+    try:
+        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        before = state["settings"]
+    except (ValueError, KeyError, TypeError, OSError):
+        raise Mistake(f"{STATE} in {folder.name} cannot be read.", "Give a new folder with --into.") from None
+    if differing := [name for name in now if before.get(name) != now[name]]:
+        raise Mistake(
+            f"The folder {folder.name} holds a construction with other settings: {', '.join(differing)}.",
+            "Give a new folder with --into, or the settings of that one.",
+        )
+    return state
+
+
+def construct(
+    folder: Path,
+    questions: Sequence[str],
+    settings: Settings,
+    umls: Path | None,
+    spec: RunSpec,
+    store: Store,
+    ask: Ask,
+    accept_drafts: bool = False,
+) -> Iterator[Step]:
+    """Makes, or goes on making, a data set in a folder; yields each step once its file is there.
+
+    umls: the folder of the RRF files; None asks the REST API. spec: the model and how it is asked. accept_drafts: whether
+    drafted templates are used that nobody has accepted in their file. Raises MedfactError.
+    """
+    state = open_construction(folder, settings)
+    rows = _terms(folder, state, questions, spec, store, ask)
+    yield Step("terms", TERMS_FILE, sum(len(row["terms"]) for row in rows), sum(bool(row["problem"]) for row in rows))
+    linked = _links(folder, rows, settings, umls)
+    yield Step("links", LINKS_FILE, sum(len(one.links) for one in linked), sum(not one.links for one in linked))
+    facts = triplets_of(linked)
+    write_lines(folder / TRIPLETS_FILE, ({"subject": f.head, "predicate": f.relation, "object": f.tail} for f in facts))
+    yield Step("triplets", TRIPLETS_FILE, len(facts), sum(len(one.links) for one in linked) - len(facts))
+    sentences = templates.of_predicates(folder, state, facts, spec, store, ask, accept_drafts)
+    used = templates.usable(sentences, accept_drafts)
+    yield Step("templates", templates.FILE, len(used), len(sentences) - len(used))
+    entries = list(entries_of(facts, known_of(facts, linked), settings.seed))
+    for name, content in mkj_files(entries, facts, used).items():
+        write_json(folder / name, content)
+    usable = sum(is_usable(entry, used) for entry in entries)
+    write_lines(folder / PROBLEMS_FILE, _problems(rows, linked, sentences, entries, used))
+    yield Step("statements", "data.json", usable, len(entries) - usable)
+
+
+# ---------------------------------------------------------------------------------------------- terms
+
+
+def terms_plan(questions: Sequence[str], name: str) -> Plan:
+    """The plan of the run that asks for the terms of each question."""
+    facts = (Fact(question, "asks for", "medical terms") for question in questions)
+    statements = (Statement(fact, TERMS, "none", fact.head) for fact in facts)
+    return Plan(
+        dataset=name,
+        dataset_fingerprint=digest(*questions),
+        pool=TERMS,
+        shots=0,
+        statements=tuple(Planned(statement, "") for statement in statements),
+        demonstrations={},
+    )
+
+
+def _terms(
+    folder: Path, state: dict[str, Any], questions: Sequence[str], spec: RunSpec, store: Store, ask: Ask
+) -> list[dict[str, Any]]:
+    """A row for each question: its terms, or why there are none."""
+    if TERMS not in state["runs"]:
+        run = start_planned(replace(spec, task=TERMS), terms_plan(questions, folder.name), store)
+        state["runs"][TERMS] = run
+        write_json(folder / STATE, state)
+    ask(state["runs"][TERMS])
+    rows = []
+    for item in store.asked(state["runs"][TERMS]):
+        row: dict[str, Any] = {"question": item.statement.text, "terms": [], "problem": None}
+        try:
+            if item.answer is None:
+                row["problem"] = "not asked yet"
+            elif item.answer.failure is not None:
+                row["problem"] = f"the call failed: {item.answer.failure}"
+            else:
+                row["terms"] = list(terms_in(item.answer.raw))
+        except NoTerms as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    write_lines(folder / TERMS_FILE, rows)
+    return rows
+
+
+# ---------------------------------------------------------------------------------------------- links
+
+
+def _links(folder: Path, rows: Iterable[Mapping[str, Any]], settings: Settings, umls: Path | None) -> list[Linked]:
+    """Each different term with its concept and relations. The file is read again where it is of the same terms."""
+    terms = list({name_key(term): term for row in rows for term in row["terms"]}.values())
+    before = read_lines(folder / LINKS_FILE)
+    if [row.get("term") for row in before] == terms:
+        return [Linked.of_row(row) for row in before]
+    if umls is not None:
+        linked = link_locally(terms, umls, settings.language, settings.sources, settings.seed, settings.per_term)
+    else:
+        linked = list(link_remotely(terms, UmlsApi(folder / UMLS_FILE), settings.seed, settings.per_term))
+    write_lines(folder / LINKS_FILE, (one.row() for one in linked))
+    return linked
+
+
+# ---------------------------------------------------------------------------------------------- problems
+
+
+def _problems(
+    rows: Iterable[Mapping[str, Any]],
+    linked: Iterable[Linked],
+    sentences: Iterable[templates.Template],
+    entries: Iterable[Entry],
+    used: Mapping[str, str],
+) -> Iterator[dict[str, Any]]:
+    """Everything that was left out, and why: a row each."""
+    yield from ({"step": "terms", "about": row["question"], "problem": row["problem"]} for row in rows if row["problem"])
+    for one in linked:
+        if problem := one.row()["problem"]:
+            yield {"step": "links", "about": one.term, "problem": problem}
+    for template in sentences:
+        if template.predicate not in used:
+            yield {"step": "templates", "about": template.predicate, "problem": template.problem or templates.UNREAD}
+    for entry in entries:
+        if entry.fact.relation in used and not is_usable(entry, used):
+            about = f"{entry.fact.head} — {entry.fact.relation} → {entry.fact.tail}"
+            problem = f"only {len(entry.false)} other objects of its semantic type are safe to call false"
+            yield {"step": "statements", "about": about, "problem": problem}

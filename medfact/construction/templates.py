@@ -1,0 +1,116 @@
+"""The template of each predicate: from MKJ's pool, or drafted by a model for a person to accept (MKJ, Section 3.3)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medfact.answers.instructions import TEMPLATE
+from medfact.construction.files import read_lines, write_json, write_lines
+from medfact.facts import Fact, digest
+from medfact.prototypes import READY, load_pool
+from medfact.runs.start import start_planned
+from medfact.spec import RunSpec
+from medfact.statements import Statement
+from medfact.store import Plan, Planned, Store
+from medfact.writing.runs import drafts
+from medfact.writing.templates import FORMS, Draft, problem_of, shown_triplet
+
+FILE, STATE = "4-templates.jsonl", "construction.json"
+
+UNREAD = "drafted, and nobody has accepted it: read it, set accepted to true in 4-templates.jsonl, and run again"
+
+
+@dataclass(frozen=True)
+class Template:
+    """The sentence of a predicate, with [X] for the subject and [Y] for the object.
+
+    by: who wrote it. accepted: by a person, who may change the sentence in the file too. problem: the rule that it breaks.
+    """
+
+    predicate: str
+    sentence: str
+    by: str
+    accepted: bool
+    problem: str | None
+
+
+def usable(templates: Iterable[Template], accept_drafts: bool) -> dict[str, str]:
+    """Predicate → sentence, of those that break no rule and that a person has accepted; of all such with accept_drafts."""
+    return {one.predicate: one.sentence for one in templates if one.problem is None and (one.accepted or accept_drafts)}
+
+
+def of_predicates(
+    folder: Path,
+    state: dict[str, Any],
+    facts: Sequence[Fact],
+    spec: RunSpec,
+    store: Store,
+    ask: Callable[[str], None],
+    accept_drafts: bool,
+) -> list[Template]:
+    """A template for each predicate of the facts, as in the file, else of the pool, else drafted now. Writes the file."""
+    examples: dict[str, Fact] = {}
+    for fact in facts:
+        examples.setdefault(fact.relation, fact)
+    kept = {one.predicate: one for one in map(_of_row, read_lines(folder / FILE)) if one.accepted}
+    pool = load_pool(READY)
+    found: dict[str, Template] = {}
+    for predicate in examples:
+        name = pool.canonical(predicate)
+        if predicate in kept:
+            found[predicate] = kept[predicate]
+        elif name is not None:
+            found[predicate] = Template(predicate, pool.relations[name].sentences["none"], pool.title, True, None)
+    missing = [fact for predicate, fact in examples.items() if predicate not in found]
+    for draft in _drafted(folder, state, missing, spec, store, ask):
+        sentence = draft.sentences.get("none", "")
+        found.setdefault(draft.relation, Template(draft.relation, sentence, spec.model, False, draft.problem))
+    for fact in missing:
+        found.setdefault(fact.relation, Template(fact.relation, "", spec.model, False, "the model has not drafted it"))
+    made = [found[predicate] for predicate in examples]
+    write_lines(folder / FILE, map(dataclasses.asdict, made))
+    return made
+
+
+def _of_row(row: Mapping[str, Any]) -> Template:
+    """A row as a person may have left it; its sentence is checked again."""
+    predicate, sentence = str(row.get("predicate", "")), str(row.get("sentence", ""))
+    accepted = row.get("accepted") is True
+    problem = (
+        problem_of(predicate, {"none": sentence}, FORMS[TEMPLATE]) if accepted and row.get("by") != _pool_title() else None
+    )
+    return Template(predicate, sentence, str(row.get("by", "")), accepted, problem)
+
+
+def _pool_title() -> str:
+    return load_pool(READY).title
+
+
+def _drafted(
+    folder: Path, state: dict[str, Any], missing: Sequence[Fact], spec: RunSpec, store: Store, ask: Callable[[str], None]
+) -> list[Draft]:
+    """Drafts for predicates: of earlier runs, and of a new one for those that none has asked about."""
+    runs: list[str] = state["runs"].setdefault(TEMPLATE, [])
+    asked = {item.statement.fact.relation for run in runs for item in store.asked(run)}
+    new = [fact for fact in missing if fact.relation not in asked]
+    if new:
+        statements = (Statement(fact, TEMPLATE, "none", shown_triplet(fact, TEMPLATE)) for fact in new)
+        plan = Plan(
+            dataset=folder.name,
+            dataset_fingerprint=digest(*(fact.fact_id for fact in new)),
+            pool=TEMPLATE,
+            shots=0,
+            statements=tuple(Planned(statement, "") for statement in statements),
+            demonstrations={},
+        )
+        runs.append(start_planned(replace(spec, task=TEMPLATE), plan, store))
+        write_json(folder / STATE, state)
+    found: list[Draft] = []
+    for run in runs:
+        ask(run)
+        found += drafts(run, store)
+    return found
