@@ -14,7 +14,8 @@ from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
-from medfact.metrics.measures import read_record
+from medfact.metrics.measures import Estimates, read_record
+from medfact.results.categories import by_category, categories_key
 from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.costs import bill_of
 from medfact.runs.plan import question_of
@@ -95,7 +96,8 @@ def board_of(store: Store, run_id: str) -> Board:
 class Report(Measures):
     """A run in figures: what was asked of which model, and every measure of its answers.
 
-    method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. cut: replies that were cut
+    method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
+    average accuracy by MKJ's categories of the tail's semantic type. cut: replies that were cut
     off. p_true_source: where P(True) comes from.
     service: the bill of a model behind a service, None of others. The JSON of `report RUN --json` is `record_of` this.
     """
@@ -112,6 +114,7 @@ class Report(Measures):
     shots: int
     retrieval: str
     evidence: Evidence | None
+    by_category: Estimates
     seed: int
     shot_seed: int | None
     shot_draws: int
@@ -138,6 +141,7 @@ def report(run: Run, records: Records, store: Store) -> Report:
         shots=run.shots,
         retrieval=run.spec.retrieval,
         evidence=evidence_of(run, records, store),
+        by_category=by_category(records),
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
         shot_draws=run.spec.shot_draws,
@@ -167,7 +171,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
     if run.spec.task is not None:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
     kept = store.figures(run.run)
-    if not kept or kept["medfact"] != __version__:
+    if not kept or (kept["medfact"], kept.get("categories")) != (__version__, categories_key()):
         return None
     with suppress(ValidationError):  # a report of before this version's last change is made anew
         return read_record(Report, kept["report"])
@@ -178,4 +182,5 @@ def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
     if run.state not in {WAITING, RUNNING}:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            store.keep_figures(run.run, {"medfact": __version__, "report": record_of(made)}, run.changed)
+            kept = {"medfact": __version__, "categories": categories_key(), "report": record_of(made)}
+            store.keep_figures(run.run, kept, run.changed)

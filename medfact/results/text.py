@@ -31,6 +31,8 @@ def report_text(report: Report) -> str:
         "",
         *(_line(name, estimate, "statements") for name, estimate in report.by_relation.items()),
         "",
+        *(_line(name, estimate, "statements") for name, estimate in report.by_category.items()),
+        "",
         *(
             _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pairs")
             for difficulty, of in report.by_difficulty.items()

@@ -37,12 +37,14 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
     """Right answers by the way of asking, and by relation."""
     reports = _reports(lives)
     relations = sorted({name for report in reports.values() for name in report.by_relation})
+    categories = dict.fromkeys(name for report in reports.values() for name in report.by_category)
     asked = {name for report in reports.values() for name in report.by_difficulty}
     return render(
         "overview",
         plot=plots.ways_of_asking(reports),
         reports=reports,
         relations=relations,
+        categories=list(categories),
         difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},
         difficulty_figures=DIFFICULTY_FIGURES,
     )
