@@ -49,7 +49,7 @@ def read_documents(path: Path, column: str | None = None, limits: Limits = OWN) 
     elif path.is_file():
         files = [path]
     else:
-        raise FactsError(f"There is no file or folder {str(path)[:200]!r}.", "Check the path of the documents.")
+        raise FactsError(f"There is no file or folder {path.name[:200]!r}.", "Check the path of the documents.")
     passages: dict[str, Passage] = {}
     for file in files:
         for passage in _passages(file, column, limits):
