@@ -5,7 +5,7 @@ from: a table, a corpus, and a PubMed of this machine.
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import log10, sqrt
 from pathlib import Path
@@ -22,13 +22,15 @@ from small_facts import write_csv
 
 from medfact.datasets import frequencies as counting
 from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencies
+from medfact.datasets.isolated import read_frequencies_isolated
 from medfact.datasets.limits import VISITOR
 from medfact.errors import FactsError, Mistake, ReferenceAway
 from medfact.facts import name_key
 from medfact.metrics import record_of
 from medfact.metrics.rarity import NO_LINE, line, log_frequency
 from medfact.references.pubmed import PubMed
-from medfact.results.rarity import Rarity, names_of, rarity_of
+from medfact.results import plots
+from medfact.results.rarity import FactPoint, Rarity, names_of, rarity_of
 from medfact.results.text import rarity_text
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -283,6 +285,14 @@ def test_a_table_that_cannot_be_used(tmp_path: Path) -> None:
     many.write_text("term,count\n" + "".join(f"t{i},1\n" for i in range(VISITOR.rows + 1)))
     with pytest.raises(FactsError, match="more than 100,000 rows"):
         read_frequencies(many, VISITOR)
+
+
+def test_a_visitors_table_is_read_apart_with_a_visitors_limits(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "counts.csv", [{"term": "a", "count": 3}, {"term": "b", "count": "many"}])
+    assert read_frequencies_isolated(path) == read_frequencies(path)
+    path.write_text("term,count\n" + "".join(f"t{i},1\n" for i in range(VISITOR.rows + 1)))
+    with pytest.raises(FactsError, match="more than 100,000 rows"):
+        read_frequencies_isolated(path)
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "xlsx"])
@@ -546,12 +556,41 @@ def test_nothing_is_asked_without_the_option(medfact: Medfact, world: World, mir
 
 
 @pytest.fixture
-def made(world: World) -> Rarity:
-    return rarity_of(world.store, world.run, read_frequencies(world.frequencies))[0]
+def view(world: World) -> tuple[Rarity, list[FactPoint]]:
+    return rarity_of(world.store, world.run, read_frequencies(world.frequencies))
 
 
-def test_the_text_names_each_slope_with_its_n(made: Rarity) -> None:
-    text = rarity_text(made)
-    assert f"of {made.facts} facts" in text
+def test_the_text_names_each_slope_with_its_n(view: tuple[Rarity, list[FactPoint]]) -> None:
+    text = rarity_text(view[0])
+    assert f"of {view[0].facts} facts" in text
     assert "no value: too few facts with different frequencies" in text  # of heads
     assert "A slope is no cause" in text
+
+
+def test_the_figure_shows_facts_types_line_and_band(
+    view: tuple[Rarity, list[FactPoint]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, points = view
+    facts, band, fitted, types = plots.rarity(made, points)["data"]
+    assert facts["x"] == [1 + (point.tail_count or 0) for point in points]
+    assert all(abs(y - 100 * (p.share or 0)) <= plots.JITTER / 2 for y, p in zip(facts["y"], points, strict=True))
+    places = made.by_tail.line.band
+    assert fitted["x"] == [10**place.x for place in places]
+    assert (fitted["x"][0], fitted["x"][-1]) == pytest.approx((min(facts["x"]), max(facts["x"])))
+    assert band["y"][: len(places)] == [100 * (place.high or 0) for place in places]
+    assert types["text"] == list(made.types)
+    assert len(types["error_y"]["array"]) == 5
+    monkeypatch.setattr(plots, "MOST_POINTS", 100)
+    fewer = plots.rarity(made, points)["data"][0]
+    assert len(fewer["x"]) <= 100
+    assert fewer["name"] == f"facts ({len(fewer['x'])} of {len(points)})"
+
+
+def test_the_figure_takes_no_markup_from_types(view: tuple[Rarity, list[FactPoint]]) -> None:
+    made, points = view
+    hostile = replace(made, types={"<a href='javascript:alert(1)'>x</a>": next(iter(made.types.values()))})
+    assert plots.rarity(hostile, points)["data"][-1]["text"] == ["&lt;a href='javascript:alert(1)'&gt;x&lt;/a&gt;"]
+
+
+def test_without_frequencies_of_tails_there_is_no_figure(world: World) -> None:
+    assert plots.rarity(*rarity_of(world.store, world.run, Frequencies("heads", {"disease 9": 4}))) == {}

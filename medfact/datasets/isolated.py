@@ -6,15 +6,17 @@ import contextlib
 import multiprocessing
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
 from medfact.datasets import load
 from medfact.datasets.collection import Collection
-from medfact.datasets.limits import VISITOR
+from medfact.datasets.frequencies import Frequencies, read_frequencies
+from medfact.datasets.limits import VISITOR, Limits
 from medfact.errors import FactsError, MedfactError
 from medfact.spec import RunSpec
 
@@ -31,13 +33,25 @@ POLL_SECONDS = 0.05
 _turn = threading.BoundedSemaphore(MAX_PROCESSES)
 
 
+Read = TypeVar("Read")
+
+
 def load_isolated(spec: RunSpec) -> Collection:
     """Like `load`, for a visitor's file. Also raises FactsError if reading takes too much time or memory."""
+    return _isolated(Path(str(spec.facts)).name, load, spec)
+
+
+def read_frequencies_isolated(path: Path) -> Frequencies:
+    """Like `read_frequencies`, for a visitor's file. Also raises FactsError if reading takes too much time or memory."""
+    return _isolated(path.name, read_frequencies, path)
+
+
+def _isolated(name: str, read: Callable[[Any, Limits], Read], what: Any) -> Read:
+    """What a function of a module reads of a file called so, with a visitor's limits."""
     context = multiprocessing.get_context("spawn")
-    name = Path(str(spec.facts)).name
     with _turn:
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_send_collection, args=(sender, spec), daemon=True)
+        process = context.Process(target=_send, args=(sender, read, what), daemon=True)
         process.start()
         sender.close()
         try:
@@ -48,10 +62,11 @@ def load_isolated(spec: RunSpec) -> Collection:
             receiver.close()
     if isinstance(result, MedfactError):
         raise result
-    return result
+    made: Read = result
+    return made
 
 
-def _receive(receiver: Connection, process: Any, name: str) -> Collection | MedfactError:
+def _receive(receiver: Connection, process: Any, name: str) -> Any:
     started = time.monotonic()
     while not receiver.poll(POLL_SECONDS):
         if time.monotonic() - started > MAX_SECONDS:
@@ -59,10 +74,9 @@ def _receive(receiver: Connection, process: Any, name: str) -> Collection | Medf
         if _memory_of(process.pid) > MAX_BYTES:
             return FactsError(f"{name} takes more than {MAX_BYTES >> 30} GB of memory.", "Use a part of it, or save it as CSV.")
     try:
-        result: Collection | MedfactError = receiver.recv()
+        return receiver.recv()
     except EOFError:
         return FactsError(f"{name} cannot be read.", "Save it again, as CSV if you can.")
-    return result
 
 
 def _memory_of(pid: int) -> int:
@@ -72,10 +86,10 @@ def _memory_of(pid: int) -> int:
     return 0
 
 
-def _send_collection(sender: Connection, spec: RunSpec) -> None:
+def _send(sender: Connection, read: Callable[[Any, Limits], object], what: Any) -> None:
     """The work of the separate process."""
     psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else 10)
     try:
-        sender.send(load(spec, VISITOR))
+        sender.send(read(what, VISITOR))
     except MedfactError as error:
         sender.send(error)
