@@ -136,7 +136,7 @@ def test_help_loads_no_heavy_library() -> None:
     assert loaded & HEAVY == set()
 
 
-COMMANDS = "datasets pools facts statements prompts run resume runs report answers tables export import compare"
+COMMANDS = "datasets pools facts statements prompts run resume runs report answers rarity tables export import compare"
 
 
 def test_help_names_every_command() -> None:

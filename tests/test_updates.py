@@ -25,7 +25,21 @@ from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, refused, routes
 from medfact.web.updates import answer as updates
 
-PARTS = {"mapping", "notice", "progress", "scores", "tab", "drawer", "hero", "game", "documents", "facts", "method", "go"}
+PARTS = {
+    "mapping",
+    "notice",
+    "progress",
+    "scores",
+    "tab",
+    "rarity",
+    "drawer",
+    "hero",
+    "game",
+    "documents",
+    "facts",
+    "method",
+    "go",
+}
 OWNER = "somebody"
 
 

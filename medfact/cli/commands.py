@@ -155,6 +155,23 @@ COMMANDS = (
     Command("answers", "show_results:answers", "list the answers of a run", (RUN, DATABASE, OUTPUT)),
     Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", (RUNS, JSON, DATABASE)),
     Command(
+        "rarity",
+        "rarity:rarity",
+        "show the right answers of a run against how often the names in its facts occur",
+        (
+            RUN,
+            one_of(
+                argument("--frequencies", metavar="FILE", help="a table with the columns term and count"),
+                argument("--corpus", metavar="FILE", help="count in a .txt file, or in a column of a table"),
+                argument("--pubmed", action="store_true", help="ask PubMed how many articles hold each name"),
+            ),
+            argument("--column", metavar="NAME", help="the column of the corpus that holds the text (default: text)"),
+            JSON,
+            DATABASE,
+            argument("-o", "--output", metavar="FILE", help="write one row per fact to a .csv, .tsv, .jsonl or .parquet file"),
+        ),
+    ),
+    Command(
         "tables",
         "show_results:tables",
         "list the papers' tables for one or more runs, one row per number",

@@ -16,6 +16,7 @@ import psutil
 from medfact.datasets import load
 from medfact.datasets.collection import Collection
 from medfact.datasets.documents import read_documents
+from medfact.datasets.frequencies import Frequencies, read_frequencies
 from medfact.datasets.limits import VISITOR, Limits
 from medfact.errors import FactsError, MedfactError
 from medfact.spec import RunSpec
@@ -35,6 +36,9 @@ Result = TypeVar("Result")
 _turn = threading.BoundedSemaphore(MAX_PROCESSES)
 
 
+Read = TypeVar("Read")
+
+
 def load_isolated(spec: RunSpec) -> Collection:
     """Like `load`, for a visitor's file. Also raises FactsError if reading takes too much time or memory."""
     return _isolated(Path(str(spec.facts)).name, load, spec)
@@ -47,6 +51,11 @@ def count_passages(path: str, column: str | None) -> int:
 
 def _number_of_passages(path: Path, column: str | None, limits: Limits) -> int:
     return len(read_documents(path, column, limits))
+
+
+def read_frequencies_isolated(path: Path) -> Frequencies:
+    """Like `read_frequencies`, for a visitor's file. Also raises FactsError if reading takes too much time or memory."""
+    return _isolated(path.name, read_frequencies, path)
 
 
 def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result:

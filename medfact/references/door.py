@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,22 @@ class Door:
         self._answers = _read(kept) if kept else {}
         self.asked = 0
 
-    def get(self, path: str, params: Mapping[str, str], private: Mapping[str, str] | None = None) -> Any:
-        """The JSON at a path. Raises ReferenceAway where there is none: no network, an error, no JSON."""
+    def get(
+        self,
+        path: str,
+        params: Mapping[str, str],
+        private: Mapping[str, str] | None = None,
+        usable: Callable[[Any], bool] = lambda _: True,
+    ) -> Any:
+        """The JSON at a path. An answer that is not usable (an error in JSON) is returned and not kept.
+
+        Raises ReferenceAway where there is none: no network, an error, no JSON.
+        """
         question = digest(self.base_url, path, json.dumps(params, sort_keys=True))
         if question not in self._answers:
             answer = self._fetch(path, {**params, **(private or {})})
+            if not usable(answer):
+                return answer
             self._keep(question, answer)
             self._answers[question] = answer
         return self._answers[question]

@@ -7,9 +7,11 @@ left to the page, so that dark mode is right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.rarity import FactPoint, Rarity
 from medfact.results.report import Report
 from medfact.results.wording import interval
 from medfact.statements import VARIANTS
@@ -206,6 +208,91 @@ def _calibration_traces(index: int, name: str, report: Report, axis: str) -> lis
         "hovertemplate": "P(True) %{x:.2f}: %{y:.0%} of %{customdata} statements are true",
     }
     return [perfect | axes, own | axes]
+
+
+MOST_POINTS = 1_500
+"""Facts that are drawn; of more, evenly chosen ones."""
+
+JITTER = 4.0
+"""Points of a hundred over which facts of one share are spread, so that they do not hide each other."""
+
+
+def rarity(view: Rarity, points: Sequence[FactPoint]) -> Plot:
+    """Right answers against how often the tail is named, on a log scale (MKJ, Figure 5): a dot a fact, a diamond with its
+    interval a semantic type, the fitted line with its band. Nothing where no fact has a frequency.
+    """
+    known = [point for point in points if point.answered and point.tail_count is not None]
+    if not known:
+        return {}
+    band = view.by_tail.line.band
+    counts = [1 + (point.tail_count or 0) for point in known]
+    decades = {"dtick": 1} if max(counts) >= 100 * min(counts) else {}  # else there might be no tick at all
+    traces = [_dots_of_facts(known)]
+    if band:
+        traces += _line_and_band([(10**place.x, place.share, place.low, place.high) for place in band])
+    if any(of.mean_log_frequency is not None for of in view.types.values()):
+        traces.append(_dots_of_types(view))
+    return _plot(
+        traces,
+        xaxis={"title": {"text": "times the tail is named, plus 1 (log scale)"}, "type": "log", "fixedrange": True} | decades,
+        yaxis={"title": {"text": "right answers, %"}, "range": [-5, 105], "fixedrange": True, "automargin": True},
+        height=420,
+    )
+
+
+def _dots_of_facts(known: Sequence[FactPoint]) -> Plot:
+    step = -(-len(known) // MOST_POINTS)
+    shown = known[::step]
+    spread = [JITTER * (place * 0.618 % 1 - 0.5) for place in range(len(shown))]  # the golden ratio repeats nothing
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"facts ({len(shown):,} of {len(known):,})" if step > 1 else "facts",
+        "x": [1 + (point.tail_count or 0) for point in shown],
+        "y": [100 * (point.share or 0.0) + by for point, by in zip(shown, spread, strict=True)],
+        "marker": {"color": _GREY, "symbol": "circle", "size": 5, "opacity": 0.5},
+        "customdata": [[point.tail_count, point.right, point.answered] for point in shown],
+        "hovertemplate": "named %{customdata[0]} times: %{customdata[1]} of %{customdata[2]} right<extra></extra>",
+    }
+
+
+def _line_and_band(band: Sequence[tuple[float, float, float | None, float | None]]) -> list[Plot]:
+    """band: x, the fitted share and the bounds of its band, from left to right."""
+    x = [place[0] for place in band]
+    shares = [100 * place[1] for place in band]
+    line = {"type": "scatter", "mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": _colour(0)}}
+    bounds = [(low, high) for *_, low, high in band if low is not None and high is not None]
+    if len(bounds) < len(band):
+        return [line]
+    outline = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "95% band",
+        "x": [*x, *reversed(x)],
+        "y": [*(100 * high for _, high in bounds), *(100 * low for low, _ in reversed(bounds))],
+        "fill": "toself",
+        "fillcolor": "rgba(0,114,178,0.15)",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+    return [outline, line]
+
+
+def _dots_of_types(view: Rarity) -> Plot:
+    shown = {name: of for name, of in view.types.items() if of.mean_log_frequency is not None and of.accuracy.value is not None}
+    estimates = [Estimate(of.accuracy.value, of.accuracy.low, of.accuracy.high, of.accuracy.n) for of in shown.values()]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "semantic types of tails",
+        "x": [10 ** (of.mean_log_frequency or 0.0) for of in shown.values()],
+        "y": [100 * (estimate.value or 0.0) for estimate in estimates],
+        "error_y": _errors(estimates),
+        "marker": {**_marker(1, 10), "symbol": "diamond"},
+        "text": [escape(name, quote=False) for name in shown],  # the library reads some markup
+        "customdata": [[estimate.n, interval(estimate)] for estimate in estimates],
+        "hovertemplate": "%{text}: %{y:.1f}% of %{customdata[0]} statements right (%{customdata[1]})<extra></extra>",
+    }
 
 
 def _colour(index: int) -> str:

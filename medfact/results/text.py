@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, verdict
 from medfact.results.evidence import Change
+from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
-from medfact.results.wording import count, p_value, points, share
+from medfact.results.wording import NO_VALUE, count, counted, p_value, points, share
 from medfact.runs.costs import bill_in_words
 from medfact.statements import VARIANTS
 
@@ -111,3 +113,48 @@ def difference(pair: Paired) -> str:
     if pair.low_all is None or pair.high_all is None:
         return f"{value} (no interval)"
     return f"{value} ({points(pair.low_all)} to {points(pair.high_all)})"
+
+
+RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rarer of the two"}
+"""The fields of `Rarity` with a fit → whose frequency it is about."""
+
+
+def rarity_text(rarity: Rarity) -> str:
+    """The rarity view for a person: the slope per tenfold frequency, and the semantic types from rare to common."""
+    lines = [
+        f"run {rarity.run}: {rarity.model} on {rarity.dataset}; frequencies from {rarity.source}",
+        f"{counted(rarity.facts, 'fact')} answered, true and false ones, each with its own tail",
+        "",
+        "right answers for a tenfold frequency of",
+        *(f"  {name:<24}{fit_in_words(getattr(rarity, field))}" for field, name in RARITY_OF.items()),
+    ]
+    if rarity.types:
+        lines += ["", "semantic types of tails, from rare to common (geometric mean of the frequencies + 1; right answers)"]
+    for name, of in rarity.types.items():
+        times = NO_VALUE if of.mean_log_frequency is None else f"{10**of.mean_log_frequency:,.1f}"
+        facts = f"{count(of.with_frequency)} of {counted(of.accuracy.facts, 'fact')}"
+        lines.append(f"  {name:<40}{times:>12} ({facts}); {share(_estimate(of.accuracy))} of {count(of.accuracy.n)} statements")
+    if rarity.types_line.slope.value is not None:
+        lines.append(f"  across types, for a tenfold frequency: {slope_in_words(rarity.types_line.slope, 'type')}")
+    lines += ["", *(f"note: {note}" for note in rarity.notes)]
+    lines.append("Intervals are 95%, clustered by head and tail. A slope is no cause. Not for clinical use.")
+    return "\n".join(lines)
+
+
+def fit_in_words(fit: Fit) -> str:
+    """A slope, of how many facts, and which names have no frequency."""
+    without = f"; {count(fit.without)} without a frequency, such as {', '.join(fit.missing)}" if fit.without else ""
+    return f"{slope_in_words(fit.line.slope, 'fact')}{without}"
+
+
+def slope_in_words(slope: Estimate, of: str) -> str:
+    """A slope in points with its interval: "+4.8 points (+2.1 to +7.5) of 120 facts"; else why there is none."""
+    if slope.value is None:
+        return f"{NO_VALUE}: too few facts with different frequencies (n = {count(slope.n)})"
+    if slope.low is None or slope.high is None:
+        return f"{points(slope.value)} points (no interval) of {counted(slope.n, of)}"
+    return f"{points(slope.value)} points ({points(slope.low)} to {points(slope.high)}) of {counted(slope.n, of)}"
+
+
+def _estimate(accuracy: TypeAccuracy) -> Estimate:
+    return Estimate(accuracy.value, accuracy.low, accuracy.high, accuracy.n)

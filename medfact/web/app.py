@@ -47,7 +47,9 @@ def build_page() -> gr.Blocks:
             with gr.Column(elem_id="setup", min_width=300):
                 layout.build()
             with gr.Column(elem_id="results", min_width=300):
-                part("said", "progress", "scores", "tab", "drawer")
+                part("said", "progress", "scores", "tab", "rarity")
+                layout.frequencies()
+                part("rarity-said", "drawer")
         gr.Markdown(FOOTER, elem_id="footer")
     with page.route("Facts", "/facts"):
         _top("# Facts\nEach true fact has false partners: other findings that no known source holds true of it.")

@@ -43,6 +43,14 @@ def build() -> None:
         _evidence()
 
 
+def frequencies() -> None:
+    """The button for a table of frequencies; the style hides it where the section "Where knowledge runs out" is not shown."""
+    bring = gr.UploadButton(
+        "Bring frequencies (term, count) …", file_types=list(FORMATS), size="sm", elem_id="rarity-upload", variant="secondary"
+    )
+    bring.upload(None, bring, None, js="(file) => window.medfact.act('take_frequencies', file)", **FRONTEND)
+
+
 def _facts() -> None:
     with gr.Row():
         dataset = gr.Dropdown(

@@ -30,6 +30,7 @@ from medfact.web.pages.hero import hero
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
+from medfact.web.pages.rarity import rarity, take_frequencies
 from medfact.web.pages.under_review import under_review
 
 TABS = {
@@ -47,9 +48,9 @@ class EvaluateShow(Show):
     that waits for its columns, as JSON; untold: documents that wait for theirs; pending, uploading: why, or for which
     file, nothing can be evaluated yet. run: ids, with commas. missing: whether the address named one that is not there.
     kept: those that this browser showed last. chosen: which run's facts are listed. fact: the pair that is open, −1 for
-    none. sort: the score by which models are sorted, "" for the order of the runs. change, flips: whose answers that
-    passages turned are listed, and which. case: of the case study. game: the packet of "Beat the model", 0 for none;
-    clock: whether time is short.
+    none. sort: the score by which models are sorted, "" for the order of the runs. frequencies: the visitor's table of
+    how often names occur. change, flips: whose answers that passages turned are listed, and which. case: of the case
+    study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
     """
 
     setup: str = ""
@@ -75,6 +76,7 @@ class EvaluateShow(Show):
     fact: int = Field(-1, ge=-1, le=10**9)
     paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
     sort: str = ""
+    frequencies: str = Field("", max_length=1_000)
     case: int = Field(0, ge=0, le=10**9)
     game: int = Field(0, ge=0, le=10**4)
     clock: bool = True
@@ -103,6 +105,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         "progress": _progress(visitor, lives, own),
         "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
         "tab": render("tabs", tabs=tabs, chosen=show.tab, content=tab),
+        "rarity": rarity(visitor, show, lives),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
         "hero": _heading(visitor, show),
         "game": game(visitor, show),
@@ -309,6 +312,7 @@ EVALUATE = Page(
         "drop_file": setup.drop_file,
         "take_pool": setup.take_pool,
         **documents.ACTIONS,
+        "take_frequencies": take_frequencies,
         "price": setup.price,
         "evaluate": evaluate,
         "again": again,
@@ -321,6 +325,7 @@ EVALUATE = Page(
         "take_pool": "pool-said",
         **dict.fromkeys(documents.ACTIONS, "documents-said"),
         "game_done": "game-said",
+        "take_frequencies": "rarity-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },
 )

@@ -1,0 +1,57 @@
+"""The command about rarity: a run's right answers against how often the names in its facts occur."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from medfact.cli import OK
+from medfact.cli.rows import emit, print_progress
+from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencies
+from medfact.datasets.table_writer import json_line
+from medfact.errors import Mistake
+from medfact.facts import name_key
+from medfact.metrics import record_of
+from medfact.references.pubmed import REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY, PubMed
+from medfact.results.rarity import HOW_TO_BRING, names_of, rarity_of
+from medfact.results.text import rarity_text
+from medfact.store import Store, home
+
+TEXT_COLUMN = "text"
+
+
+def rarity(options: argparse.Namespace) -> int:
+    """Shows right answers against frequency."""
+    if not (options.frequencies or options.corpus or options.pubmed):
+        raise Mistake("Rarity needs to know how often each name occurs.", HOW_TO_BRING)
+    if options.column and not options.corpus:
+        raise Mistake("--column names a column of a corpus.", "Use it with --corpus FILE.")
+    store = Store(options.db)
+    run = store.run(options.run).run
+    made, points = rarity_of(store, run, _frequencies(options, store, run))
+    if options.output:
+        emit((point.row() for point in points), options.output)
+    print(json_line(record_of(made)) if options.json else rarity_text(made))
+    return OK
+
+
+def _frequencies(options: argparse.Namespace, store: Store, run: str) -> Frequencies:
+    if options.frequencies:
+        return read_frequencies(Path(options.frequencies))
+    names = names_of(store, run)
+    if options.corpus:
+        return counts_in(Path(options.corpus), names, options.column or TEXT_COLUMN)
+    return _from_pubmed(names)
+
+
+def _from_pubmed(names: list[str]) -> Frequencies:
+    """Counts of articles, of each name in one of its spellings."""
+    terms = {key: name for name in reversed(names) if (key := name_key(name))}
+    pubmed = PubMed(home() / "references" / "pubmed.jsonl")
+    pace = f"{REQUESTS_A_SECOND} requests a second, {REQUESTS_A_SECOND_WITH_KEY} with NCBI_API_KEY"
+    print_progress(f"asking {pubmed.host} how many articles name each of {len(terms):,} terms (at most {pace})")
+    try:
+        counts = {key: pubmed.count(term) for key, term in terms.items()}
+    finally:
+        print_progress(f"{pubmed.asked:,} of {len(terms):,} counts are here, {pubmed.from_file:,} of them from earlier answers")
+    return Frequencies("PubMed", counts, (), ("Counts are articles in PubMed that hold the name as a phrase.",))

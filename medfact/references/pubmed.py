@@ -1,0 +1,70 @@
+"""In how many articles PubMed finds a term, through NCBI's E-utilities (https://www.ncbi.nlm.nih.gov/books/NBK25497/)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from medfact.errors import ReferenceAway
+from medfact.references.door import Door
+
+ADDRESS = "https://eutils.ncbi.nlm.nih.gov"
+SEARCH = "/entrez/eutils/esearch.fcgi"
+
+REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY = 3, 10
+"""What NCBI allows without a key and with one."""
+
+HINT = "Counts so far are kept. Try again later, or bring frequencies as a file."
+
+
+class PubMed:
+    """PubMed, asked politely: each term once, no faster than NCBI allows.
+
+    kept: the file of its answers; None keeps them in memory. Its address is that of NCBI, or `MEDFACT_PUBMED_URL` (a mirror).
+    `NCBI_API_KEY` lets it ask faster; the key is sent, and neither kept nor shown.
+    asked, from_file: how many terms were asked about, and of how many the count was known already.
+    """
+
+    def __init__(self, kept: Path | None = None) -> None:
+        key = os.environ.get("NCBI_API_KEY", "").strip()
+        self._private = {"api_key": key} if key else {}
+        pause = 1 / (REQUESTS_A_SECOND_WITH_KEY if key else REQUESTS_A_SECOND)
+        self._door = Door("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or ADDRESS, pause, HINT, kept)
+        self.asked = self.from_file = 0
+
+    @property
+    def host(self) -> str:
+        """Who is asked."""
+        return urlsplit(self._door.base_url).netloc or self._door.base_url
+
+    def count(self, term: str) -> int:
+        """The articles that hold this phrase. Raises ReferenceAway where PubMed cannot be asked or gives no count."""
+        before = self._door.asked
+        phrase = '"' + " ".join(term.replace('"', " ").split()) + '"'
+        found = self._search(phrase)
+        if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
+            # a phrase outside its index is searched as single words; words beside each other are found all the same
+            found = self._search(f"{phrase}[Title/Abstract:~0]")
+        self.asked += 1
+        self.from_file += self._door.asked == before
+        return int(found["count"])
+
+    def _search(self, query: str) -> Mapping[str, Any]:
+        params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
+        answer = self._door.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
+        found = _result(answer)
+        if found is None:
+            raise ReferenceAway("PubMed answered without a count.", HINT)
+        return found
+
+
+def _result(answer: Any) -> Mapping[str, Any] | None:
+    """What a search found, if the answer says how many."""
+    found = answer.get("esearchresult") if isinstance(answer, dict) else None
+    if not isinstance(found, dict) or not isinstance(found.get("warninglist") or {}, dict):
+        return None
+    count = str(found.get("count", ""))
+    return found if count.isascii() and count.isdigit() and len(count) < 16 else None

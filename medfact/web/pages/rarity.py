@@ -1,0 +1,77 @@
+"""The section "Where knowledge runs out" of runs: right answers against the frequencies in a table that the visitor brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from medfact.datasets.frequencies import Frequencies
+from medfact.datasets.isolated import read_frequencies_isolated
+from medfact.errors import MedfactError
+from medfact.results import plots
+from medfact.results.live import Live, Version
+from medfact.results.rarity import FactPoint, Rarity, rarity_of
+from medfact.results.text import RARITY_OF, slope_in_words
+from medfact.results.wording import counted
+from medfact.web.fragments import render
+from medfact.web.pages import Action, Message, Visitor
+from medfact.web.services import Services
+
+
+def rarity(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
+    """The section, under the overview of runs; how to bring frequencies as long as there are none."""
+    if show.tab != "overview" or not any(live.report.answered for live in lives.values()):
+        return Markup()
+    sections, problem = [], ""
+    if show.frequencies:
+        try:
+            file = visitor.services.uploads.of(visitor.owner, show.frequencies)
+            _frequencies(file)
+            sections = [_section(visitor.services, name, live, file) for name, live in lives.items()]
+        except MedfactError as error:
+            problem = error.public
+    return render(
+        "rarity",
+        name=Path(show.frequencies).name if show.frequencies and not problem else "",
+        problem=problem,
+        sections=sections,
+        fits=RARITY_OF,
+        slope=slope_in_words,
+        run=next(iter(lives.values())).run.run,
+    )
+
+
+def _section(services: Services, name: str, live: Live, file: Path) -> dict[str, Any]:
+    """What is drawn of a run: its view and its plot, or why there is none."""
+    if live.going:
+        return {"name": name, "why": "The line is drawn when the run has ended.", "view": None, "plot": {}}
+    try:
+        view, points = _made(services, live.run.run, file, live.version)
+    except MedfactError as error:
+        return {"name": name, "why": error.public, "view": None, "plot": {}}
+    return {"name": name, "why": "", "view": view, "plot": plots.rarity(view, points)}
+
+
+@lru_cache(maxsize=8)
+def _frequencies(file: Path) -> Frequencies:
+    """Kept for the files last looked at."""
+    return read_frequencies_isolated(file)
+
+
+@lru_cache(maxsize=16)
+def _made(services: Services, run: str, file: Path, _: Version) -> tuple[Rarity, Sequence[FactPoint]]:
+    """Kept for each version of a run's answers. The folder of an uploaded file is named by its content."""
+    return rarity_of(services.store, run, _frequencies(file))
+
+
+def take_frequencies(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
+    """Takes an uploaded table of terms and counts."""
+    file = visitor.services.uploads.of(visitor.owner, action.about)
+    found = _frequencies(file)
+    left_out = f"; {counted(len(found.problems), 'row')} left out, the first: {found.problems[0]}" if found.problems else ""
+    message = Message(f"{file.name}: {counted(len(found.counts), 'name')} with a frequency{left_out}.", "good")
+    return show.model_copy(update={"frequencies": str(file)}), message
