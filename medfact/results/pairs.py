@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.statements import VARIANTS
+from medfact.metrics.diagnosis import BLIND, CASE, DIAGNOSES, DIRECTION, MASTERED, NO, OPPOSITE, YES, diagnose
+from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.store import Sheet
 
 ABSENT = -4
@@ -19,8 +20,14 @@ FILTERS = {
     "mastered": "mastered",
     "fragile": "right when asked plainly, but not mastered",
     "denied": "wrong only when denied",
+    OPPOSITE: "a fact of which it believes the opposite",
+    BLIND: "a fact where it overlooks “not”",
+    YES: "a false fact to which it says only “true”",
+    NO: "a true fact to which it says only “false”",
+    DIRECTION: "a fact known in one direction alone",
+    CASE: "a fact known in general alone, or in a patient alone",
 }
-"""Which pairs are shown → what a person reads."""
+"""Which pairs are shown → what a person reads. A diagnosis: pairs one of whose facts has it (`metrics.diagnosis`)."""
 
 Fates = NDArray[np.int8]
 Numbers = NDArray[np.int64]
@@ -30,13 +37,21 @@ Numbers = NDArray[np.int64]
 class Pairs:
     """The pairs of a run. members: of each pair its facts' numbers, the true one first. relation: of each pair, its name.
 
-    variants: the columns of `fate`, a row a fact, of the first draw of demonstrations.
+    variants: the columns of `fate`, a row a fact, of the first draw of demonstrations. positive: whether each holds.
     """
 
     variants: tuple[str, ...]
     members: tuple[tuple[int, ...], ...]
     relation: tuple[str, ...]
     fate: Fates
+    positive: NDArray[np.bool_]
+
+    def diagnosis(self, number: int) -> str | None:
+        """The diagnosis of a fact by its number; None unless it has all of PretextTrans' eight variants, answered readably."""
+        fate = self.fate[number]
+        if self.variants != tuple(IMPLICATIONS) or (fate < 0).any():
+            return None
+        return diagnose((fate == 1).tolist(), bool(self.positive[number]))
 
     def right(self, pair: int) -> int:
         """How many statements of a pair were answered right."""
@@ -56,6 +71,8 @@ class Pairs:
         return bool((self.fate[list(self.members[pair])] >= -1).any())
 
     def _passes(self, pair: int, only: str) -> bool:
+        if only in DIAGNOSES and only != MASTERED:
+            return any(self.diagnosis(number) == only for number in self.members[pair])
         fate = self.fate[list(self.members[pair])]
         done = bool((fate[fate != ABSENT] >= -1).all())
         wrong = (fate != 1) & (fate != ABSENT)
@@ -83,4 +100,4 @@ def pairs_of_run(sheet: Sheet, fate: Fates) -> Pairs:
         members.setdefault(pair, []).append(number)
     ordered = [tuple(sorted(group, key=lambda number: not sheet.positive[number])) for group in members.values()]
     relations = tuple(str(sheet.relations[sheet.relation[group[0]]]) for group in ordered)
-    return Pairs(keys, tuple(ordered), relations, table)
+    return Pairs(keys, tuple(ordered), relations, table, np.asarray(sheet.positive, dtype=bool))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from medfact.metrics.diagnosis import STANDS_OUT, Diagnosis
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
@@ -12,7 +13,7 @@ from medfact.results.evidence import Change
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
-from medfact.results.wording import NO_VALUE, count, counted, p_value, points, share
+from medfact.results.wording import NO_VALUE, count, counted, p_value, percent, points, share
 from medfact.runs.costs import bill_in_words
 from medfact.statements import VARIANTS
 
@@ -35,6 +36,7 @@ def report_text(report: Report) -> str:
         "",
         *(_line(name, estimate, "statements") for name, estimate in report.by_category.items()),
         "",
+        *(diagnosis_lines(report.diagnosis) if report.diagnosis else ()),
         *(
             _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pairs")
             for difficulty, of in report.by_difficulty.items()
@@ -54,6 +56,18 @@ def report_text(report: Report) -> str:
 
 def _line(name: str, estimate: Estimate, of: str) -> str:
     return f"{name:<52}{share(estimate)} of {count(estimate.n)} {of}"
+
+
+def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
+    """Why facts fail, for a person: the failure that stands out, and every diagnosis beside what independent answers give."""
+    first = f"what stands out: {STANDS_OUT[diagnosis.first]}" if diagnosis.first else "no single failure stands out"
+    rows = []
+    for name, one in diagnosis.by_name.items():
+        bounds = "" if one.low is None or one.high is None else f", {points(one.low)} to {points(one.high)}"
+        excess = f"{points(one.excess)} points{bounds}"
+        beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
+        rows.append(f"  {name:<18}{share(one.share)} of {count(one.share.n)} facts; {beside}")
+    return [first, *rows, ""]
 
 
 def evidence_lines(evidence: Evidence) -> list[str]:

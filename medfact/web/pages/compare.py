@@ -195,6 +195,7 @@ def _drawer(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequ
         place=place + 1,
         of=len(found),
         true_fact=_true_fact(visitor, table, show.fact),
+        diagnoses={},
     )
 
 

@@ -70,7 +70,10 @@ class EvaluateShow(Show):
     change: int = Field(0, ge=0, le=10**4)
     flips: Literal["helped", "harmed"] = "helped"
     chosen: int = Field(0, ge=0, le=MOST_MODELS)
-    only: Literal["all", "missed", "mastered", "fragile", "denied"] = "all"
+    only: Literal[
+        "all", "missed", "mastered", "fragile", "denied",
+        "opposite", "negation-blind", "always-yes", "always-no", "direction-bound", "case-bound",
+    ] = "all"  # fmt: skip
     relation: str = ""
     page: int = Field(0, ge=0, le=10**9)
     fact: int = Field(-1, ge=-1, le=10**9)

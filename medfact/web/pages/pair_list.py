@@ -9,12 +9,13 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.facts import Fact
+from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED
 from medfact.results.live import Live
 from medfact.results.pairs import FILTERS, Pairs
-from medfact.statements import VARIANTS
+from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.web.fragments import render
 from medfact.web.pages import Visitor
-from medfact.web.pages.cards import card_of_answers, of_pair
+from medfact.web.pages.cards import Card, card_of_answers, of_pair
 
 PAIRS_A_PAGE = 20
 
@@ -45,7 +46,7 @@ def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[M
         page=page,
         pages=-(-len(found) // PAIRS_A_PAGE),
         size=PAIRS_A_PAGE,
-        filters=FILTERS,
+        filters=FILTERS if pairs.variants == tuple(IMPLICATIONS) else {k: v for k, v in FILTERS.items() if k not in DIAGNOSES},
         only=show.only,
         relation=show.relation,
         relations=sorted(set(pairs.relation)),
@@ -91,4 +92,13 @@ def drawer(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
         place=place + 1,
         of=len(found),
         true_fact=None,
+        diagnoses=_diagnoses(card, pairs, pairs.members[show.fact]),
     )
+
+
+def _diagnoses(card: Card | None, pairs: Pairs, members: Sequence[int]) -> dict[str, str]:
+    """Id of a fact on the card → what its diagnosis means, where it says more than how many answers are right."""
+    if card is None:
+        return {}
+    named = zip((card.fact, *card.partners), (pairs.diagnosis(number) for number in members), strict=False)
+    return {fact.fact_id: DIAGNOSES[name] for fact, name in named if name and name not in (CHANCE, MIXED, MASTERED)}

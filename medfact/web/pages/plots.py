@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
+from medfact.metrics.diagnosis import DIAGNOSES, STANDS_OUT
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import plots
@@ -44,6 +45,9 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         plot=plots.ways_of_asking(reports),
         reports=reports,
         relations=relations,
+        diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
+        meanings=DIAGNOSES,
+        stands_out=STANDS_OUT,
         categories=list(categories),
         difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},
         difficulty_figures=DIFFICULTY_FIGURES,

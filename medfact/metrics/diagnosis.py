@@ -1,0 +1,244 @@
+"""Why a fact fails: one diagnosis from which of its eight answers are right, and how often each occurs beyond independence.
+
+A model that says True to nearly everything fails by chance in the same way again and again. So a share stands beside what
+answers that are independent of each other would give at the model's own rate for each way of asking, with the excess over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medfact.metrics.records import UNREADABLE, Records
+from medfact.metrics.uncertainty import Codes, Estimate, Floats, share_interval
+from medfact.statements import IMPLICATIONS
+
+MASTERED, OPPOSITE, BLIND, YES, NO = "mastered", "opposite", "negation-blind", "always-yes", "always-no"
+DIRECTION, CASE, CHANCE, MIXED = "direction-bound", "case-bound", "by-chance", "mixed"
+
+DIAGNOSES = {
+    MASTERED: "all eight answers are right",
+    OPPOSITE: "it believes the opposite: at most one of the eight answers is right",
+    BLIND: "it overlooks “not”: right wherever the fact is affirmed, wrong where it is denied",
+    YES: "it says “true” to this false fact, affirmed or denied",
+    NO: "it says “false” to this true fact, affirmed or denied",
+    DIRECTION: "it knows the fact in one direction alone: right that way round, wrong the other way",
+    CASE: "it knows the fact in general alone, or in a patient alone",
+    CHANCE: "three to five of the eight answers are right, in none of these ways: as by chance",
+    MIXED: "two, six or seven of the eight answers are right, in none of these ways",
+}
+"""Diagnosis → what it means; exclusive and exhaustive. “Wrong” on one side of four means that at most one of them is right."""
+
+STANDS_OUT = {
+    OPPOSITE: "of many facts it believes the opposite",
+    BLIND: "it overlooks “not”",
+    YES: "it says “true” to everything",
+    NO: "it says “false” to everything",
+    DIRECTION: "it knows many facts in one direction alone",
+    CASE: "it knows many facts in general alone, or in a patient alone",
+}
+"""Failure → what it says of the model, where it stands out."""
+
+_VARIANTS = tuple(IMPLICATIONS)
+_DENIED = tuple(IMPLICATIONS[key].negated for key in _VARIANTS)
+_REVERSED = tuple("inv" in key.split("+") for key in _VARIANTS)
+_IN_PATIENT = tuple("ins" in key.split("+") for key in _VARIANTS)
+
+PATTERNS = np.array(list(product((False, True), repeat=len(_VARIANTS))), dtype=bool)
+"""All 256 patterns of right answers, in the order of the variants; the place of one is its binary number."""
+
+_RESAMPLES = 1_000
+FEWEST_HEADS = 10
+"""With fewer heads an excess has no interval."""
+
+
+def diagnose(right: Sequence[bool], positive: bool) -> str:
+    """The diagnosis of a fact. right: for each of PretextTrans' eight variants, in their order; positive: whether it holds."""
+    if sum(right) == len(_VARIANTS):
+        return MASTERED
+    if sum(right) <= 1:
+        return OPPOSITE
+    if _bound(right, _DENIED, to=False):
+        return BLIND
+    if _bound(right, _DENIED, to=True):
+        return NO if positive else YES
+    for sides, name in ((_REVERSED, DIRECTION), (_IN_PATIENT, CASE)):
+        if _bound(right, sides, to=False) or _bound(right, sides, to=True):
+            return name
+    return CHANCE if 3 <= sum(right) <= 5 else MIXED
+
+
+def _bound(right: Sequence[bool], sides: Sequence[bool], to: bool) -> bool:
+    """Whether all answers of one side are right, and at most one of the other."""
+    here = [answer for answer, side in zip(right, sides, strict=True) if side is to]
+    there = [answer for answer, side in zip(right, sides, strict=True) if side is not to]
+    return all(here) and sum(there) <= 1
+
+
+_NAMES = list(DIAGNOSES)
+_CODE_OF = np.array(
+    [[_NAMES.index(diagnose(pattern.tolist(), positive)) for pattern in PATTERNS] for positive in (False, True)]
+)
+"""Whether a fact holds (0, 1) × pattern → the place of its diagnosis."""
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """A diagnosis over the facts of a run. share: of the facts, with its interval.
+
+    independent: the share that independent answers would give, at the model's own rate for each variant, true and false facts
+    apart. excess: share − independent; low, high: its 95 % interval, drawn over heads; None with fewer than ten. coin: the
+    share that a fair coin would have.
+    """
+
+    share: Estimate
+    independent: float
+    excess: float
+    low: float | None
+    high: float | None
+    coin: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """facts: those with all eight answers readable; left_out: those with an unreadable one. by_name: in the order of DIAGNOSES.
+
+    first: the failure that stands out, None where none does (`_first`).
+    """
+
+    facts: int
+    left_out: int
+    by_name: Mapping[str, Diagnosed]
+    first: str | None
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Per fact: the number of its pattern, whether it holds, and its clusters."""
+
+    pattern: Codes
+    positive: Codes
+    head: Codes
+    tail: Codes
+    draw: Codes
+
+    @property
+    def code(self) -> Codes:
+        return np.asarray(_CODE_OF[self.positive, self.pattern], dtype=np.int64)
+
+
+def diagnoses_of(records: Records) -> NDArray[np.int64]:
+    """Of each fact by its code in the records, the place of its diagnosis in DIAGNOSES; −1 where it has none."""
+    found = np.full(int(records.fact.max(initial=-1)) + 1, -1, dtype=np.int64)
+    facts, places, _ = _facts_of(records)
+    found[places] = facts.code
+    return found
+
+
+def diagnosis(records: Records) -> Diagnosis | None:
+    """The diagnoses of a run; None where no fact has all of PretextTrans' eight variants, answered and readable."""
+    facts, _, left_out = _facts_of(records)
+    if not len(facts.pattern):
+        return None
+    code, count = facts.code, len(facts.pattern)
+    expected, coin = _independent(facts, np.ones((1, count)))[0], _coin(facts)
+    drawn = _drawn_excess(facts) if len(np.unique(facts.head)) >= FEWEST_HEADS else None
+    by_name = {}
+    for place, name in enumerate(_NAMES):
+        mine = (code == place).astype(float)
+        low, high = (None, None) if drawn is None else _bounds(drawn[:, place])
+        share = share_interval(mine, facts.head, facts.tail, facts.draw)
+        by_chance = float(expected[place])
+        by_name[name] = Diagnosed(share, by_chance, float(mine.mean()) - by_chance, low, high, float(coin[place]))
+    return Diagnosis(count, left_out, by_name, _first(facts))
+
+
+def _bounds(drawn: Floats) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _facts_of(records: Records) -> tuple[_Facts, Codes, int]:
+    """The facts with all eight variants readable, their codes, and how many have all answered but some unreadable."""
+    place = {name: number for number, name in enumerate(_VARIANTS)}
+    variant = records.variants.map(lambda key: place.get(key, -1)).astype(np.int64)
+    facts = int(records.fact.max(initial=-1)) + 1
+    eight = variant >= 0
+    scored = np.bincount(records.fact[eight & records.scored], minlength=facts) == len(_VARIANTS)
+    unreadable = np.bincount(records.fact[eight & (records.answer == UNREADABLE)], minlength=facts) > 0
+    whole = np.flatnonzero(scored & ~unreadable)
+    weight = np.where(eight & records.right, 2 ** (len(_VARIANTS) - 1 - variant.clip(min=0)), 0)
+    pattern = np.bincount(records.fact, weights=weight, minlength=facts).astype(np.int64)
+    first = np.full(facts, -1, dtype=np.int64)
+    first[records.fact[::-1]] = np.arange(len(records.fact))[::-1]
+    rows = first[whole]
+    made = _Facts(
+        pattern[whole], records.positive[rows].astype(np.int64), records.head[rows], records.tail[rows], records.draw[rows]
+    )
+    return made, whole, int((scored & unreadable).sum())
+
+
+def _independent(facts: _Facts, weights: Floats) -> Floats:
+    """Draws × diagnoses: the share that independent answers would have. weights: draws × facts, how often each counts."""
+    right = PATTERNS[facts.pattern].astype(float)
+    total = weights.sum(axis=1)
+    shares = np.zeros((len(weights), len(_NAMES)))
+    for side in (0, 1):
+        own = weights[:, facts.positive == side]
+        count = own.sum(axis=1)
+        rate = (own @ right[facts.positive == side]) / np.maximum(count, 1)[:, None]
+        chance = np.ones((len(weights), len(PATTERNS)))
+        for place in range(len(_VARIANTS)):
+            chance *= np.where(PATTERNS[:, place], rate[:, place, None], 1 - rate[:, place, None])
+        into = np.zeros((len(PATTERNS), len(_NAMES)))
+        into[np.arange(len(PATTERNS)), _CODE_OF[side]] = 1
+        shares += (chance @ into) * (count / total)[:, None]
+    return shares
+
+
+def _coin(facts: _Facts) -> Floats:
+    """The share that a fair coin would have of each diagnosis."""
+    of_side = [np.bincount(_CODE_OF[side], minlength=len(_NAMES)) / len(PATTERNS) for side in (0, 1)]
+    positive = float(facts.positive.mean())
+    return np.asarray((1 - positive) * of_side[0] + positive * of_side[1])
+
+
+def _drawn_excess(facts: _Facts, seed: int = 0) -> Floats:
+    """Draws × diagnoses: the excess when heads are drawn with replacement, each with all its facts."""
+    head = np.unique(facts.head, return_inverse=True)[1]
+    heads = int(head.max()) + 1
+    times = np.random.default_rng(seed).multinomial(heads, np.full(heads, 1 / heads), _RESAMPLES)
+    mine = np.zeros((len(facts.pattern), len(_NAMES)))
+    mine[np.arange(len(facts.pattern)), facts.code] = 1
+    excess = []
+    for part in np.array_split(times, 20):
+        weights = part[:, head].astype(float)
+        excess.append((weights @ mine) / weights.sum(axis=1, keepdims=True) - _independent(facts, weights))
+    return np.concatenate(excess)
+
+
+def _first(facts: _Facts) -> str | None:
+    """The failure that stands out: the largest, if it holds for at least a tenth of the facts and twice as many as by a coin.
+
+    One fact alone cannot tell who overlooks “not” from who says “true” to everything: of a true fact both affirm all eight.
+    True and false facts together can. So *negation-blind* counts as often as it does among true and among false facts,
+    whichever is less; *always-yes* as often as false facts are always affirmed, and true ones too; *always-no* the other way
+    round.
+    """
+
+    def share(name: str, side: int | None = None) -> float:
+        chosen = facts.code if side is None else facts.code[facts.positive == side]
+        return float((chosen == _NAMES.index(name)).mean()) if len(chosen) else 0.0
+
+    both = {0, 1} <= set(facts.positive.tolist())
+    scores = {name: share(name) for name in (OPPOSITE, DIRECTION, CASE)}
+    scores[BLIND] = min(share(BLIND, 0), share(BLIND, 1)) if both else share(BLIND)
+    scores[YES] = min(share(YES, 0), share(BLIND, 1)) if both else share(YES)
+    scores[NO] = min(share(NO, 1), share(BLIND, 0)) if both else share(NO)
+    coin = dict(zip(_NAMES, _coin(facts).tolist(), strict=True))
+    name = max(scores, key=lambda one: scores[one])
+    return name if scores[name] >= max(0.1, 2 * coin[name]) else None
