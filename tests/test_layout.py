@@ -20,7 +20,7 @@ FLOORS = [
     ["statements", "spec"],
     ["datasets", "prototypes", "answers"],
     ["store", "metrics", "exchange"],
-    ["runs", "writing", "construction", "results", "reviews"],
+    ["runs", "writing", "construction", "results", "reviews", "views"],
     ["cli", "web"],
 ]
 """From the ground up; on each floor the rooms from left to right."""

@@ -18,7 +18,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Rejection, Store
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Message, Visitor
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
 from medfact.web.services import Services

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from pydantic import BaseModel, Field, ValidationError
 
 from medfact.errors import MedfactError
-from medfact.web.fragments import fingerprint, render
+from medfact.views.fragments import fingerprint, render
 from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
 from medfact.web.pages.compare import COMPARE
 from medfact.web.pages.evaluate import EVALUATE

@@ -15,7 +15,7 @@ from medfact.results import wording
 from medfact.results.live import Live, Version
 from medfact.results.papers import fits
 from medfact.store import Asked
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.services import Services
 
 

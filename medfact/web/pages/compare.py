@@ -19,7 +19,7 @@ from medfact.results.text import difference
 from medfact.results.wording import STATES, counted, names_of_runs, p_value, run_name, shortened
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_answers
 from medfact.web.pages.evidence import METRICS as CHANGES

@@ -13,7 +13,7 @@ from medfact.prototypes import fill
 from medfact.results.wording import date
 from medfact.statements import VARIANTS, Variant
 from medfact.store import DraftDecision, Run
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Visitor
 from medfact.writing.runs import drafts, writing_of
 from medfact.writing.templates import FORMS, Draft, problem_of

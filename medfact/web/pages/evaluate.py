@@ -19,7 +19,7 @@ from medfact.runs.costs import bill_in_words
 from medfact.runs.start import start_again
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS, check_room
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, documents, setup

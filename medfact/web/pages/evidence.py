@@ -17,7 +17,7 @@ from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.text import difference
 from medfact.results.wording import names_of_runs
 from medfact.store import COMPLETE, Asked, Retrieved, Run
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 

@@ -21,7 +21,7 @@ from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import Rejection
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_statements
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source

@@ -30,7 +30,7 @@ from medfact.reviews.game import (
 )
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import SILENCE, Action, Message, Visitor
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from medfact.results.live import Live, Version
 from medfact.store import COMPLETE
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.services import Services

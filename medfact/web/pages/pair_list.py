@@ -13,7 +13,7 @@ from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED
 from medfact.results.live import Live
 from medfact.results.pairs import FILTERS, Pairs
 from medfact.statements import IMPLICATIONS, VARIANTS
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 

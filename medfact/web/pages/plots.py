@@ -18,7 +18,7 @@ from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
 from medfact.results.wording import count, percent, share
 from medfact.spec import PROTOCOLS
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 
 DIFFICULTY_FIGURES = (
     ("negative_accuracy", "right answers about the false partner", "statements"),

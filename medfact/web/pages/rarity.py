@@ -17,7 +17,7 @@ from medfact.results.live import Live, Version
 from medfact.results.rarity import FactPoint, Rarity, rarity_of
 from medfact.results.text import RARITY_OF, slope_in_words
 from medfact.results.wording import counted
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.services import Services
 

@@ -29,7 +29,7 @@ from medfact.reviews.verdicts import (
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store.engine import home
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Message, Page, View, Visitor
 from medfact.web.pages.cards import links_of
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source

@@ -24,7 +24,7 @@ from medfact.store import (
     Run,
     RunEvent,
 )
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 

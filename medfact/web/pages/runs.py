@@ -31,7 +31,7 @@ from medfact.store import (
     Run,
     RunEvent,
 )
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
 from medfact.web.pages.run_story import run_story, state_in_words

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from medfact.errors import MedfactError
 from medfact.results.wording import model_name
 from medfact.store import COMPLETE, Run
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup
 from medfact.web.pages import Message, Visitor
 from medfact.writing.runs import writing_of

@@ -30,7 +30,7 @@ from medfact.results.wording import counted, duration, model_name
 from medfact.runs.costs import costs
 from medfact.runs.plan import select_facts
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, planned_runs, source_of
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.sentence_sets import sentence_sets

@@ -32,7 +32,7 @@ from medfact.reviews.verdicts import opinions
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Variant
 from medfact.store import PrototypeEdit
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.services import collection_of

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from medfact.results.live import Live, Version
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 

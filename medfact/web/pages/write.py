@@ -19,7 +19,7 @@ from medfact.runs.costs import costs
 from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import GOING, Plan, Run
-from medfact.web.fragments import render
+from medfact.views.fragments import render
 from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page

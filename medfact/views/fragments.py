@@ -1,4 +1,4 @@
-"""Fragments: pieces of a page as HTML, rendered from templates. Autoescape is on, so text from users stays text."""
+"""Fragments: pieces of a page or of a report as HTML, from templates. Autoescape is on, so text from users stays text."""
 
 from __future__ import annotations
 
