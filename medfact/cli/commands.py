@@ -151,7 +151,16 @@ COMMANDS = (
         ),
     ),
     Command("runs", "show_results:runs", "list the runs, oldest first", (DATABASE, OUTPUT)),
-    Command("report", "show_results:report", "show the scores of a run", (RUN, JSON, DATABASE)),
+    Command(
+        "report",
+        "show_results:report",
+        "show the scores of runs",
+        (
+            RUNS,
+            one_of(JSON, argument("--html", metavar="FILE", help="write one report of all of them, which opens offline")),
+            DATABASE,
+        ),
+    ),
     Command("answers", "show_results:answers", "list the answers of a run", (RUN, DATABASE, OUTPUT)),
     Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", (RUNS, JSON, DATABASE)),
     Command(

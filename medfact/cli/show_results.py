@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 from medfact.cli import OK
-from medfact.cli.rows import emit, run_row
+from medfact.cli.rows import emit, print_progress, run_row
 from medfact.datasets.table_writer import json_line
-from medfact.errors import UnknownName
+from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.results import papers
@@ -15,9 +18,11 @@ from medfact.results.compare import comparison, sides_of
 from medfact.results.evidence import changes
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
+from medfact.results.wording import counted
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.store import Store
+from medfact.views.report import html_report
 
 
 def runs(options: argparse.Namespace) -> int:
@@ -27,14 +32,27 @@ def runs(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Shows the scores of a run."""
+    """Shows the scores of runs, or writes a report of them."""
     store = Store(options.db)
-    scores = report_of(store, store.run(options.run))
-    reviews = summary(store, scores.run)
-    if options.json:
-        print(json_line({**record_of(scores), "reviews": record_of(reviews) if reviews.facts_reviewed else None}))
-    else:
-        print("\n".join([report_text(scores), *summary_lines(reviews)]))
+    if options.html:
+        return _write_report(store, options.run, Path(options.html))
+    for number, run in enumerate(options.run):
+        scores = report_of(store, store.run(run))
+        reviews = summary(store, scores.run)
+        if options.json:
+            print(json_line({**record_of(scores), "reviews": record_of(reviews) if reviews.facts_reviewed else None}))
+        else:
+            print("\n".join([*([""] if number else []), report_text(scores), *summary_lines(reviews)]))
+    return OK
+
+
+def _write_report(store: Store, runs: Sequence[str], file: Path) -> int:
+    text = html_report(store, [store.run(run).run for run in runs], datetime.now(UTC).isoformat(timespec="seconds"))
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Mistake(f"{file.name} cannot be written: {error.strerror}.", "Choose another place.") from None
+    print_progress(f"report of {counted(len(runs), 'run')} written to {file}")
     return OK
 
 

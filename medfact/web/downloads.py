@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from medfact.results import wording
 from medfact.results.papers import PAPERS, tables
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
+from medfact.views.report import html_report
 from medfact.web.inputs.setup import MOST_MODELS, studio_source
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of
@@ -50,6 +52,10 @@ def routes(services: Services) -> APIRouter:
     def studio(pool: str, request: Request, data: str = "") -> Response:
         return edited_pool(services, owner_of(request), pool, data)
 
+    @router.get("/download/{runs}/report.html")
+    def report(runs: str) -> Response:
+        return whole_report(services, runs)
+
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
         return table(services, runs, name, kind)
@@ -77,6 +83,17 @@ def table(services: Services, runs: str, name: str, kind: str) -> Response:
     if not records or kind not in MEDIA_TYPES or (rows := _rows(services, records, name)) is None:
         return PlainTextResponse("There is no such file.", status_code=404)
     return _table(rows, f"{_plain(records[0])}-{name}", kind)
+
+
+def whole_report(services: Services, runs: str) -> Response:
+    """The report of some runs as one HTML file, to keep or to print."""
+    records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
+    if not records:
+        return PlainTextResponse("There is no such file.", status_code=404)
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    text = html_report(services.store, [record.run for record in records], made_at)
+    headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
+    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
 def own_verdicts(services: Services, owner: str, kind: str) -> Response:

@@ -1,0 +1,168 @@
+"""The report of some runs as one HTML file: no script, nothing from elsewhere, legible offline and on paper."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from medfact import __version__
+from medfact.assets import ASSETS
+from medfact.errors import Mistake
+from medfact.facts import Fact
+from medfact.metrics.diagnosis import DIAGNOSES, STANDS_OUT
+from medfact.metrics.uncertainty import Estimate
+from medfact.negatives import DIFFICULTIES
+from medfact.results import wording
+from medfact.results.compare import MOST
+from medfact.results.pairs import Pairs, pairs_of_run
+from medfact.results.recall import SETTINGS
+from medfact.results.report import Board, Report, board_of, report_of
+from medfact.reviews.summary import summary
+from medfact.reviews.text import summary_lines
+from medfact.runs.costs import bill_in_words
+from medfact.spec import PROTOCOLS, RunSpec
+from medfact.statements import VARIANTS
+from medfact.store import Asked, Run, Store
+from medfact.views import charts
+from medfact.views.fragments import render
+
+SHOWN_FAILURES = 30
+"""Pairs of a run whose statements are listed, those with the fewest right answers first."""
+
+_FLAGS = {
+    "dataset": "--dataset", "facts": "--facts", "protocol": "--protocol", "pool": "--pool", "limit": "--limit",
+    "per_relation": "--per-relation", "negatives": "--negatives", "negative_difficulty": "--negative-difficulty",
+    "shots": "--shots", "seed": "--seed", "shot_seed": "--shot-seed", "shot_draws": "--shot-draws",
+    "demonstrations": "--demonstrations", "templates": "--templates", "question": "--question", "language": "--language",
+    "retrieval": "--retrieval", "corpus": "--corpus", "corpus_column": "--corpus-column", "passages": "--passages",
+    "encoder": "--encoder",
+}  # fmt: skip
+_SWITCHES = {"reviewed": "--reviewed", "accept_drafts": "--accept-drafts", "leave_out": "--leave-out-fact"}
+"""Fields of a spec → the options of `run` that set them."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A pair that is not mastered: its facts, each with what its diagnosis means (or ""), and its statements."""
+
+    facts: tuple[tuple[Fact, str], ...]
+    statements: tuple[Asked, ...]
+    right: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A run in the report. failures: the worst pairs; failed: how many pairs are not mastered, of `pairs`."""
+
+    name: str
+    run: Run
+    report: Report
+    failures: tuple[Failure, ...]
+    failed: int
+    pairs: int
+    command: str
+    reviews: tuple[str, ...]
+    bill: tuple[str, ...]
+
+
+def html_report(store: Store, run_ids: Sequence[str], made_at: str) -> str:
+    """The report of one to eight runs as HTML. made_at: ISO 8601. Raises Mistake or UnknownName."""
+    if not 1 <= len(set(run_ids)) <= MOST:
+        raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
+    runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
+    names = wording.names_of_runs(runs)
+    sections = [_section(store, name, run) for name, run in zip(names, runs, strict=True)]
+    reports = {section.name: section.report for section in sections}
+    return render(
+        "report",
+        made_at=made_at,
+        version=__version__,
+        style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
+        sections=sections,
+        first=sections[0],
+        headlines=[_headline(section) for section in sections],
+        scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
+        ways=charts.dots(_ways(reports), names, "Right answers by the way of asking, with 95% intervals"),
+        calibration=charts.calibration(
+            {name: report.calibration for name, report in reports.items() if report.calibration.n},
+            "Do probabilities mean what they say?",
+        ),
+        relations=sorted({name for report in reports.values() for name in report.by_relation}),
+        categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
+        difficulties={
+            name: meaning
+            for name, meaning in DIFFICULTIES.items()
+            if any(name in report.by_difficulty for report in reports.values())
+        },
+        meanings=DIAGNOSES,
+        settings=SETTINGS,
+        shown=SHOWN_FAILURES,
+    )
+
+
+def _ways(reports: Mapping[str, Report]) -> list[tuple[str, dict[str, Estimate]]]:
+    keys = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
+    return [
+        (VARIANTS[key].plain, {name: report.by_variant[key] for name, report in reports.items() if key in report.by_variant})
+        for key in keys
+    ]
+
+
+def _headline(section: Section) -> str:
+    """What a run shows, in a sentence or two."""
+    report = section.report
+    joint, average = report.joint_accuracy, report.average_accuracy
+    if joint.value is None or average.value is None:
+        return f"{section.name}: nothing has been answered yet."
+    ways = len(report.by_variant) or 1
+    every = "one statement" if ways == 1 else f"all {ways} statements"
+    first = report.diagnosis.first if report.diagnosis else None
+    stands_out = f" What stands out: {STANDS_OUT[first]}." if first else ""
+    return (
+        f"{section.name} gets {every} right for {wording.share(joint)} of {wording.counted(joint.n, 'fact')}, true and false "
+        f"ones, and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"
+    )
+
+
+def _section(store: Store, name: str, run: Run) -> Section:
+    report, board = report_of(store, run), board_of(store, run.run)
+    pairs = pairs_of_run(board.sheet, board.fates())
+    missed = pairs.chosen("missed")
+    return Section(
+        name=name,
+        run=run,
+        report=report,
+        failures=tuple(_failures(store, run, board, pairs, missed[:SHOWN_FAILURES])),
+        failed=len(missed),
+        pairs=len(pairs.members),
+        command=command_of(run.spec),
+        reviews=tuple(filter(None, summary_lines(summary(store, run.run)))),
+        bill=tuple(bill_in_words(dict(report.service))) if report.service else (),
+    )
+
+
+def _failures(store: Store, run: Run, board: Board, pairs: Pairs, chosen: Sequence[int]) -> Iterator[Failure]:
+    for pair in chosen:
+        members = list(pairs.members[pair])
+        items = tuple(item for item in store.asked(run.run, facts=members) if item.draw == 0)
+        facts = {item.fact: item.statement.fact for item in items}
+        named = ((facts[number], DIAGNOSES.get(pairs.diagnosis(number) or "", "")) for number in members if number in facts)
+        yield Failure(tuple(named), items, pairs.right(pair))
+
+
+def command_of(spec: RunSpec) -> str:
+    """The command that asks a model the same again; a service's address is left out, since keys hang on it."""
+    parts = ["python", "-m", "medfact", "run", "--model", spec.model]
+    defaults = {field.name: field.default for field in fields(RunSpec)}
+    for name, flag in _FLAGS.items():
+        value = getattr(spec, name)
+        if value is not None and value != defaults[name] and not (name == "encoder" and spec.retrieval != "dense"):
+            parts += [flag, str(value)]
+    parts += [flag for name, flag in _SWITCHES.items() if getattr(spec, name)]
+    for name, flag in (("rela", "--rela"), ("sab", "--sab")):
+        for value in getattr(spec, name):
+            parts += [flag, value]
+    for ours, theirs in spec.columns:
+        parts += ["--column", f"{ours}={theirs}"]
+    return shlex.join(parts)
