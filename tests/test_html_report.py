@@ -84,6 +84,13 @@ def test_text_of_others_stays_text(store: Store, tmp_path: Path) -> None:
     assert "url(" not in html
 
 
+def test_no_folder_of_this_machine_is_told(store: Store, tmp_path: Path) -> None:
+    run = asked(store, facts=str(write_mkj(tmp_path / "mkj")), protocol="mkj", limit=3, shots=None)
+    html = html_report(store, [run], AT)
+    assert str(tmp_path) not in html
+    assert "--facts mkj" in html
+
+
 def test_the_command_asks_the_same(store: Store, medfact: Callable[..., Any], url: str) -> None:
     import shlex
 

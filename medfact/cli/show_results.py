@@ -15,12 +15,14 @@ from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
+from medfact.results.danger import danger_of
 from medfact.results.evidence import changes
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
 from medfact.results.wording import counted
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
+from medfact.reviews.verdicts import held, opinions
 from medfact.store import Store
 from medfact.views.report import html_report
 
@@ -39,10 +41,12 @@ def report(options: argparse.Namespace) -> int:
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run))
         reviews = summary(store, scores.run)
+        board = danger_of(store, store.run(run), held(opinions(store.verdicts())))
         if options.json:
-            print(json_line({**record_of(scores), "reviews": record_of(reviews) if reviews.facts_reviewed else None}))
+            more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
+            print(json_line({**record_of(scores), **more}))
         else:
-            print("\n".join([*([""] if number else []), report_text(scores), *summary_lines(reviews)]))
+            print("\n".join([*([""] if number else []), report_text(scores, board), *summary_lines(reviews)]))
     return OK
 
 

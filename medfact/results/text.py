@@ -9,17 +9,18 @@ from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, verdict
+from medfact.results.danger import Danger
 from medfact.results.evidence import Change
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
-from medfact.results.wording import NO_VALUE, count, counted, p_value, percent, points, share
+from medfact.results.wording import NO_VALUE, count, counted, p_value, percent, points, share, shortened
 from medfact.runs.costs import bill_in_words
 from medfact.statements import VARIANTS
 
 
-def report_text(report: Report) -> str:
-    """A report for a person: plain names, every share with its interval and n."""
+def report_text(report: Report, danger: Danger) -> str:
+    """A report for a person: plain names, every share with its interval and n. danger: which false facts it accepts."""
     lines = [
         f"run {report.run} ({report.state}): {report.model} on {report.dataset}, pool {report.pool}, "
         f"{report.shots} shots, seed {report.seed}",
@@ -46,6 +47,7 @@ def report_text(report: Report) -> str:
             for difficulty, of in report.by_difficulty.items()
         ),
         "",
+        *danger_lines(danger),
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *(f"note: {note}" for note in report.notes),
@@ -68,6 +70,21 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
         rows.append(f"  {name:<18}{share(one.share)} of {count(one.share.n)} facts; {beside}")
     return [first, *rows, ""]
+
+
+def danger_lines(danger: Danger) -> list[str]:
+    """Which false facts a model accepts, for a person; nothing where none was asked whose falsehood is judged."""
+    if not danger.accepted.n:
+        return []
+    lines = [_line("judged false facts that it accepts", danger.accepted, "facts")]
+    if danger.contraindicated.n:
+        lines.append(_line("contraindications that it accepts", danger.contraindicated, "facts"))
+    for one in danger.board:
+        p_true = "" if one.p_true is None else f", mean P(True) {one.p_true:.2f}"
+        words = f" “{shortened(one.words, 200)}”" if one.words else ""
+        fact = f"{one.fact.head} — {one.fact.relation} → {one.fact.tail}"
+        lines.append(f"  FALSE (test statement): {fact}; affirmed {one.affirmed} of {one.asked}{p_true}.{words}")
+    return [*lines, ""]
 
 
 def evidence_lines(evidence: Evidence) -> list[str]:

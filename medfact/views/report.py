@@ -9,17 +9,20 @@ from dataclasses import dataclass, fields
 from medfact import __version__
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
+from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.metrics.diagnosis import DIAGNOSES, STANDS_OUT
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.results.compare import MOST
+from medfact.results.danger import Danger, danger_of
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.recall import SETTINGS
 from medfact.results.report import Board, Report, board_of, report_of
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
+from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
@@ -58,6 +61,7 @@ class Section:
     name: str
     run: Run
     report: Report
+    danger: Danger
     failures: tuple[Failure, ...]
     failed: int
     pairs: int
@@ -66,13 +70,16 @@ class Section:
     bill: tuple[str, ...]
 
 
-def html_report(store: Store, run_ids: Sequence[str], made_at: str) -> str:
-    """The report of one to eight runs as HTML. made_at: ISO 8601. Raises Mistake or UnknownName."""
+def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequence[str] = ()) -> str:
+    """The report of one to eight runs as HTML. made_at: ISO 8601. owners: whose verdicts count, by default everybody's.
+
+    Files are named without their folders. Raises Mistake or UnknownName.
+    """
     if not 1 <= len(set(run_ids)) <= MOST:
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
     names = wording.names_of_runs(runs)
-    sections = [_section(store, name, run) for name, run in zip(names, runs, strict=True)]
+    sections = [_section(store, name, run, owners) for name, run in zip(names, runs, strict=True)]
     reports = {section.name: section.report for section in sections}
     return render(
         "report",
@@ -125,7 +132,7 @@ def _headline(section: Section) -> str:
     )
 
 
-def _section(store: Store, name: str, run: Run) -> Section:
+def _section(store: Store, name: str, run: Run, owners: Sequence[str]) -> Section:
     report, board = report_of(store, run), board_of(store, run.run)
     pairs = pairs_of_run(board.sheet, board.fates())
     missed = pairs.chosen("missed")
@@ -133,11 +140,12 @@ def _section(store: Store, name: str, run: Run) -> Section:
         name=name,
         run=run,
         report=report,
+        danger=danger_of(store, run, held(opinions(store.verdicts(owners=owners)))),
         failures=tuple(_failures(store, run, board, pairs, missed[:SHOWN_FAILURES])),
         failed=len(missed),
         pairs=len(pairs.members),
-        command=command_of(run.spec),
-        reviews=tuple(filter(None, summary_lines(summary(store, run.run)))),
+        command=command_of(portable(run.spec)),
+        reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
         bill=tuple(bill_in_words(dict(report.service))) if report.service else (),
     )
 

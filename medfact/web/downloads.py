@@ -23,7 +23,7 @@ from medfact.store import Run
 from medfact.views.report import html_report
 from medfact.web.inputs.setup import MOST_MODELS, studio_source
 from medfact.web.services import Services
-from medfact.web.visitors import owner_of
+from medfact.web.visitors import owner_of, owners_reviewing
 
 CHUNK_BYTES = 1 << 16
 PLAIN_COLUMN = "None (plain)"
@@ -53,8 +53,8 @@ def routes(services: Services) -> APIRouter:
         return edited_pool(services, owner_of(request), pool, data)
 
     @router.get("/download/{runs}/report.html")
-    def report(runs: str) -> Response:
-        return whole_report(services, runs)
+    def report(runs: str, request: Request) -> Response:
+        return whole_report(services, runs, owners_reviewing(request))
 
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
@@ -85,13 +85,13 @@ def table(services: Services, runs: str, name: str, kind: str) -> Response:
     return _table(rows, f"{_plain(records[0])}-{name}", kind)
 
 
-def whole_report(services: Services, runs: str) -> Response:
-    """The report of some runs as one HTML file, to keep or to print."""
+def whole_report(services: Services, runs: str, reviewers: tuple[str, ...]) -> Response:
+    """The report of some runs as one HTML file, to keep or to print. reviewers: whose verdicts count, () for everybody's."""
     records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
     if not records:
         return PlainTextResponse("There is no such file.", status_code=404)
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    text = html_report(services.store, [record.run for record in records], made_at)
+    text = html_report(services.store, [record.run for record in records], made_at, reviewers)
     headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 

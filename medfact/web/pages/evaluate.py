@@ -24,6 +24,7 @@ from medfact.web.inputs.setup import MOST_MODELS, check_room
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, documents, setup
 from medfact.web.pages.case_study import case_study
+from medfact.web.pages.danger import danger_board
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
@@ -286,7 +287,7 @@ def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Mark
 
 
 def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
-    return overview_tab(lives) + under_review(visitor, lives), show
+    return overview_tab(lives) + danger_board(visitor, lives) + under_review(visitor, lives), show
 
 
 def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
