@@ -51,7 +51,7 @@ _IN_PATIENT = tuple("ins" in key.split("+") for key in _VARIANTS)
 PATTERNS = np.array(list(product((False, True), repeat=len(_VARIANTS))), dtype=bool)
 """All 256 patterns of right answers, in the order of the variants; the place of one is its binary number."""
 
-_RESAMPLES = 1_000
+_RESAMPLES = 400
 FEWEST_HEADS = 10
 """With fewer heads an excess has no interval."""
 

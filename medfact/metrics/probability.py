@@ -25,9 +25,7 @@ def calibration(records: Records) -> Calibration:
     `coverage` is the share of answers with a P(True) whose True and False words hold at least half of the probability;
     the others are left out.
     """
-    given = records.scored & ~np.isnan(records.p_true)
-    mass = np.where(np.isnan(records.p_mass), 1.0, records.p_mass)
-    rows = given & (mass >= LEAST_MASS)
+    given, rows = records.scored & ~np.isnan(records.p_true), counted_rows(records)
     p, label = records.p_true[rows], records.label[rows].astype(float)
     right = records.right[rows].astype(float)
     bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
@@ -42,6 +40,12 @@ def calibration(records: Records) -> Calibration:
         brier=None if none else float(np.square(p - label).mean()),
         bins=tuple(_bins(p, label, bins)),
     )
+
+
+def counted_rows(records: Records) -> Bools:
+    """The statements whose P(True) counts: answered, and with at least half of the probability on True and False words."""
+    mass = np.where(np.isnan(records.p_mass), 1.0, records.p_mass)
+    return np.asarray(records.scored & ~np.isnan(records.p_true) & (mass >= LEAST_MASS), dtype=bool)
 
 
 def _bins(p: Floats, label: Floats, bins: Codes) -> Iterator[Bin]:

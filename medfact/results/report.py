@@ -15,6 +15,7 @@ from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
 from medfact.metrics.diagnosis import Diagnosis, diagnosis
+from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.measures import Estimates, read_record
 from medfact.results.categories import by_category, categories_key
 from medfact.results.recall import Evidence, evidence_of
@@ -98,8 +99,8 @@ class Report(Measures):
     """A run in figures: what was asked of which model, and every measure of its answers.
 
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
-    average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. cut: replies that were cut
-    off. p_true_source: where P(True) comes from.
+    average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. probabilities: how good
+    P(True) is. cut: replies that were cut off. p_true_source: where P(True) comes from.
     service: the bill of a model behind a service, None of others. The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -117,6 +118,7 @@ class Report(Measures):
     evidence: Evidence | None
     by_category: Estimates
     diagnosis: Diagnosis | None
+    probabilities: Probabilities | None
     seed: int
     shot_seed: int | None
     shot_draws: int
@@ -145,6 +147,7 @@ def report(run: Run, records: Records, store: Store) -> Report:
         evidence=evidence_of(run, records, store),
         by_category=by_category(records),
         diagnosis=diagnosis(records),
+        probabilities=probabilities(records),
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
         shot_draws=run.spec.shot_draws,

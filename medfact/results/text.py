@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from medfact.metrics.diagnosis import STANDS_OUT, Diagnosis
+from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
@@ -47,6 +48,7 @@ def report_text(report: Report, danger: Danger) -> str:
             for difficulty, of in report.by_difficulty.items()
         ),
         "",
+        *(probability_lines(report.probabilities) if report.probabilities else ()),
         *danger_lines(danger),
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
@@ -70,6 +72,18 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
         rows.append(f"  {name:<18}{share(one.share)} of {count(one.share.n)} facts; {beside}")
     return [first, *rows, ""]
+
+
+def probability_lines(found: Probabilities) -> list[str]:
+    """How good P(True) is, for a person."""
+    lines = []
+    for name, one in (("all", found.overall), ("affirmed", found.affirmed)):
+        if one is not None:
+            lines.append(_line(f"P(True) ranks true over false, {name} (AUROC)", one.auroc, "statements"))
+            lines.append(_line(f"Brier score, {name}", one.brier, "statements"))
+    for kept in found.overall.selective[1:]:
+        lines.append(_line(f"right among the surest {percent(kept.coverage)}", kept.accuracy, "statements"))
+    return [*lines, ""]
 
 
 def danger_lines(danger: Danger) -> list[str]:

@@ -102,6 +102,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
             for name, meaning in DIFFICULTIES.items()
             if any(name in report.by_difficulty for report in reports.values())
         },
+        good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
         settings=SETTINGS,
         shown=SHOWN_FAILURES,

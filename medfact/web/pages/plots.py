@@ -59,7 +59,10 @@ def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:
     reports = _reports(lives)
     drawn = plots.of_one_source(reports)
     sentences = [_calibration_sentence(name, report, name in drawn) for name, report in reports.items() if report.answered]
-    return render("calibration", plot=plots.calibration(reports), sentences=sentences or ["Nothing has been asked yet."])
+    found = {name: report.probabilities for name, report in reports.items() if report.probabilities}
+    return render(
+        "calibration", plot=plots.calibration(reports), sentences=sentences or ["Nothing has been asked yet."], found=found
+    )
 
 
 def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:

@@ -1,0 +1,139 @@
+"""What probabilities are good for: do they rank true above false, are sure answers right, and where the Brier score goes.
+
+CORP (Dimitriadis, Gneiting and Jordan 2021) splits the Brier score by isotonic regression, without bins to choose:
+Brier = miscalibration − discrimination + uncertainty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+from medfact.metrics.probability import counted_rows
+from medfact.metrics.records import Bools, Records
+from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, Floats, mean_interval
+
+COVERAGES = (1.0, 0.8, 0.5, 0.2)
+"""Shares of the answers that are kept, the surest first."""
+
+FEWEST_HEADS = 10
+"""With fewer heads AUROC has no interval."""
+
+_MOST_RESAMPLES, _LEAST_RESAMPLES, _NUMBERS = 400, 100, 20_000_000
+"""Draws of heads behind an interval: as many as keep within so many numbers."""
+
+
+@dataclass(frozen=True)
+class Selective:
+    """Right answers among the surest ones. coverage: the share of the answers that is kept; threshold: their least
+    max(P(True), 1 − P(True)). At equal sureness more are kept.
+    """
+
+    coverage: float
+    threshold: float
+    accuracy: Estimate
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """How good probabilities are, over the statements with a P(True) that counts.
+
+    auroc: the chance that a true statement gets a higher P(True) than a false one, ½ for ties; 0.5 is a coin. brier: the mean
+    of (P(True) − truth)². miscalibration − discrimination + uncertainty = brier (CORP): what calibration could save, what
+    ranking brings, and what a constant P(True) costs. Miscalibration is above 0 by chance, even of a perfect model.
+    """
+
+    n: int
+    auroc: Estimate
+    brier: Estimate
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    selective: tuple[Selective, ...]
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """overall: over all statements. affirmed: over affirmed ones alone, where the word “not” cannot help; None without any."""
+
+    overall: Discrimination
+    affirmed: Discrimination | None
+
+
+def probabilities(records: Records) -> Probabilities | None:
+    """How good a run's P(True) is; None where no statement has one that counts."""
+    overall = _of(records, counted_rows(records))
+    if overall is None:
+        return None
+    return Probabilities(overall, _of(records, counted_rows(records) & ~records.negated))
+
+
+def _of(records: Records, rows: Bools) -> Discrimination | None:
+    places = np.flatnonzero(rows)
+    if not len(places):
+        return None
+    p, label = records.p_true[places], records.label[places].astype(float)
+    fitted = isotonic(p, label)
+    brier, best, constant = (float(np.square(q - label).mean()) for q in (p, fitted, np.full(len(p), label.mean())))
+    return Discrimination(
+        n=len(places),
+        auroc=_auroc(p, label, records.head[places]),
+        brier=_within(mean_interval(np.square(p - label), *records.clusters(places))),
+        miscalibration=brier - best,
+        discrimination=constant - best,
+        uncertainty=constant,
+        selective=tuple(_selective(records, places, p, share) for share in COVERAGES),
+    )
+
+
+def _within(estimate: Estimate) -> Estimate:
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    return estimate._replace(low=max(0.0, estimate.low), high=min(1.0, estimate.high))
+
+
+def isotonic(p: Floats, label: Floats) -> Floats:
+    """Of each statement, the share of true ones that rises with P(True) and fits best (least squares); ties share it."""
+    _, place, times = np.unique(p, return_inverse=True, return_counts=True)
+    means = np.bincount(place, weights=label) / times
+    return np.asarray(optimize.isotonic_regression(means, weights=times).x[place])
+
+
+def _auroc(p: Floats, label: Floats, head: Codes) -> Estimate:
+    """AUROC with a percentile interval over heads drawn with replacement; no value where all statements are true, or none."""
+    heads = np.unique(head, return_inverse=True)[1]
+    count = int(heads.max()) + 1
+    rank = np.unique(p, return_inverse=True)[1]
+    value = _weighted_auroc(rank, label, np.ones(len(p)))
+    if value is None:
+        return Estimate(None, None, None, 0)
+    if count < FEWEST_HEADS:
+        return Estimate(value, None, None, len(p))
+    draws = int(np.clip(_NUMBERS // len(p), _LEAST_RESAMPLES, _MOST_RESAMPLES))
+    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), draws)
+    drawn = [_weighted_auroc(rank, label, row[heads].astype(float)) for row in times]
+    low, high = np.quantile([one for one in drawn if one is not None], [0.025, 0.975])
+    # so few heads vary more than the bootstrap shows
+    stretch = float(stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)) * np.sqrt(count / (count - 1))
+    return Estimate(value, max(0.0, value - stretch * (value - low)), min(1.0, value + stretch * (high - value)), len(p))
+
+
+def _weighted_auroc(rank: Codes, label: Floats, weight: Floats) -> float | None:
+    """AUROC where each statement counts so often. rank: of its P(True), from 0, the same for equal ones."""
+    true, false = np.bincount(rank, weights=weight * label), np.bincount(rank, weights=weight * (1 - label))
+    if not true.sum() or not false.sum():
+        return None
+    below = np.cumsum(false) - false
+    return float((true * (below + false / 2)).sum() / (true.sum() * false.sum()))
+
+
+def _selective(records: Records, places: Codes, p: Floats, share: float) -> Selective:
+    sure = np.maximum(p, 1 - p)
+    kept = max(1, round(share * len(p)))
+    threshold = float(np.partition(sure, len(sure) - kept)[len(sure) - kept])
+    chosen = np.zeros(len(records.fact), dtype=bool)
+    chosen[places[sure >= threshold]] = True
+    accuracy = records.accuracy(chosen) if chosen.any() else NOTHING
+    return Selective(float(chosen.sum() / len(p)), threshold, accuracy)
