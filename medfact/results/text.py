@@ -20,8 +20,8 @@ from medfact.runs.costs import bill_in_words
 from medfact.statements import VARIANTS
 
 
-def report_text(report: Report, danger: Danger) -> str:
-    """A report for a person: plain names, every share with its interval and n. danger: which false facts it accepts."""
+def report_text(report: Report, danger: Danger | None = None) -> str:
+    """A report for a person: plain names, every share with its interval and n. danger: which false facts it accepts, if known."""
     lines = [
         f"run {report.run} ({report.state}): {report.model} on {report.dataset}, pool {report.pool}, "
         f"{report.shots} shots, seed {report.seed}",
@@ -49,7 +49,7 @@ def report_text(report: Report, danger: Danger) -> str:
         ),
         "",
         *(probability_lines(report.probabilities) if report.probabilities else ()),
-        *danger_lines(danger),
+        *(danger_lines(danger) if danger else ()),
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *(f"note: {note}" for note in report.notes),
