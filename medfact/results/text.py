@@ -21,7 +21,7 @@ from medfact.statements import VARIANTS
 
 
 def report_text(report: Report, danger: Danger | None = None) -> str:
-    """A report for a person: plain names, every share with its interval and n. danger: which false facts it accepts, if known."""
+    """A report for a person: plain names, every share with its interval and n. danger: the false facts that it accepts."""
     lines = [
         f"run {report.run} ({report.state}): {report.model} on {report.dataset}, pool {report.pool}, "
         f"{report.shots} shots, seed {report.seed}",
