@@ -269,6 +269,27 @@ def test_passages_are_kept_and_a_run_goes_on_with_them(mkj: Path, store: Store, 
     assert {item.statement.statement_id: item.passages for item in store.asked(again)} == after
 
 
+def test_broken_off_while_it_retrieves_a_run_leaves_out_the_same(
+    facts_file: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The documents name each disease with each sign and drug: what is left out hangs on all false partners of a pair."""
+    names = [f"{kind}{n:02}" for kind in ("sign", "drug") for n in range(14)]
+    documents = tmp_path / "documents.txt"
+    documents.write_text("\n\n".join(f"disease{n:02} and {name}." for n in range(14) for name in names), encoding="utf-8")
+    spec = RunSpec(
+        model="baseline:random", facts=str(facts_file), shots=0, retrieval="sparse", corpus=str(documents), leave_out=True
+    )
+    whole, broken = asked(store, spec, Answerer()), start(spec, store)
+    monkeypatch.setattr("medfact.runs.retrieve._SAVED_AT_ONCE", 5)
+    looks = iter([False] * 2 + [True] * 1000)
+    list(answer(broken, store, load=Answerer().load, stopped=lambda: next(looks)))
+    done = sum(item.passages is not None for item in store.asked(broken))
+    assert 0 < done < len(store.asked(broken))
+    list(answer(broken, store, load=Answerer().load))
+    first, second = ([(item.statement.statement_id, item.passages) for item in store.asked(run)] for run in (whole, broken))
+    assert first == second
+
+
 def test_passages_travel_with_the_run(mkj: Path, store: Store, fresh: Callable[[], str], tmp_path: Path) -> None:
     run = asked(store, spec_of(mkj, retrieval="sparse", limit=3))
     file = tmp_path / "run.jsonl.gz"

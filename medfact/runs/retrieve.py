@@ -31,7 +31,8 @@ def with_passages(items: Sequence[Item], spec: RunSpec, collection: Collection, 
     if spec.retrieval == NO_RETRIEVAL:
         return list(items)
     missing = [item.statement for item in items if item.passages is None]
-    found = dict(retrieved(missing, spec, collection, tell)) if missing else {}
+    facts = [item.statement.fact for item in items]
+    found = dict(retrieved(missing, facts, spec, collection, tell)) if missing else {}
     return [item if item.passages is not None else replace(item, passages=found[item.statement.statement_id]) for item in items]
 
 
@@ -51,7 +52,8 @@ def retrieve_for(
     tell("Reading the documents." if record.spec.corpus else "Reading the known facts.")
     spec = replace(record.spec, service=replace(record.spec.service, key=key))
     found: dict[str, tuple[Retrieved, ...]] = {}
-    ranked = retrieved(missing, spec, load(spec), tell)
+    facts = [item.statement.fact for item in store.asked(record.run)]
+    ranked = retrieved(missing, facts, spec, load(spec), tell)
     while not stopped() and (part := dict(islice(ranked, _SAVED_AT_ONCE))):
         store.save_passages(record.run, part)
         found |= part
@@ -65,18 +67,19 @@ def _once(statements: Iterable[Statement]) -> list[Statement]:
 
 
 def retrieved(
-    statements: Sequence[Statement], spec: RunSpec, collection: Collection, tell: Tell
+    statements: Sequence[Statement], facts: Iterable[Fact], spec: RunSpec, collection: Collection, tell: Tell
 ) -> Iterator[tuple[str, tuple[Retrieved, ...]]]:
     """Each statement's id with its passages, best first, as they are found. The query is the statement itself.
 
+    facts: all that the run asks, so that a pair loses the same passages whichever of its statements are retrieved for.
     Raises FactsError where the documents cannot be read, ModelError where the encoder cannot be used.
     """
     corpus = corpus_of(spec, collection)
     retriever = _retriever(spec, corpus, tell)
-    pairs = _pairs(statements, collection)
-    left_out = {pair: corpus.about(facts) if spec.leave_out else frozenset[int]() for pair, facts in pairs.items()}
+    pairs = _pairs(facts, collection)
+    left_out = {pair: corpus.about(members) if spec.leave_out else frozenset[int]() for pair, members in pairs.items()}
     of = [statement.fact.negative_of or statement.fact.fact_id for statement in statements]
-    gold = {pair: corpus.gold(facts[0]) for pair, facts in pairs.items()}
+    gold = {pair: corpus.gold(members[0]) for pair, members in pairs.items()}
     queries = [statement.text for statement in statements]
     ranks = retriever.rank(queries, spec.passages, [left_out[pair] for pair in of])
     for statement, pair, ranked in zip(statements, of, ranks, strict=True):
@@ -109,9 +112,9 @@ def contacts_encoder(spec: RunSpec) -> bool:
     return spec.retrieval not in (NO_RETRIEVAL, SPARSE) and is_at_a_service(spec.encoder)
 
 
-def _pairs(statements: Iterable[Statement], collection: Collection) -> dict[str, list[Fact]]:
+def _pairs(facts: Iterable[Fact], collection: Collection) -> dict[str, list[Fact]]:
     """Id of a true fact → it and its false ones; of a false fact that belongs to none, it alone."""
-    asked = {statement.fact.fact_id: statement.fact for statement in statements}
+    asked = {fact.fact_id: fact for fact in facts}
     wanted = {fact.negative_of for fact in asked.values() if fact.negative_of} - asked.keys()
     true = {fact.fact_id: fact for fact in (*collection.facts, *collection.known.facts) if fact.fact_id in wanted}
     pairs: dict[str, list[Fact]] = {name: [fact] for name, fact in true.items()}
