@@ -134,7 +134,9 @@ def test_twenty_questions_become_a_data_set(
     assert json.loads(run.out)["average_accuracy"] == 0.75
 
 
+FIRST_STATE = "the first state"
 KILLED_AT = (
+    FIRST_STATE,
     STATE,
     TERMS_FILE,
     LINKS_FILE,
@@ -147,8 +149,13 @@ KILLED_AT = (
 
 
 def die_before(name: str) -> None:
-    """Lets this process be killed before it writes a file of that name, the second time if that is the state."""
+    """Lets this process be killed before it writes a file of that name, the second time if that is the state; or while it puts
+    the first state in its place.
+    """
     write, seen = files.write_text, []
+    if name == FIRST_STATE:
+        os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        return
 
     def patched(file: Path, text: str) -> None:
         seen.append(file.name)

@@ -67,7 +67,7 @@ def open_construction(folder: Path, settings: Settings) -> dict[str, Any]:
     """
     file, now = folder / STATE, json.loads(json.dumps(dataclasses.asdict(settings)))
     if not file.is_file():
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
             raise Mistake(f"The folder {folder.name} holds other files.", "Give a new folder with --into.")
         write_json(file, {"settings": now, "runs": {}})
     try:
