@@ -161,6 +161,7 @@ COMMANDS = (
             DATABASE,
         ),
     ),
+    Command("card", "show_results:card", "print a snippet for a model's page on the Hub", (RUNS, DATABASE)),
     Command("answers", "show_results:answers", "list the answers of a run", (RUN, DATABASE, OUTPUT)),
     Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", (RUNS, JSON, DATABASE)),
     Command(

@@ -17,6 +17,7 @@ from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
 from medfact.results.danger import danger_of
 from medfact.results.evidence import changes
+from medfact.results.model_card import model_card
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
 from medfact.results.wording import counted
@@ -57,6 +58,13 @@ def _write_report(store: Store, runs: Sequence[str], file: Path) -> int:
     except OSError as error:
         raise Mistake(f"{file.name} cannot be written: {error.strerror}.", "Choose another place.") from None
     print_progress(f"report of {counted(len(runs), 'run')} written to {file}")
+    return OK
+
+
+def card(options: argparse.Namespace) -> int:
+    """Prints what can stand on a model's page: figures as metadata, and as a table."""
+    store = Store(options.db)
+    print(model_card([report_of(store, store.run(run)) for run in options.run]), end="")
     return OK
 
 

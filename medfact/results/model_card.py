@@ -1,0 +1,87 @@
+"""A snippet for a model's page on the Hub: a table in Markdown, and the same figures as `model-index` metadata in YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.report import Report
+from medfact.results.wording import count, model_name, share
+
+_FIGURES = {
+    "joint_accuracy": ("all statements of a fact right (joint accuracy)", "facts"),
+    "average_accuracy": ("right answers (average accuracy)", "statements"),
+    "pair_joint_accuracy": ("all right, false partner too (pair joint accuracy)", "pairs"),
+    "false_affirmation": ("false facts affirmed", "affirmed statements about false facts"),
+    "false_denial": ("true facts denied", "affirmed statements about true facts"),
+}
+"""Figure → what it is, and of what."""
+
+LIMITS = (
+    "Mastery of a list of facts is not clinical competence; not for clinical use. About half of the statements are false on "
+    "purpose. Intervals are 95%, clustered by head and tail."
+)
+
+
+def model_card(reports: Sequence[Report]) -> str:
+    """The snippet for runs of one model or several: YAML between lines of dashes, to stand at the top, and Markdown below it.
+
+    A figure without a value is left out.
+    """
+    index = [{"name": name, "results": [_result(r) for r in of]} for name, of in _by_model(reports).items()]
+    metadata = yaml.safe_dump({"model-index": index}, allow_unicode=True, sort_keys=False, width=1_000)
+    return "\n".join(["---", metadata.rstrip(), "---", "", *_markdown(reports)]) + "\n"
+
+
+def _by_model(reports: Sequence[Report]) -> Mapping[str, list[Report]]:
+    of: dict[str, list[Report]] = {}
+    for report in reports:
+        of.setdefault(model_name(report.model), []).append(report)
+    return of
+
+
+def _result(report: Report) -> dict[str, Any]:
+    return {
+        "task": {"type": "text-classification", "name": "judging medical statements true or false"},
+        "dataset": {"name": f"medfact {report.dataset}", "type": "medfact", "config": report.method},
+        "metrics": [
+            {"type": name, "value": round(figure.value, 4), "name": f"{title}, {_bounds(figure)}of {figure.n} {of}"}
+            for name, title, of, figure in _figures(report)
+        ],
+    }
+
+
+def _bounds(figure: Estimate) -> str:
+    return "" if figure.low is None or figure.high is None else f"95% interval {figure.low:.4f} to {figure.high:.4f}, "
+
+
+def _figures(report: Report) -> Iterator[tuple[str, str, str, Any]]:
+    for name, (title, of) in _FIGURES.items():
+        found = getattr(report, name)
+        if found.value is not None:
+            yield name, title, of, Estimate(found.value, found.low, found.high, found.n)
+
+
+def _markdown(reports: Sequence[Report]) -> Iterator[str]:
+    """A table a run."""
+    yield "## Medical facts (medfact)"
+    for report in reports:
+        shots = f"{report.shots}-shot" if report.shots else "zero-shot"
+        yield ""
+        asked = ", ".join(map(_cell, (f"{model_name(report.model)} on {report.dataset}", report.method, shots)))
+        yield f"{asked}, seed {report.seed}, run {report.run}:"
+        yield ""
+        yield "| score | value and 95% interval | of |"
+        yield "|---|---|---|"
+        for _, title, of, figure in _figures(report):
+            yield f"| {title} | {share(figure)} | {count(figure.n)} {of} |"
+    yield ""
+    yield LIMITS
+
+
+def _cell(text: str) -> str:
+    """A text as it stands in Markdown: nothing in it is markup or ends a cell."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|" else " " if c in "\r\n" else c for c in text)
