@@ -18,10 +18,11 @@ from test_passages import write_mkj
 from medfact.errors import Mistake
 from medfact.results.report import report_of
 from medfact.results.wording import percent
+from medfact.runs.events import AnswersSaved
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import Store
+from medfact.store import STOPPED, Store
 from medfact.views.report import command_of, html_report
 
 AT = "2026-11-24T02:00:00+00:00"
@@ -53,6 +54,16 @@ def test_it_says_what_the_report_says(store: Store) -> None:
     assert "python -m medfact run --model baseline:random --limit 12 --shots 0" in text
     assert "12 of 12 pairs of a true fact and its false partners are not mastered" in text
     assert text.count("FALSE (test statement)") >= 12 * 8
+
+
+def test_a_run_that_was_stopped_says_so(store: Store) -> None:
+    run = start(RunSpec(model="baseline:random", limit=300, shots=0), store)
+    events = answer(run, store, load=Answerer(lambda prompt: "True").load)
+    while not isinstance(next(events), AnswersSaved):
+        pass
+    events.close()  # type: ignore[attr-defined]
+    assert store.run(run).state == STOPPED
+    assert "The run is not complete (stopped by hand)" in text_of(html_report(store, [run], AT))
 
 
 def test_several_runs_stand_beside_each_other(store: Store, tmp_path: Path) -> None:

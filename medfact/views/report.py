@@ -26,7 +26,7 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
-from medfact.store import Asked, Run, Store
+from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.views import charts
 from medfact.views.fragments import render
 
@@ -127,6 +127,11 @@ def _headline(section: Section) -> str:
     every = "one statement" if ways == 1 else f"all {ways} statements"
     first = report.diagnosis.first if report.diagnosis else None
     stands_out = f" What stands out: {STANDS_OUT[first]}." if first else ""
+    if section.run.state != COMPLETE:
+        stands_out += (
+            f" The run is not complete ({wording.STATES[section.run.state]}): its figures are of what was answered, and who "
+            "looks at a run before stopping it may stop where the figures please."
+        )
     return (
         f"{section.name} gets {every} right for {wording.share(joint)} of {wording.counted(joint.n, 'fact')}, true and false "
         f"ones, and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"
