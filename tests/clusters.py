@@ -18,9 +18,12 @@ class Clusters:
         for key, error in zip(keys, errors, strict=True):
             sums[key] += error
         self.squares = sum(total**2 for total in sums.values()) / len(errors) ** 2
+        fourth = sum(total**4 for total in sums.values()) / len(errors) ** 4
         shares = [count / len(of_facts) for count in Counter(of_facts).values()]
         self.simpson = sum(share**2 for share in shares)
         self.worth = 1 / self.simpson
+        excess = fourth / self.squares**2 - self.simpson if self.squares else 0.0
+        self.degrees = max(1.0, min(self.worth - 1, 2 / excess if excess > 0 else math.inf))
         # of effects u of variance 1, the mean of Σ (share · (u − Σ share · u))², term by term
         self.kept = sum(
             share**2 * ((1 - share) ** 2 + sum(other**2 for place, other in enumerate(shares) if place != own))
@@ -41,7 +44,7 @@ def error_and_degrees(values: Sequence[float], of: Sequence[Fact], facts: Sequen
     added = 0.0
     if tails.worth >= 2 and tails.simpson > both.simpson and seen > 0:
         added = max(0, tails.squares - (1 - tails.simpson) * both.squares) * (tails.simpson - both.simpson) / seen
-    head_degrees, tail_degrees = max(heads.worth - 1, 1), max(tails.worth - 1, 1)
+    head_degrees, tail_degrees = heads.degrees, tails.degrees
     if by_head + added == 0:
         return 0.0, head_degrees
     degrees = (by_head + added) ** 2 / (by_head**2 / head_degrees + added**2 / tail_degrees)

@@ -43,7 +43,7 @@ def test_accuracy_by_category_by_hand(tmp_path: Path, store: Store) -> None:
         "biomedical entities": (0.5, 4),
         "pathological conditions": (0.5, 4),
     }
-    assert all(one.low is not None and one.low < 0.5 < (one.high or 0) for one in found.values())
+    assert all(one.low is one.high is None for one in found.values()), "four heads are too few"
 
 
 def test_a_table_of_ones_own_replaces_the_bundled_one(tmp_path: Path, store: Store, home: Path) -> None:

@@ -586,7 +586,7 @@ HEADERS = [
     ({"medfact": "facts", "format": 1}, "is not a run"),
     ({"medfact": "run"}, "is not a run"),
     ({"medfact": "run", "format": "1"}, "is not a run"),
-    ({"medfact": "run", "format": 4}, "was written by a newer medfact. Update medfact"),
+    ({"medfact": "run", "format": 5}, "was written by a newer medfact. Update medfact"),
 ]
 
 

@@ -4,7 +4,7 @@ intervals hold the truth and tests raise a false alarm.
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 
 import clusters
 import numpy as np
@@ -13,20 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from medfact.metrics.clusters import USUAL, Clusters, Likeness, clustered_variance, two_way_variance, variance_by_tail, worth
 from medfact.metrics.differences import FLIPS, Difference, holm, least_p, paired_difference
-from medfact.metrics.uncertainty import (
-    NOTHING,
-    Estimate,
-    clustered_variance,
-    expected_half_width,
-    linear_interval,
-    mean_interval,
-    share_interval,
-    two_way_variance,
-    variance_by_tail,
-    wilson,
-    worth,
-)
+from medfact.metrics.uncertainty import NOTHING, Estimate, expected_half_width, likeness, linear_interval, mean_interval, wilson
 
 
 def array(*values: float) -> np.ndarray:
@@ -107,11 +96,11 @@ def test_what_tails_add_has_no_bias(effect: float) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_two_way_interval_is_that_of_plain_loops(seed: int) -> None:
     randomness = np.random.default_rng(seed)
-    heads, tails = randomness.integers(0, 6, 40), randomness.integers(0, 5, 40)
-    values = (randomness.random(40) < 0.6).astype(float)
+    heads, tails = np.repeat(np.arange(12), 10), randomness.integers(0, 9, 120)
+    values = (randomness.random(120) < 0.6).astype(float)
     half = clusters.half_width(values.tolist(), list(zip(map(str, heads), map(str, tails), strict=True)))
-    assert linear_interval(values, heads, tails) == pytest.approx(
-        (values.mean(), values.mean() - half, values.mean() + half, 40)
+    assert linear_interval(values, Clusters(heads, tails)) == pytest.approx(
+        (values.mean(), values.mean() - half, values.mean() + half, 120)
     )
 
 
@@ -120,42 +109,123 @@ def test_tails_that_are_worth_fewer_than_two_say_nothing_of_others() -> None:
     assert two_way_variance(values, heads, tails) == clustered_variance(values, heads)
 
 
-def test_an_interval_is_a_t_interval_of_the_fewer_clusters() -> None:
-    values, heads, tails = array(1, 1, 0, 0, 1, 0), codes(0, 0, 1, 1, 2, 2), codes(0, 1, 2, 3, 4, 5)
-    # by head 1/12 (above); by tail and by both are the same, and cancel; 3 heads: t with 2 degrees = 4.3027
-    half = 4.302652729749464 * math.sqrt(1 / 12)
-    assert linear_interval(values, heads, tails) == pytest.approx((0.5, 0.5 - half, 0.5 + half, 6))
-    assert mean_interval(values, heads, tails) == pytest.approx((0.5, 0, 1, 6))  # kept within 0 and 1
+def test_an_interval_is_a_t_interval_of_the_clusters() -> None:
+    values, heads = np.tile(array(1, 1, 1, 0), 6), np.repeat(np.arange(12), 2)
+    # mean 3/4; sums ½ and −½, six each: 12 · ¼ / 24² · 12 / 11 = 1 / 176; t with 11 degrees of freedom = 2.2010
+    half = 2.200985160082949 * math.sqrt(1 / 176)
+    assert linear_interval(values, Clusters(heads, np.arange(24))) == pytest.approx((0.75, 0.75 - half, 0.75 + half, 24))
 
 
-def test_nothing_has_no_value_and_one_head_no_interval() -> None:
-    empty = array(), codes(), codes()
-    assert (
-        linear_interval(*empty) == mean_interval(*empty) == share_interval(*empty) == NOTHING == Estimate(None, None, None, 0)
-    )
-    one_head = array(1, 0, 1, 1), codes(0, 0, 0, 0), codes(0, 1, 2, 3)
-    for interval in (linear_interval, mean_interval, share_interval):
-        assert interval(*one_head) == (0.75, None, None, 4)
+def test_where_few_clusters_say_nearly_all_there_are_fewer_degrees_of_freedom() -> None:
+    values, heads = array(*([1] * 2 + [0] * 38)), np.arange(40)
+    # deviations 0.95, twice, and −0.05: Σ e² = 1.9, Σ e⁴ = 1.62925
+    # excess: 1.62925 / 3.61 − 1/40 = 0.42632; 2 / 0.42632 = 4.6913
+    variance = 1.9 / 40**2 * 40 / 39
+    half = stats.t.ppf(0.975, 4.6913) * math.sqrt(variance)
+    assert linear_interval(values, Clusters(heads)).high == pytest.approx(0.05 + half, abs=1e-5)
 
 
-@pytest.mark.parametrize("interval", [mean_interval, share_interval])
+def test_nothing_has_no_value_and_fewer_than_ten_heads_no_interval() -> None:
+    empty = array(), Clusters(codes(), codes())
+    assert linear_interval(*empty) == mean_interval(*empty) == NOTHING == Estimate(None, None, None, 0)
+    nine = np.tile(array(1, 0, 1, 1), 9), Clusters(np.repeat(np.arange(9), 4), np.arange(36))
+    for interval in (linear_interval, mean_interval):
+        assert interval(*nine) == (0.75, None, None, 36)
+
+
 @pytest.mark.parametrize("value", [0, 1])
-def test_where_all_are_equal_heads_are_the_trials(interval: object, value: int) -> None:
+def test_where_all_are_equal_the_usual_likeness_says_what_the_facts_are_worth(value: int) -> None:
     heads = np.repeat(np.arange(10), 8)
-    estimate = interval(np.full(80, float(value)), heads, np.arange(80))
-    assert estimate == pytest.approx((value, *wilson(value, 10), 80))
-    assert estimate.high - estimate.low > 0.2  # 80 independent trials would give 0.05
+    estimate = mean_interval(np.full(80, float(value)), Clusters(heads, np.arange(80)))
+    # eight facts a head: 1 + 7 · 0.06 = 1.42; 80 / 1.42 = 56.34 trials
+    assert USUAL == (0.06, 0.02)
+    assert estimate == pytest.approx((value, *wilson(value, 56.338), 80), abs=1e-5)
+
+
+def test_a_figure_near_0_borrows_the_likeness_that_others_show() -> None:
+    heads = np.repeat(np.arange(10), 8)
+    alike, none = Clusters(heads, np.arange(80), like=Likeness(0.5, 0)), Clusters(heads, np.arange(80))
+    # 1 + 7 · 0.5 = 4.5 against 1.42
+    assert mean_interval(np.zeros(80), alike).high > 2 * mean_interval(np.zeros(80), none).high
+
+
+@pytest.mark.parametrize(("heads", "facts"), [(50, 4), (200, 1), (20, 10)])
+def test_bounds_grow_with_the_count(heads: int, facts: int) -> None:
+    head, order = np.repeat(np.arange(heads), facts), np.random.default_rng(0).permutation(200)
+    bounds = []
+    for count in range(201):
+        values = np.zeros(200)
+        values[order[:count]] = 1
+        bounds.append(mean_interval(values, Clusters(head, np.arange(200))))
+    assert bounds[0].high < 0.033  # 0 of 200
+    for less, more in pairwise(bounds):
+        # in the middle an interval may shrink a little, since the heads happen to be more alike
+        least = 0 if less.value < 0.1 else -5e-3
+        assert more.low - less.low >= least
+        assert more.high - less.high >= least
+
+
+def test_likeness_is_what_facts_of_one_head_share() -> None:
+    randomness = np.random.default_rng(3)
+    heads = np.repeat(np.arange(400), 5)
+    # effects of variance 1 of heads and 3 of facts: 1 / 4
+    values = randomness.normal(0, 1, 400)[heads] + randomness.normal(0, 3**0.5, 2000)
+    assert likeness(values, Clusters(heads, np.arange(2000))).head == pytest.approx(0.25, abs=0.05)
+    assert likeness(np.zeros(2000), Clusters(heads, np.arange(2000))) == USUAL
+    assert likeness(values[:30], Clusters(heads[:30], np.arange(30))) == USUAL  # six heads
 
 
 def test_a_share_of_independent_facts_is_near_wilsons_and_of_repeated_ones_wider() -> None:
     values = array(*([1] * 12 + [0] * 28))
-    alone = share_interval(values, np.arange(40), np.arange(40))
-    # p (1 − p) / variance = n − 1 = 39 trials
-    assert alone == pytest.approx((0.3, *wilson(0.3, 39), 40))
-    in_fours = share_interval(values, np.arange(40) // 4, np.arange(40))  # ten heads that stand or fall together
-    # sums: three heads of 4 · 0.7, seven of −4 · 0.3; (3 · 7.84 + 7 · 1.44) / 1600 · 10 / 9 = 0.02333; 0.21 / 0.02333 = 9,
-    # and t reaches to 2.0227 with 39 degrees and to 2.2622 with 9: 9 · (2.0227 / 2.2622)² = 7.195
-    assert in_fours == pytest.approx((0.3, *wilson(0.3, 7.195), 40), abs=1e-4)
+    alone = mean_interval(values, Clusters(np.arange(40)))
+    # the design effect is variance · n / (p (1 − p)) = 40 / 39, twelve times, and 1 once: 39.029 trials
+    assert alone[:2] == pytest.approx((0.3, wilson(0.3, 39.03)[0]), abs=1e-3)
+    in_fours = mean_interval(values, Clusters(np.arange(40) // 4))  # ten heads that stand or fall together
+    # sums: three heads of 4 · 0.7, seven of −4 · 0.3; (3 · 7.84 + 7 · 1.44) / 1600 · 10 / 9 = 0.02333; · 40 / 0.21 = 4.444
+    # three heads have a 1: (3 · 4.444 + 1 + 3 · 0.06) / 4 = 3.628, so 40 / 3.628 = 11.02 trials
+    # degrees of freedom 9 · (1 + 1.18 / 13.333)² = 10.66: (2.0227 / 2.2096)² · 11.02 = 9.236
+    assert in_fours == pytest.approx((0.3, *wilson(0.3, 9.236), 40), abs=1e-3)
+
+
+def test_a_whole_finite_population_leaves_no_doubt_and_a_part_of_it_less() -> None:
+    randomness = np.random.default_rng(5)
+    values, units = (randomness.random(60) < 0.7).astype(float), np.arange(60)
+    value = values.mean()
+    for interval in (mean_interval, linear_interval):
+        assert interval(values, Clusters(units, unseen=np.zeros(60))) == pytest.approx((value, value, value, 60))
+    part, all_ = (mean_interval(values, Clusters(units, unseen=unseen)) for unseen in (np.full(60, 0.25), None))
+    assert (part.high - part.low) / (all_.high - all_.low) == pytest.approx(0.5, abs=0.03)  # √0.25
+
+
+def test_a_stratum_that_was_asked_whole_adds_no_doubt() -> None:
+    # relation one: 20 of 20 asked; relation two: 20 of 40. Only the spread within the second counts, halved
+    values, unseen = array(*([1, 0] * 20)), np.repeat([0.0, 0.5], 20)
+    found = linear_interval(values, Clusters(np.arange(40), unseen=unseen))
+    # Σ e² = 20 · ¼ · ½ = 2.5, / 40² · 40 / 39; half of the rows say it all, so fewer than 39 degrees of freedom
+    variance = 2.5 / 1600 * 40 / 39
+    assert (found.high - found.low) / 2 == pytest.approx(stats.t.ppf(0.975, 39) * math.sqrt(variance), rel=0.01)
+
+
+def test_finite_populations_are_held_as_often_as_the_interval_says() -> None:
+    randomness = np.random.default_rng(11)
+    hits = 0
+    for _ in range(500):
+        population = (randomness.random(120) < 0.3).astype(float)
+        asked = randomness.permutation(120)[:80]
+        found = mean_interval(population[asked], Clusters(np.arange(80), unseen=np.full(80, 1 / 3)))
+        hits += found.low <= population.mean() <= found.high
+    assert 0.92 < hits / 500 < 0.985
+
+
+def test_a_pair_stands_with_all_pairs_that_share_one_of_its_tails() -> None:
+    randomness = np.random.default_rng(4)
+    means, shown = [], []
+    for _ in range(1500):
+        heads, tails = np.arange(150), np.array([randomness.choice(15, 2, replace=False) for _ in range(150)])
+        values = randomness.normal(0, 0.5, 15)[tails].sum(axis=1) + randomness.normal(0, 1, 150)
+        means.append(values.mean())
+        shown.append(two_way_variance(values, heads, tails))
+    assert 0.85 < np.mean(shown) / np.var(means) < 1.2
 
 
 def test_expected_half_width() -> None:
@@ -178,7 +248,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     runs = 400
     for _ in range(runs):
         values, heads, tails = simulated(randomness)
-        estimate = mean_interval(values, heads, tails)
+        estimate = mean_interval(values, Clusters(heads, tails))
         hits += estimate.low <= 0.5 <= estimate.high  # by symmetry the truth is ½
         naive_hits += abs(estimate.value - 0.5) <= 1.96 * 0.5 / math.sqrt(len(values))
     assert 0.91 < hits / runs < 0.99
@@ -190,7 +260,9 @@ def test_joint_shares_hold_the_truth_as_often_as_they_say() -> None:
     hits = 0
     for _ in range(400):
         ease = np.repeat(randomness.beta(1, 4, 50), 3)  # 50 heads of 3 facts; the mean of a beta(1, 4) is 0.2
-        estimate = share_interval((randomness.random(150) < ease).astype(float), np.repeat(np.arange(50), 3), np.arange(150))
+        estimate = mean_interval(
+            (randomness.random(150) < ease).astype(float), Clusters(np.repeat(np.arange(50), 3), np.arange(150))
+        )
         hits += estimate.low <= 0.2 <= estimate.high
     assert 0.91 < hits / 400 < 0.99
 
@@ -223,8 +295,7 @@ def test_a_paired_difference_by_hand() -> None:
     # sums 2, 1, −1 of 2 + 2 + 1 units: 2 / 5. Flips: ±2 ± 1 ± 1 = 4, 2, 2, 0, 0, −2, −2, −4: six of eight are 2 or further
     made = paired_difference(*by_head([[1, 1], [1, 0], [-1]]))
     assert (made.value, made.p, made.n) == (pytest.approx(2 / 5), 6 / 8, 5)
-    # draws of three heads: the first thrice gives 6 / 6, the last thrice −3 / 3
-    assert (made.low, made.high) == pytest.approx((-1, 1))
+    assert made.low is made.high is made.low_all is None  # three heads are too few to say
 
 
 @given(HEADS_OF_DIFFERENCES)
@@ -265,7 +336,7 @@ def test_p_is_never_0() -> None:
 @pytest.mark.parametrize(
     ("count", "t", "share"),
     # t with count − 1 degrees of freedom, times √(count / (count − 1)), and the share of a normal distribution beyond it
-    [(8, 2.364624, 0.0057), (30, 2.045230, 0.0188)],
+    [(10, 2.262157, 0.00855), (30, 2.045230, 0.0188)],
 )
 def test_the_interval_is_a_bootstrap_that_draws_heads(count: int, t: float, share: float) -> None:
     randomness = np.random.default_rng(5)
@@ -317,7 +388,10 @@ def test_nothing_has_no_difference_and_one_head_no_interval() -> None:
     assert paired_difference(array(1, 0, 1, -1), codes(3, 3, 3, 3)) == Difference(0.25, None, None, None, 4)
 
 
-@given(HEADS_OF_DIFFERENCES, st.randoms(use_true_random=False))
+@given(
+    st.lists(st.lists(st.sampled_from([-1, 0, 0, 1]), min_size=1, max_size=5), min_size=10, max_size=14),
+    st.randoms(use_true_random=False),
+)
 @settings(max_examples=40, deadline=None)
 def test_neither_order_nor_numbering_matters_and_the_other_way_round_is_the_mirror_image(groups: list, chance: object) -> None:
     differences, heads = by_head(groups)
@@ -405,13 +479,13 @@ def test_models_that_know_other_tails_raise_no_more_false_alarms(of_tail: float,
 
 
 def test_what_shared_tails_add_widens_the_interval_and_raises_p_by_hand() -> None:
-    # eight heads of two facts; the one tail is for a, the other against: heads say nothing but 0, tails disagree wholly
-    differences, heads, tails = np.tile(array(1, -1), 8), np.repeat(np.arange(8), 2), np.tile(codes(0, 1), 8)
+    # ten heads of two facts; the one tail is for a, the other against: heads say nothing but 0, tails disagree wholly
+    differences, heads, tails = np.tile(array(1, -1), 10), np.repeat(np.arange(10), 2), np.tile(codes(0, 1), 10)
     made = paired_difference(differences, heads, tails)
     assert made.value == 0
-    # tails: sums 8 and −8, squares 128 / 256 = ½; within: 16 / 256 = 1/16; Σ share² = ½, Σ share³ = ¼, kept ½ − ½ + ¼ = ¼
-    # added (½ − ½ · 1/16) · (½ − 1/16) / (¼ − ½ · 1/16) = 0.46875 · 0.4375 / 0.21875 = 0.9375, far beyond ±1 with 1 degree
-    assert variance_by_tail(differences, heads, tails) == pytest.approx(0.9375)
+    # tails: sums 10 and −10, squares 200 / 400 = ½; within: 20 / 400 = 1/20; Σ share² = ½, Σ share³ = ¼, kept ½ − ½ + ¼ = ¼
+    # added (½ − ½ · 1/20) · (½ − 1/20) / (¼ − ½ · 1/20) = 0.475 · 0.45 / 0.225 = 0.95, far beyond ±1 with 1 degree
+    assert variance_by_tail(differences, heads, tails) == pytest.approx(0.95)
     assert (made.low, made.high, made.p) == (-1, 1, 1)
 
 

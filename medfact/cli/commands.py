@@ -10,6 +10,7 @@ from typing import NoReturn
 from medfact import __version__
 from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, RETRIEVAL, SERVICE, UMLS, Add, argument, one_of, setting
 from medfact.errors import Mistake
+from medfact.metrics.estimand import ESTIMANDS, LIKE
 
 PROGRAM = "python -m medfact"
 DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
@@ -158,6 +159,12 @@ COMMANDS = (
         (
             RUNS,
             one_of(JSON, argument("--html", metavar="FILE", help="write one report of all of them, which opens offline")),
+            argument(
+                "--estimand",
+                choices=ESTIMANDS,
+                default=LIKE,
+                help="what the intervals are about: facts like these (default), or these facts and no others",
+            ),
             DATABASE,
         ),
     ),

@@ -38,9 +38,9 @@ def report(options: argparse.Namespace) -> int:
     """Shows the scores of runs, or writes a report of them."""
     store = Store(options.db)
     if options.html:
-        return _write_report(store, options.run, Path(options.html))
+        return _write_report(store, options.run, Path(options.html), options.estimand)
     for number, run in enumerate(options.run):
-        scores = report_of(store, store.run(run))
+        scores = report_of(store, store.run(run), options.estimand)
         reviews = summary(store, scores.run)
         board = danger_of(store, store.run(run), held(opinions(store.verdicts())))
         if options.json:
@@ -51,8 +51,9 @@ def report(options: argparse.Namespace) -> int:
     return OK
 
 
-def _write_report(store: Store, runs: Sequence[str], file: Path) -> int:
-    text = html_report(store, [store.run(run).run for run in runs], datetime.now(UTC).isoformat(timespec="seconds"))
+def _write_report(store: Store, runs: Sequence[str], file: Path, estimand: str) -> int:
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    text = html_report(store, [store.run(run).run for run in runs], made_at, estimand=estimand)
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
@@ -35,13 +35,15 @@ Group = tuple[Fact, ...]
 class Selection:
     """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, in the same order.
 
-    without_negative: positive facts that have fewer safe tails than the protocol asks for.
+    without_negative: positive facts that have fewer safe tails than the protocol asks for. population: relation → of how many
+    positive facts those under test were drawn.
     """
 
     test: tuple[Fact, ...]
     shots: tuple[Fact, ...]
     without_negative: tuple[Fact, ...]
     notes: tuple[str, ...]
+    population: Mapping[str, int] = field(default_factory=dict)
 
 
 def select(
@@ -68,9 +70,8 @@ def select(
         limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not
             kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
         canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.
-        held: only facts are tested that reviewers hold as they are labelled, with all their negatives; None: any facts.
-        one_tail: whether to draw one tail per head and relation; the head itself only if there is no other.
-        lender: source of shots for relations with fewer than FEWEST_HEADS heads.
+        held: only facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per
+        head and relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
     """
     _check_counts(limit, per_relation)
     stated = _stated(collection, canonical, seed, one_tail)
@@ -83,11 +84,13 @@ def select(
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete, test = [members[0] for members in chosen if len(members) <= negatives], list(chain(*chosen))
     lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
+    drawn_from, lone = (free, _of_the_heads(lone, test)) if limit or per_relation else ([one[0] for one in chosen], lone)
     return Selection(
-        test=(*test, *_of_known_difficulty(_of_the_heads(lone, test) if limit or per_relation else lone, collection.known)),
+        test=(*test, *_of_known_difficulty(lone, collection.known)),
         shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(*_notes(collection, canonical, incomplete, negatives), *_notes_on_shots(loans, aside, heads_aside)),
+        population=Counter(fact.relation for fact in drawn_from),
     )
 
 

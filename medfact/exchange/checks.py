@@ -39,7 +39,14 @@ _MAX_CHARS = {
     "key": 64, "raw": 1_000_000, "failure": 5_000, "cut": 32, "served_model": 1_000, "fingerprint": 1_000,
     "passages": 1_000_000,
 }  # fmt: skip
-_MAX_JSON_CHARS = {"spec": 50_000, "versions": 10_000, "notes": 500_000, "decoding": 50_000, "pool_text": 2_000_000}
+_MAX_JSON_CHARS = {
+    "spec": 50_000,
+    "versions": 10_000,
+    "notes": 500_000,
+    "decoding": 50_000,
+    "pool_text": 2_000_000,
+    "population": 500_000,
+}
 _MAX_PROBABILITY = {"p_true": 1.0, "p_low": 1.0, "p_high": 1.0, "p_mass": 1.001}  # a sum may exceed 1 by a rounding error
 _TIMES = {"started_at", "finished_at", "at", "asked_at"}
 _AMOUNTS = {"shots", "facts", "position", "draw", "prompt_tokens", "completion_tokens", "seconds", "attempts"}
@@ -119,6 +126,9 @@ def _check_json(row: dict[str, Any]) -> None:
         texts += sentences.values() if isinstance(sentences, dict) else [None]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("its notes, versions or pool_text are of the wrong kind")
+    for number in (row["population"] or {}).values():
+        if type(number) is not int or not 0 < number < 2**53:
+            raise ValueError("its population is of the wrong kind")
     if not _is_shallow(row["decoding"], _MAX_DEPTH):
         raise ValueError("its decoding is of the wrong kind")
 

@@ -22,8 +22,8 @@ from medfact.errors import Mistake
 from medfact.store import schema
 from medfact.store.schema import storable
 
-FORMAT, WITH_PASSAGES = 2, 3
-"""Grows when older versions of medfact could not read new files: they read those without passages."""
+FORMAT = 4
+"""Grows when older versions of medfact could not read new files."""
 
 MAX_LINE_BYTES = 4 << 20
 MAX_BYTES = 1 << 30
@@ -70,7 +70,9 @@ COLUMNS: dict[str, dict[str, sql.Column[Any]]] = {
     for kind, table in TABLES.items()
 }
 
-JSON_COLUMNS: dict[str, type] = {"spec": dict, "versions": dict, "notes": list, "decoding": dict, "pool_text": dict}
+JSON_COLUMNS: dict[str, type] = {
+    "spec": dict, "versions": dict, "notes": list, "decoding": dict, "pool_text": dict, "population": dict,
+}  # fmt: skip
 """Columns of a run that hold JSON, with the type of its value; the file holds the value itself."""
 
 
@@ -98,8 +100,7 @@ def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
 
 def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
     """The first line of a file."""
-    form = WITH_PASSAGES if counts.get(RETRIEVED) else FORMAT
-    return _json({"medfact": "run", "format": form, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
+    return _json({"medfact": "run", "format": FORMAT, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
 
 
 def _json(content: Mapping[str, Any]) -> bytes:
@@ -126,7 +127,7 @@ def read_lines(file: BinaryIO, name: str, max_bytes: int = MAX_BYTES) -> tuple[d
     header = next(objects, (1, 0, {}))[2]
     if header.get("medfact") != "run" or not isinstance(header.get("format"), int):
         raise Mistake(f"{name} is not a run that medfact exported.", "Choose a file that `medfact export` wrote.")
-    if header["format"] > WITH_PASSAGES:
+    if header["format"] > FORMAT:
         raise Mistake(f"{name} was written by a newer medfact.", "Update medfact, then import it.")
     return header, _lines(objects, name)
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from medfact.metrics.uncertainty import LEVEL, NOTHING, Codes, Estimate, wilson, worth
+from medfact.metrics.clusters import Codes, worth
+from medfact.metrics.uncertainty import LEVEL, NOTHING, Estimate, wilson
 
 MISSING = -1
 """In a table of ratings: this rater did not judge this item."""

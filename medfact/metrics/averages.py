@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from medfact.metrics.clusters import Bools, Clusters, count_of
 from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
-from medfact.metrics.records import Bools, Names, Records
-from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, linear_interval, mean_interval, wilson
+from medfact.metrics.records import Names, Records
+from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 
 IMPLICATION_SETS = {
@@ -84,8 +85,9 @@ def macro(records: Records) -> Estimate:
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
     parts = means.mean() + weight * (right - means[relation])
-    estimate = linear_interval(parts, *records.clusters(rows))
-    return _within(_open(estimate, records.head[rows]), 0.0)
+    clusters = records.clusters(rows)
+    estimate = linear_interval(parts, clusters)
+    return _within(_open(estimate, clusters), 0.0)
 
 
 def gap(records: Records) -> Estimate:
@@ -108,7 +110,8 @@ def _of_both_sides(records: Records, positive_weight: float, negative_weight: fl
     value = positive_weight * means[0] + negative_weight * means[1]
     weights = np.where(positive, positive_weight / share, negative_weight / (1 - share))
     parts = value + (right - np.where(positive, *means)) * weights
-    return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), lowest)
+    clusters = records.clusters(rows)
+    return _within(_open(linear_interval(parts, clusters), clusters), lowest)
 
 
 def _within(estimate: Estimate, lowest: float) -> Estimate:
@@ -117,11 +120,16 @@ def _within(estimate: Estimate, lowest: float) -> Estimate:
     return estimate._replace(low=max(lowest, estimate.low), high=min(1.0, estimate.high))
 
 
-def _open(estimate: Estimate, heads: Codes) -> Estimate:
-    """Where no value differs from its group's, the error collapses to nothing: then as wide as Wilson's over the heads."""
+def _open(estimate: Estimate, clusters: Clusters) -> Estimate:
+    """Where no value differs from its group's, the error collapses to nothing: then as wide as Wilson's over the heads.
+
+    Not where a whole finite population was asked: then there is nothing in doubt.
+    """
+    if is_known(clusters):
+        return estimate
     if estimate.value is None or estimate.low is None or estimate.high is None or estimate.low < estimate.high:
         return estimate
-    low, high = wilson(0.0, len(np.unique(heads)))
+    low, high = wilson(0.0, count_of(clusters.heads))
     return estimate._replace(low=estimate.value - (high - low), high=estimate.value + (high - low))
 
 
@@ -129,7 +137,8 @@ def yes_bias(records: Records) -> Estimate:
     """Share of True answers less the share of True labels, over readable answers."""
     rows = records.readable
     parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
-    return _within(_open(linear_interval(parts, *records.clusters(rows)), records.head[rows]), -1.0)
+    clusters = records.clusters(rows)
+    return _within(_open(linear_interval(parts, clusters), clusters), -1.0)
 
 
 def harm(records: Records, *, positive: bool, answer: int) -> Harm:
@@ -137,9 +146,7 @@ def harm(records: Records, *, positive: bool, answer: int) -> Harm:
     rows = records.scored & ~records.negated & (records.positive == positive)
 
     def share(chosen: Bools) -> Estimate:
-        places = np.flatnonzero(chosen)
-        harmful = (records.answer[places] == answer).astype(float)
-        return mean_interval(harmful, *records.clusters(places))
+        return records.share(records.answer == answer, chosen)
 
     of = {name: rows & records.relations.among([name]) for name in records.relations.names}
     return Harm(*share(rows), {name: share(chosen) for name, chosen in of.items() if chosen.any()})

@@ -13,8 +13,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from medfact.metrics.clusters import Clusters, Codes, Floats, count_of, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
-from medfact.metrics.uncertainty import Codes, Estimate, Floats, share_interval
+from medfact.metrics.uncertainty import FEWEST_HEADS, Estimate, is_known, mean_interval
 from medfact.statements import IMPLICATIONS
 
 MASTERED, OPPOSITE, BLIND, YES, NO = "mastered", "opposite", "negation-blind", "always-yes", "always-no"
@@ -52,8 +53,6 @@ PATTERNS = np.array(list(product((False, True), repeat=len(_VARIANTS))), dtype=b
 """All 256 patterns of right answers, in the order of the variants; the place of one is its binary number."""
 
 _RESAMPLES = 400
-FEWEST_HEADS = 10
-"""With fewer heads an excess has no interval."""
 
 
 def diagnose(right: Sequence[bool], positive: bool) -> str:
@@ -122,9 +121,7 @@ class _Facts:
 
     pattern: Codes
     positive: Codes
-    head: Codes
-    tail: Codes
-    draw: Codes
+    clusters: Clusters
 
     @property
     def code(self) -> Codes:
@@ -146,12 +143,13 @@ def diagnosis(records: Records) -> Diagnosis | None:
         return None
     code, count = facts.code, len(facts.pattern)
     expected, coin = _independent(facts, np.ones((1, count)))[0], _coin(facts)
-    drawn = _drawn_excess(facts) if len(np.unique(facts.head)) >= FEWEST_HEADS else None
+    enough = is_known(facts.clusters) or count_of(facts.clusters.heads) >= FEWEST_HEADS
+    drawn = _drawn_excess(facts) if enough else None
     by_name = {}
     for place, name in enumerate(_NAMES):
         mine = (code == place).astype(float)
         low, high = (None, None) if drawn is None else _bounds(drawn[:, place])
-        share = share_interval(mine, facts.head, facts.tail, facts.draw)
+        share = mean_interval(mine, facts.clusters)
         by_chance = float(expected[place])
         by_name[name] = Diagnosed(share, by_chance, float(mine.mean()) - by_chance, low, high, float(coin[place]))
     return Diagnosis(count, left_out, by_name, _first(facts))
@@ -176,9 +174,7 @@ def _facts_of(records: Records) -> tuple[_Facts, Codes, int]:
     first = np.full(facts, -1, dtype=np.int64)
     first[records.fact[::-1]] = np.arange(len(records.fact))[::-1]
     rows = first[whole]
-    made = _Facts(
-        pattern[whole], records.positive[rows].astype(np.int64), records.head[rows], records.tail[rows], records.draw[rows]
-    )
+    made = _Facts(pattern[whole], records.positive[rows].astype(np.int64), records.clusters(rows))
     return made, whole, int((scored & unreadable).sum())
 
 
@@ -208,8 +204,11 @@ def _coin(facts: _Facts) -> Floats:
 
 
 def _drawn_excess(facts: _Facts, seed: int = 0) -> Floats:
-    """Draws × diagnoses: the excess when heads are drawn with replacement, each with all its facts."""
-    head = np.unique(facts.head, return_inverse=True)[1]
+    """Draws × diagnoses: the excess when heads are drawn with replacement, each with all its facts.
+
+    Of a finite population the draws differ from the excess itself by as much less as less of it was not asked.
+    """
+    head = np.unique(facts.clusters.heads, return_inverse=True)[1]
     heads = int(head.max()) + 1
     times = np.random.default_rng(seed).multinomial(heads, np.full(heads, 1 / heads), _RESAMPLES)
     mine = np.zeros((len(facts.pattern), len(_NAMES)))
@@ -218,7 +217,8 @@ def _drawn_excess(facts: _Facts, seed: int = 0) -> Floats:
     for part in np.array_split(times, 20):
         weights = part[:, head].astype(float)
         excess.append((weights @ mine) / weights.sum(axis=1, keepdims=True) - _independent(facts, weights))
-    return np.concatenate(excess)
+    middle = mine.mean(axis=0) - _independent(facts, np.ones((1, len(mine))))[0]
+    return np.asarray(middle + (np.concatenate(excess) - middle) * np.sqrt(unseen_share(facts.clusters)))
 
 
 def _first(facts: _Facts) -> str | None:

@@ -1,9 +1,8 @@
 """The paired comparison of two runs: a mean of differences, its interval and its p, clustered by head and tail.
 
 A bootstrap that draws heads (Field and Welsh 2007) gives the interval, and flipped signs of heads give p; shared tails widen
-both, since
-a model that knows a tail knows it for all of its heads. McNemar's test, which takes every fact for an independent trial,
-raises false alarms.
+both, since a model that knows a tail knows it for all of its heads. McNemar's test, which takes every fact for an independent
+trial, raises false alarms.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from medfact.metrics.uncertainty import LEVEL, Codes, Floats, Part, count_of, parts_of, t_quantile, together, wilson
+from medfact.metrics.clusters import Clusters, Codes, Floats, Part, count_of, parts_of, together
+from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, t_quantile, wilson
 
 
 class Difference(NamedTuple):
     """A mean of paired differences with its interval, from −1 to 1, its p, and how many it is a mean of.
 
     p: the chance, above 0, of a difference as large or larger, either way, if both were alike. low_all, high_all: bounds that
-    hold for
-    all comparisons of a family together (Bonferroni); those of one comparison are low and high. None where there is no value.
+    hold for all comparisons of a family together (Bonferroni); those of one comparison are low and high. None: no value.
     """
 
     value: float | None
@@ -66,10 +65,10 @@ def paired_difference(
     from a test that flips the signs of heads. What tails and draws add (`variance_by_tail`, `draw_variance`) widens the
     interval: independent doubts, whose squares add. p is then that of a t test with all parts, where it is the larger.
 
-    family: how many comparisons are looked at together. One head alone has neither. The order of the rows and the numbering of
-    the heads do not matter; b − a gives the mirror
-    image. Heads with equal sums are drawn together, so time grows with the number of different sums: quick for right less
-    right, whose sums are whole, and slow for thousands of heads with fractions.
+    family: how many comparisons are looked at together. One head alone has neither, fewer than ten have p alone. The order of
+    the rows and the numbering of the heads do not matter; b − a gives the mirror image. Heads with equal sums are drawn
+    together, so time grows with the number of different sums: quick for right less right, whose sums are whole, and slow for
+    thousands of heads with fractions.
     """
     if len(differences) == 0:
         return Difference(None, None, None, None, 0)
@@ -79,8 +78,10 @@ def paired_difference(
     sums, sizes = np.bincount(heads, weights=differences)[present].astype(np.float64), sizes[present]
     if len(sums) < 2:
         return Difference(value, None, None, None, n)
-    by_head, *added = parts_of(differences, heads, tails, draws, None)
+    by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
     p = max(_flipped(sums, seed), _p_of_t(value, together([by_head, *added])) if any(part.variance for part in added) else 0.0)
+    if len(sums) < FEWEST_HEADS:
+        return Difference(value, None, None, p, n)
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
 
     def bounds(level: float) -> tuple[float, float]:

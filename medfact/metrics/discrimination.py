@@ -11,15 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, unseen_share
 from medfact.metrics.probability import counted_rows
-from medfact.metrics.records import Bools, Records
-from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, Floats, mean_interval
+from medfact.metrics.records import Records
+from medfact.metrics.uncertainty import FEWEST_HEADS, NOTHING, Estimate, is_known, mean_interval
 
 COVERAGES = (1.0, 0.8, 0.5, 0.2)
 """Shares of the answers that are kept, the surest first."""
-
-FEWEST_HEADS = 10
-"""With fewer heads AUROC has no interval."""
 
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _NUMBERS = 400, 100, 20_000_000
 """Draws of heads behind an interval: as many as keep within so many numbers."""
@@ -79,19 +77,13 @@ def _of(records: Records, rows: Bools) -> Discrimination | None:
     brier, best, constant = (float(np.square(q - label).mean()) for q in (p, fitted, np.full(len(p), label.mean())))
     return Discrimination(
         n=len(places),
-        auroc=_auroc(p, label, records.head[places]),
-        brier=_within(mean_interval(np.square(p - label), *records.clusters(places))),
+        auroc=_auroc(p, label, records.clusters(places)),
+        brier=mean_interval(np.square(p - label), records.clusters(places)),
         miscalibration=brier - best,
         discrimination=constant - best,
         uncertainty=constant,
         selective=tuple(_selective(records, places, p, share) for share in COVERAGES),
     )
-
-
-def _within(estimate: Estimate) -> Estimate:
-    if estimate.low is None or estimate.high is None:
-        return estimate
-    return estimate._replace(low=max(0.0, estimate.low), high=min(1.0, estimate.high))
 
 
 def isotonic(p: Floats, label: Floats) -> Floats:
@@ -101,14 +93,16 @@ def isotonic(p: Floats, label: Floats) -> Floats:
     return np.asarray(optimize.isotonic_regression(means, weights=times).x[place])
 
 
-def _auroc(p: Floats, label: Floats, head: Codes) -> Estimate:
+def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     """AUROC with a percentile interval over heads drawn with replacement; no value where all statements are true, or none."""
-    heads = np.unique(head, return_inverse=True)[1]
+    heads = np.unique(clusters.heads, return_inverse=True)[1]
     count = int(heads.max()) + 1
     rank = np.unique(p, return_inverse=True)[1]
     value = _weighted_auroc(rank, label, np.ones(len(p)))
     if value is None:
         return Estimate(None, None, None, 0)
+    if is_known(clusters):
+        return Estimate(value, value, value, len(p))
     if count < FEWEST_HEADS:
         return Estimate(value, None, None, len(p))
     draws = int(np.clip(_NUMBERS // len(p), _LEAST_RESAMPLES, _MOST_RESAMPLES))
@@ -116,7 +110,9 @@ def _auroc(p: Floats, label: Floats, head: Codes) -> Estimate:
     drawn = [_weighted_auroc(rank, label, row[heads].astype(float)) for row in times]
     low, high = np.quantile([one for one in drawn if one is not None], [0.025, 0.975])
     # so few heads vary more than the bootstrap shows
-    stretch = float(stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)) * np.sqrt(count / (count - 1))
+    stretch = float(stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)) * np.sqrt(
+        count / (count - 1) * unseen_share(clusters)
+    )
     return Estimate(value, max(0.0, value - stretch * (value - low)), min(1.0, value + stretch * (high - value)), len(p))
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from medfact.metrics.clusters import Bools, Clusters, Codes
 from medfact.metrics.measures import Curves
-from medfact.metrics.records import Bools, Records
-from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, mean_interval, share_interval
+from medfact.metrics.records import Records
+from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.statements import VARIANTS
 
 
@@ -25,6 +26,7 @@ class Facts:
     tail: Codes
     draw: Codes
     positive: Bools
+    clusters: Clusters
 
     @property
     def count(self) -> int:
@@ -42,7 +44,7 @@ class Facts:
 
     def joint(self) -> Estimate:
         done = self.complete
-        return share_interval(self.mastered[done].astype(float), self.head[done], self.tail[done], self.draw[done])
+        return mean_interval(self.mastered[done].astype(float), self.clusters.of(done))
 
     def joint_at(self) -> list[Estimate]:
         """Expected joint accuracy with any i of the K statements: mean over facts of C(right, i) / C(K, i), i = 1 … K.
@@ -54,13 +56,13 @@ class Facts:
             return []
         k = int(self.total[done][0])
         table = np.array([[math.comb(c, i) / math.comb(k, i) for i in range(1, k + 1)] for c in range(k + 1)])
-        clusters = self.head[done], self.tail[done], self.draw[done]
-        return [mean_interval(column, *clusters) for column in table[self.right[done]].T]
+        clusters = self.clusters.of(done)
+        return [mean_interval(column, clusters) for column in table[self.right[done]].T]
 
 
 def facts_of(records: Records) -> Facts:
     count = int(records.fact.max()) + 1 if len(records.fact) else 0
-    first = np.unique(records.fact, return_index=True)[1]
+    first = records.first_of_fact
     total = np.bincount(records.fact, minlength=count)
     return Facts(
         total=total,
@@ -71,6 +73,7 @@ def facts_of(records: Records) -> Facts:
         tail=records.tail[first],
         draw=records.draw[first],
         positive=records.positive[first],
+        clusters=records.clusters(first),
     )
 
 
@@ -83,13 +86,34 @@ def pairs_of(facts: Facts) -> tuple[Bools, Bools]:
     return (members >= 2) & complete, right
 
 
+def pair_clusters(facts: Facts, positives: Codes) -> Clusters:
+    """The clusters of the pairs of these positive facts: a pair has the tails of all its facts."""
+    chosen = facts.clusters.of(positives)
+    if chosen.tails is None:
+        return chosen
+    return chosen._replace(tails=tails_of_pairs(facts, positives), both=None)
+
+
+def tails_of_pairs(facts: Facts, positives: Codes) -> Codes:
+    """(pairs, most facts of a pair): the tails of each pair of these positive facts, −1 where it has fewer."""
+    place = np.full(int(facts.pair.max(initial=-1)) + 1, -1)
+    place[facts.pair[positives]] = np.arange(len(positives))
+    members = np.flatnonzero(place[facts.pair] >= 0)
+    members = members[np.argsort(place[facts.pair[members]], kind="stable")]
+    pair = place[facts.pair[members]]
+    number = np.arange(len(pair)) - np.searchsorted(pair, pair)
+    tails = np.full((len(positives), int(number.max(initial=0)) + 1), -1, dtype=np.int64)
+    tails[pair, number] = facts.tail[members]
+    return tails
+
+
 def pair_joint(records: Records, facts: Facts) -> Estimate:
     """Over positive facts with at least one negative and every statement of the pair answered: share with all right."""
     if not facts.count:
         return NOTHING
     answered, right = pairs_of(facts)
     rows = facts.positive & answered[facts.pair]
-    return share_interval(right[facts.pair[rows]].astype(float), facts.head[rows], facts.tail[rows], facts.draw[rows])
+    return mean_interval(right[facts.pair[rows]].astype(float), pair_clusters(facts, np.flatnonzero(rows)))
 
 
 def curves_of(records: Records, facts: Facts) -> Curves:
@@ -105,6 +129,6 @@ def curves_of(records: Records, facts: Facts) -> Curves:
         rows = done & records.variants.among([key])
         alive[records.fact[rows & ~records.right]] = False
         so_far |= rows
-        joint.append(share_interval(alive[whole].astype(float), facts.head[whole], facts.tail[whole], facts.draw[whole]))
+        joint.append(mean_interval(alive[whole].astype(float), facts.clusters.of(whole)))
         average.append(records.accuracy(so_far))
     return Curves(tuple(facts.joint_at()), tuple(joint), tuple(average))

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from medfact.metrics.clusters import Bools, Codes, crossed
 from medfact.metrics.differences import least_p, paired_difference
-from medfact.metrics.joint import Facts, facts_of, pairs_of
-from medfact.metrics.records import Bools, Names, Records
-from medfact.metrics.uncertainty import Codes, crossed
+from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
+from medfact.metrics.records import Names, Records
 
 
 class Side(NamedTuple):
@@ -109,11 +109,10 @@ def _matched(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
     return np.intersect1d(ours, theirs, return_indices=True)[1:]
 
 
-def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, family: int) -> Paired:
-    """The comparison of what is right in the one run and in the other, in these rows of the first."""
-    found = paired_difference(
-        ours.astype(float) - theirs.astype(float), of.head[rows], of.tail[rows], of.draw[rows], family=family
-    )
+def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, family: int, tails: Codes | None = None) -> Paired:
+    """The comparison of what is right in the one run and in the other, in these rows of the first; tails: if not one a row."""
+    tails = of.tail[rows] if tails is None else tails
+    found = paired_difference(ours.astype(float) - theirs.astype(float), of.head[rows], tails, of.draw[rows], family=family)
     return Paired(
         difference=found.value,
         low=found.low,
@@ -157,7 +156,8 @@ def _of_pairs(a: Side, b: Side, family: int) -> Paired:
     rows, others = rows[both], others[both]
     same = _same(_negatives(a, ours, rows), _negatives(b, theirs, others), len(rows))
     rows, others = rows[same], others[same]
-    return _compared(right[ours.pair[rows]], right_there[theirs.pair[others]], ours, rows, family)
+    found = right[ours.pair[rows]], right_there[theirs.pair[others]]
+    return _compared(*found, ours, rows, family, tails_of_pairs(ours, rows))
 
 
 def _negatives(side: Side, facts: Facts, positives: Codes) -> tuple[Codes, Codes]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from medfact.metrics.clusters import Bools, Codes, Floats
 from medfact.metrics.measures import Bin, Calibration, Coherence
-from medfact.metrics.records import PENDING, Bools, Records
-from medfact.metrics.uncertainty import Codes, Floats
+from medfact.metrics.records import PENDING, Records
 
 BINS = 20
 LEAST_MASS = 0.5

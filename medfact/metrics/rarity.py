@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, Floats, Part, count_of, crossed, t_quantile, together
+from medfact.metrics.clusters import Codes, Floats, Part, count_of, crossed, together
+from medfact.metrics.uncertainty import NOTHING, Estimate, t_quantile
 
 FEWEST_FREQUENCIES = 3
 """Through two frequencies every line fits."""

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, Floats, crossed, mean_interval
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, Likeness, crossed
+from medfact.metrics.uncertainty import NOTHING, Estimate, likeness, mean_interval
 from medfact.statements import VARIANTS
 
 UNREADABLE, FAILED, PENDING = -1, -2, -3
 """Values of `Records.answer` beside 1 (True) and 0 (False)."""
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,8 @@ class Records:
     variants, relations, tail_types, difficulties: names ("" where there is none; positive facts have no difficulty).
     positive: does the fact hold? label: is the statement true?
     answer: 1, 0, UNREADABLE, FAILED or PENDING. p_true, p_mass: from 0 to 1, or NaN.
+    unseen: where the question is about these facts alone, of each row the share of its relation's facts that were not asked;
+    None where it is about facts like these.
     """
 
     fact: Codes
@@ -44,10 +45,12 @@ class Records:
     answer: NDArray[np.int8]
     p_true: Floats
     p_mass: Floats
+    unseen: Floats | None = None
 
     def only(self, rows: Bools) -> Records:
         """The records of some statements; facts must be whole."""
-        taken = {field.name: getattr(self, field.name)[rows] for field in fields(self)}
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        taken: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
         codes = {name: np.unique(taken[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
         return Records(**taken | codes)
 
@@ -82,29 +85,60 @@ class Records:
         """Codes of facts by head, relation and tail: the same in every draw of demonstrations."""
         return crossed(self._head_and_tail, self.relations.code)
 
-    def clusters(self, rows: Bools | Codes) -> tuple[Codes, Codes, Codes, Codes]:
-        """Heads, tails, draws, and heads and tails crossed, of the chosen statements: what stands or falls together."""
-        return self.head[rows], self.tail[rows], self.draw[rows], self._head_and_tail[rows]
+    @cached_property
+    def _clusters(self) -> Clusters:
+        """Of facts like these heads and tails are a sample; of these facts, the pairs that were asked are."""
+        if self.unseen is None:
+            return Clusters(self.head, self.tail, self.draw, self._head_and_tail)
+        first = np.full(int(self.pair.max(initial=-1)) + 1, len(self.pair))
+        np.minimum.at(first, self.pair, self.triplet)
+        return Clusters(np.unique(first[self.pair], return_inverse=True)[1], None, self.draw, None, unseen=self.unseen)
 
     @cached_property
-    def _of_fact(self) -> tuple[Codes, Codes, Codes, Codes]:
-        """Head, tail, draw, and head and tail crossed, of each fact."""
-        return self.clusters(np.unique(self.fact, return_index=True)[1])
+    def like(self) -> Likeness:
+        """How far facts of one head, and of one tail, are alike in their shares of right answers."""
+        facts, shares, _ = self._by_fact(self.scored)
+        return likeness(shares, self._of_fact.of(facts))
+
+    def clusters(self, rows: Bools | Codes) -> Clusters:
+        """What stands or falls together, of the chosen statements."""
+        return self._clusters.of(rows)._replace(like=self.like)
+
+    @cached_property
+    def first_of_fact(self) -> Codes:
+        """The first row of each fact."""
+        return np.unique(self.fact, return_index=True)[1].astype(np.int64)
+
+    @cached_property
+    def _of_fact(self) -> Clusters:
+        return self._clusters.of(self.first_of_fact)
+
+    def _by_fact(self, chosen: Bools) -> tuple[Codes, Floats, Codes]:
+        """Of the facts of chosen rows: their codes, the share of the rows that are right, and how many rows these are."""
+        rows = np.flatnonzero(chosen)
+        count = np.bincount(self.fact[rows], minlength=1)
+        facts = np.flatnonzero(count)
+        right = np.bincount(self.fact[rows], weights=self.right[rows], minlength=1)
+        return facts, right[facts] / count[facts], count[facts]
 
     def accuracy(self, chosen: Bools) -> Estimate:
-        """Share of right answers among the scored ones of the chosen statements.
+        """Share of right answers among the scored ones of the chosen statements."""
+        return self.share(self.right, chosen & self.scored)
+
+    def share(self, holds: Bools, chosen: Bools) -> Estimate:
+        """The share of the chosen statements for which something holds.
 
         All statements of a fact stand in the same clusters, so that sums over a fact give what its statements would.
         """
-        rows = np.flatnonzero(chosen & self.scored)
+        rows = np.flatnonzero(chosen)
         if not len(rows):
             return NOTHING
-        scored = np.bincount(self.fact[rows])
-        right = np.bincount(self.fact[rows], weights=self.right[rows])
-        facts = np.flatnonzero(scored)
-        value = right.sum() / len(rows)
-        parts = value + (right[facts] - value * scored[facts]) * len(facts) / len(rows)
-        return mean_interval(parts, *(clusters[facts] for clusters in self._of_fact))._replace(n=len(rows))
+        count = np.bincount(self.fact[rows])
+        holding = np.bincount(self.fact[rows], weights=holds[rows])
+        facts = np.flatnonzero(count)
+        value = holding.sum() / len(rows)
+        parts = value + (holding[facts] - value * count[facts]) * len(facts) / len(rows)
+        return mean_interval(parts, self._of_fact.of(facts)._replace(like=self.like))._replace(n=len(rows))
 
 
 class Names:

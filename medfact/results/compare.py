@@ -13,9 +13,9 @@ import numpy as np
 
 from medfact.errors import Mistake
 from medfact.metrics import record_of
+from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import holm
 from medfact.metrics.paired import Paired, paired
-from medfact.metrics.uncertainty import Codes
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.recall import retrieval_in_words

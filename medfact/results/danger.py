@@ -13,8 +13,9 @@ import numpy as np
 
 from medfact.datasets import Held
 from medfact.facts import Fact
-from medfact.metrics.records import Bools, Records, codes
-from medfact.metrics.uncertainty import NOTHING, Codes, Estimate, Floats, share_interval
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
+from medfact.metrics.records import Records, codes
+from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.negatives import JUDGED
 from medfact.results.rarity import facts_asked
 from medfact.results.report import board_of
@@ -120,7 +121,7 @@ def _share(accepts: Bools, facts: Sequence[Fact], chosen: Sequence[int]) -> Esti
     if not chosen:
         return NOTHING
     heads, tails = (codes([getattr(facts[n], name) or "" for n in chosen]) for name in ("head", "tail"))
-    return share_interval(accepts[list(chosen)].astype(float), heads, tails)
+    return mean_interval(accepts[list(chosen)].astype(float), Clusters(heads, tails))
 
 
 def _by(accepts: Bools, facts: Sequence[Fact], judged: Sequence[int], name: str) -> dict[str, Estimate]:

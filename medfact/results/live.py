@@ -12,6 +12,7 @@ import numpy as np
 
 from medfact.errors import MedfactError
 from medfact.facts import Fact
+from medfact.metrics.estimand import LIKE
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, report
 from medfact.runs.jobs import Jobs, Snapshot
@@ -75,6 +76,7 @@ class Reports:
         self._store = store
         self._jobs = jobs
         self._made: OrderedDict[str, Live] = OrderedDict()
+        self._of_these: OrderedDict[str, tuple[Version, Report]] = OrderedDict()
         self._boards: OrderedDict[str, Board] = OrderedDict()
         self._took: dict[str, tuple[float, float]] = {}
         self._making: set[str] = set()
@@ -105,6 +107,20 @@ class Reports:
         """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
         It doubles where these double: to change a page's clock takes a request too."""
         return min(SLOWEST, PACE * (1 << max(0, self._jobs.going().bit_length() - 2)))
+
+    def about(self, live: Live, estimand: str) -> Live:
+        """The same, with intervals that are about these facts alone where that is asked."""
+        if estimand == LIKE:
+            return live
+        with self._lock:
+            version, made = self._of_these.get(live.run.run, (None, None))
+        if made is None or version != live.version:
+            made = report(live.run, self.board(live.run.run).records(), self._store, estimand)
+            with self._lock:
+                self._of_these[live.run.run] = live.version, made
+                while len(self._of_these) > self.KEPT:
+                    self._of_these.popitem(last=False)
+        return replace(live, report=made)
 
     def board(self, run: str) -> Board:
         """A run's records, up to date."""

@@ -71,7 +71,7 @@ def evidence_of(run: Run, records: Records, store: Store) -> Evidence | None:
     def share(positive: bool, first: int) -> Estimate:
         rows = np.flatnonzero((ranks >= 0) & (records.positive == positive))
         found = ((ranks[rows] > 0) & (ranks[rows] <= first)).astype(float)
-        return mean_interval(found, *records.clusters(rows)) if len(rows) else NOTHING
+        return mean_interval(found, records.clusters(rows)) if len(rows) else NOTHING
 
     recall_at = tuple(share(True, first) for first in range(1, spec.passages + 1))
     return Evidence(

@@ -16,6 +16,7 @@ from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
 from medfact.metrics.diagnosis import Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
+from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, read_record
 from medfact.results.categories import by_category, categories_key
 from medfact.results.recall import Evidence, evidence_of
@@ -101,7 +102,9 @@ class Report(Measures):
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
     average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. probabilities: how good
     P(True) is. cut: replies that were cut off. p_true_source: where P(True) comes from.
-    service: the bill of a model behind a service, None of others. The JSON of `report RUN --json` is `record_of` this.
+    service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
+    true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
+    The JSON of `report RUN --json` is `record_of` this.
     """
 
     run: str
@@ -126,11 +129,16 @@ class Report(Measures):
     cut: int
     p_true_source: str
     service: Mapping[str, Any] | None
+    estimand: str
+    true_facts: int
+    population: int | None
     notes: tuple[str, ...]
 
 
-def report(run: Run, records: Records, store: Store) -> Report:
-    """The report of a run from its records. store: has what else is known of it."""
+def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Report:
+    """The report of a run from its records. store: has what else is known of it. estimand: what its intervals are about."""
+    if estimand == THESE:
+        records = of_these_facts(records, run.population)
     measures, bill = measure(records), bill_of(run, store)
     return Report(
         run=run.run,
@@ -155,16 +163,21 @@ def report(run: Run, records: Records, store: Store) -> Report:
         cut=bill["cut"] if bill else 0,
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,
+        estimand=estimand,
+        true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
+        population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
         **vars(measures),
     )
 
 
-def report_of(store: Store, run: Run) -> Report:
-    """The report of a run: one that was kept, if its answers have not changed since. That of a run that has ended is kept."""
+def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:
+    """The report of a run: one that was kept, if its answers have not changed since. That of a run that has ended is kept,
+    if it is about facts like these, as most are.
+    """
     made = kept_report(store, run)
-    if made is None:
-        made = report(run, board_of(store, run.run).records(), store)
+    if made is None or estimand != LIKE:
+        made = report(run, board_of(store, run.run).records(), store, estimand)
         keep(store, run, made)
     return made
 
@@ -186,7 +199,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
 
 def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
-    if run.state not in {WAITING, RUNNING}:
+    if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
             kept = {"medfact": __version__, "categories": categories_key(), "report": record_of(made)}
             store.keep_figures(run.run, kept, run.changed)

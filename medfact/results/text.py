@@ -15,7 +15,18 @@ from medfact.results.evidence import Change
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
-from medfact.results.wording import NO_VALUE, count, counted, p_value, percent, points, share, shortened
+from medfact.results.wording import (
+    NO_VALUE,
+    TOO_FEW,
+    about_intervals,
+    count,
+    counted,
+    p_value,
+    percent,
+    points,
+    share,
+    shortened,
+)
 from medfact.runs.costs import bill_in_words
 from medfact.statements import VARIANTS
 
@@ -53,7 +64,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *(f"note: {note}" for note in report.notes),
-        "Intervals are 95%, clustered by head and tail. Mastery of a fact is not competence. Not for clinical use.",
+        f"{about_intervals([report])} Mastery of a fact is not competence. Not for clinical use.",
     ]
     return "\n".join(lines)
 
@@ -156,7 +167,7 @@ def difference(pair: Paired) -> str:
         return "no value"
     value = f"{points(pair.difference)} points"
     if pair.low_all is None or pair.high_all is None:
-        return f"{value} (no interval)"
+        return f"{value} ({TOO_FEW})"
     return f"{value} ({points(pair.low_all)} to {points(pair.high_all)})"
 
 

@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from medfact.errors import MedfactError
 from medfact.metrics import FAILED, PENDING, UNREADABLE
+from medfact.metrics.estimand import THESE
 from medfact.metrics.measures import Chance
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
@@ -20,6 +21,8 @@ from medfact.spec import NO_RETRIEVAL
 from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, WAITING, Answer, Asked, Run
 
 NO_VALUE = "no value"
+TOO_FEW = "too few heads to say"
+"""What stands in place of an interval: under ten heads nothing is known of others."""
 MINUS = "−"
 
 # ------------------------------------------------------------------------------------------------ numbers
@@ -46,15 +49,33 @@ def points(difference: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """The 95% interval of a share: "50.1–56.9%"; "no interval" where there is none."""
+    """The 95% interval of a share: "50.1–56.9%"; "too few heads to say" where there is none."""
     if estimate.low is None or estimate.high is None:
-        return "no interval"
+        return TOO_FEW
     return f"{100 * estimate.low:.1f}–{100 * estimate.high:.1f}%"
 
 
 def share(estimate: Estimate) -> str:
     """A share with its interval: "61.2% (55.0–67.4%)"; "no value" where there is none."""
     return NO_VALUE if estimate.value is None else f"{percent(estimate.value)} ({interval(estimate)})"
+
+
+def about_intervals(reports: Sequence[Report]) -> str:
+    """What the intervals of reports are about, in a sentence or two; they share an estimand."""
+    first = reports[0]
+    if first.estimand == THESE:
+        asked, of = first.true_facts, first.population or first.true_facts
+        whole = asked >= of and not any(report.shot_draws > 1 for report in reports)
+        drawn = (
+            "all were asked, so that nothing is open" if whole else f"{count(asked)} of {counted(of, 'true fact')} were asked"
+        )
+        about = f"are about these facts and no others: {drawn}"
+    else:
+        about = "are about facts like these: they say what other diseases and findings of these kinds would show"
+    draws = max(report.shot_draws for report in reports)
+    shown = any(report.shots for report in reports)
+    hold = f"cover {draws} draws of demonstrations" if draws > 1 else "hold for this draw of demonstrations" if shown else ""
+    return f"The 95% intervals {about}. {f'They {hold}.' if hold else ''}".strip()
 
 
 def p_value(p: float) -> str:

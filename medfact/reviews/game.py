@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medfact.facts import Fact, digest
+from medfact.metrics.clusters import Bools, Clusters, Floats
 from medfact.metrics.joint import facts_of
-from medfact.metrics.records import UNREADABLE, Bools, Records
-from medfact.metrics.uncertainty import NOTHING, Estimate, Floats, mean_interval, share_interval
+from medfact.metrics.records import UNREADABLE, Records
+from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.reviews.queues import at_random, shuffled
 from medfact.reviews.scores import Scores, scores_of
 from medfact.reviews.verdicts import CANNOT, FALSE, GAME, TRUE, who
@@ -161,8 +162,8 @@ def people(records: Records, statement_ids: Sequence[str], answers: Mapping[str,
     share: Floats = right / total
     return People(
         len(np.unique(person)),
-        mean_interval(share, person, head)._replace(n=int(total.sum())),
-        share_interval((right == total).astype(float), person, head),
+        mean_interval(share, Clusters(person, head))._replace(n=int(total.sum())),
+        mean_interval((right == total).astype(float), Clusters(person, head)),
     )
 
 

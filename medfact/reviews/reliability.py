@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from medfact.metrics.clusters import worth
 from medfact.metrics.records import codes
-from medfact.metrics.uncertainty import NOTHING, Estimate, wilson, worth
+from medfact.metrics.uncertainty import NOTHING, Estimate, wilson
 from medfact.reviews.verdicts import ADJUDICATOR, RANDOM, Opinion
 from medfact.statements import VARIANTS, Statement
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from medfact.metrics.clusters import Bools
 from medfact.metrics.joint import facts_of
-from medfact.metrics.records import Bools, Records
+from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.reviews.verdicts import Judgement
 

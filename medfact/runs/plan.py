@@ -185,6 +185,7 @@ def plan(
             *(() if spec.demonstrations else shot_notes(demonstrations, _shots(spec))),
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
+        population=selection.population,
     )
 
 

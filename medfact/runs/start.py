@@ -43,6 +43,7 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         demonstrations=store.demonstrations(record.run),
         notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,
+        population=record.population,
     )
 
 

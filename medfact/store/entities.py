@@ -100,7 +100,8 @@ class Asked:
 class Plan:
     """What a run will ask, in order, and the demonstrations of each group.
 
-    pool_text: relation → variant → sentence, for the relations asked.
+    pool_text: relation → variant → sentence, for the relations asked. population: relation → of how many positive facts those
+    that are asked were drawn.
     """
 
     dataset: str
@@ -111,13 +112,15 @@ class Plan:
     demonstrations: dict[str, tuple[Demonstration, ...]]
     notes: tuple[str, ...] = ()
     pool_text: dict[str, dict[str, str]] = field(default_factory=dict)
+    population: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Run:
     """A recorded run. Times are ISO 8601, UTC.
 
-    facts: number of true and false facts. pool_text: relation → variant → sentence, as asked. name, note: set by its owner.
+    facts: number of true and false facts. pool_text: relation → variant → sentence, as asked. population: relation → of how
+    many positive facts they were drawn, empty where that was not recorded. name, note: set by its owner.
     changed: grows with every write about its answers or state. worker: the process that works on it.
     """
 
@@ -141,6 +144,7 @@ class Run:
     statements: int
     facts: int
     pool_text: dict[str, dict[str, str]]
+    population: dict[str, int]
     name: str | None
     note: str | None
     changed: int

@@ -109,7 +109,7 @@ def oldest_restorable() -> str:
 def _run(row: Any) -> Run:
     values = {f.name: getattr(row, f.name) for f in fields(Run)}
     values["spec"] = RunSpec.from_record(json.loads(row.spec))
-    for name, empty in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}")):
+    for name, empty in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}"), ("population", "{}")):
         values[name] = json.loads(values[name] or empty)
     values["state"] = _state(row)
     return Run(**values)

@@ -162,6 +162,11 @@ def _retrieved(_: sql.Connection) -> None:
     """9 → 10: a new table, which is created with all that are missing."""
 
 
+def _population(connection: sql.Connection) -> None:
+    """10 → 11: of how many facts those of a run were drawn."""
+    connection.execute(sql.text("ALTER TABLE runs ADD COLUMN population TEXT"))
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -199,6 +204,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _verdicts,
     _prototype_edits,
     _retrieved,
+    _population,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

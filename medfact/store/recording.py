@@ -47,6 +47,7 @@ class Recording(RetrievedPassages):
             "dataset_fingerprint": plan.dataset_fingerprint,
             "pool": plan.pool,
             "pool_text": json.dumps(plan.pool_text),
+            "population": json.dumps(dict(plan.population)),
             "shots": plan.shots,
             "spec": json.dumps(spec.to_record()),
             "versions": json.dumps(versions),

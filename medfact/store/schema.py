@@ -68,6 +68,7 @@ runs = sql.Table(
     sql.Column("statements", sql.Integer, nullable=False),
     sql.Column("facts", sql.Integer, nullable=False, server_default="0"),
     sql.Column("pool_text", StoredText()),
+    sql.Column("population", StoredText()),
     sql.Column("name", StoredText()),
     sql.Column("note", StoredText()),
     sql.Column("changed", sql.Integer, nullable=False, server_default="0"),

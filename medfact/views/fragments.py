@@ -34,7 +34,7 @@ def environment() -> Environment:
         "twice": lambda names: [(name, name) for name in names],
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES, "DIFFICULTIES": DIFFICULTIES}
+    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES, "too_few": wording.TOO_FEW, "DIFFICULTIES": DIFFICULTIES}
     return made
 
 

@@ -12,6 +12,7 @@ from medfact.errors import Mistake
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.metrics.diagnosis import DIAGNOSES, STANDS_OUT
+from medfact.metrics.estimand import LIKE
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
@@ -70,8 +71,9 @@ class Section:
     bill: tuple[str, ...]
 
 
-def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequence[str] = ()) -> str:
+def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequence[str] = (), estimand: str = LIKE) -> str:
     """The report of one to eight runs as HTML. made_at: ISO 8601. owners: whose verdicts count, by default everybody's.
+    estimand: what its intervals are about.
 
     Files are named without their folders. Raises Mistake or UnknownName.
     """
@@ -79,7 +81,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
     names = wording.names_of_runs(runs)
-    sections = [_section(store, name, run, owners) for name, run in zip(names, runs, strict=True)]
+    sections = [_section(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
     reports = {section.name: section.report for section in sections}
     return render(
         "report",
@@ -104,6 +106,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         },
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
+        about_intervals=wording.about_intervals([section.report for section in sections]),
         settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )
@@ -138,8 +141,8 @@ def _headline(section: Section) -> str:
     )
 
 
-def _section(store: Store, name: str, run: Run, owners: Sequence[str]) -> Section:
-    report, board = report_of(store, run), board_of(store, run.run)
+def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> Section:
+    report, board = report_of(store, run, estimand), board_of(store, run.run)
     pairs = pairs_of_run(board.sheet, board.fates())
     missed = pairs.chosen("missed")
     return Section(

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
@@ -53,8 +53,8 @@ def routes(services: Services) -> APIRouter:
         return edited_pool(services, owner_of(request), pool, data)
 
     @router.get("/download/{runs}/report.html")
-    def report(runs: str, request: Request) -> Response:
-        return whole_report(services, runs, owners_reviewing(request))
+    def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
+        return whole_report(services, runs, owners_reviewing(request), estimand)
 
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
@@ -85,13 +85,15 @@ def table(services: Services, runs: str, name: str, kind: str) -> Response:
     return _table(rows, f"{_plain(records[0])}-{name}", kind)
 
 
-def whole_report(services: Services, runs: str, reviewers: tuple[str, ...]) -> Response:
-    """The report of some runs as one HTML file, to keep or to print. reviewers: whose verdicts count, () for everybody's."""
+def whole_report(services: Services, runs: str, reviewers: tuple[str, ...], estimand: str) -> Response:
+    """The report of some runs as one HTML file, to keep or to print. reviewers: whose verdicts count, () for everybody's.
+    estimand: what its intervals are about.
+    """
     records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
     if not records:
         return PlainTextResponse("There is no such file.", status_code=404)
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    text = html_report(services.store, [record.run for record in records], made_at, reviewers)
+    text = html_report(services.store, [record.run for record in records], made_at, reviewers, estimand)
     headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 

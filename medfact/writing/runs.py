@@ -230,6 +230,7 @@ def _plan_of(record: Run, statements: tuple[Planned, ...], store: Store, notes: 
         demonstrations=store.demonstrations(record.run),
         notes=notes,
         pool_text=record.pool_text,
+        population=record.population,
     )
 
 

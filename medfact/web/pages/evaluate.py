@@ -49,9 +49,9 @@ class EvaluateShow(Show):
     that waits for its columns, as JSON; untold: documents that wait for theirs; pending, uploading: why, or for which
     file, nothing can be evaluated yet. run: ids, with commas. missing: whether the address named one that is not there.
     kept: those that this browser showed last. chosen: which run's facts are listed. fact: the pair that is open, −1 for
-    none. sort: the score by which models are sorted, "" for the order of the runs. frequencies: the visitor's table of
-    how often names occur. change, flips: whose answers that passages turned are listed, and which. case: of the case
-    study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
+    none. sort: the score by which models are sorted, "" for the order of the runs. estimand: what intervals are about.
+    frequencies: the visitor's table of how often names occur. change, flips: whose answers that passages turned are
+    listed, and which. case: of the case study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
     """
 
     setup: str = ""
@@ -80,6 +80,7 @@ class EvaluateShow(Show):
     fact: int = Field(-1, ge=-1, le=10**9)
     paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
     sort: str = ""
+    estimand: Literal["like", "these"] = "like"
     frequencies: str = Field("", max_length=1_000)
     case: int = Field(0, ge=0, le=10**9)
     game: int = Field(0, ge=0, le=10**4)
@@ -96,7 +97,8 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         setup.note_choice(visitor, show)
     runs, missing = _runs(visitor, show)
     missing = missing or (show.missing and not show.run)
-    lives = _named([visitor.services.reports.live(run) for run in runs])
+    reports = visitor.services.reports
+    lives = _named([reports.about(reports.live(run), show.estimand) for run in runs])
     own = runs != [visitor.demonstration]
     ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
     show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen})
@@ -121,7 +123,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         fragments,
         show,
         query=_query(show),
-        again=visitor.services.reports.pace() if going else PACE if behind else None,
+        again=reports.pace() if going else PACE if behind else None,
         title=_title(lives, going) if own else "medfact",
         runs=show.run if own and all(live.run.owner in visitor.owners for live in lives.values()) else None,
     )
@@ -195,6 +197,8 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
         rows=rows,
         scores=[wording.score(name, ways) for name in names],
         sort=show.sort,
+        estimand=show.estimand,
+        about_intervals=wording.about_intervals([live.report for live in lives.values()]),
         chance=first.report.chance,
         words_alone=words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {},
         settings=wording.shared_settings([live.report for live in lives.values()]),
