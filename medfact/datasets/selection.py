@@ -64,9 +64,8 @@ def select(
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     Args:
-        negatives: negative facts per positive one; those that the file pairs with it count. heads_aside: heads per relation
-            that are kept for the shots.
-        difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
+        negatives: negative facts per positive one; those that the file pairs with it count. difficulty: of those drawn first
+            (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
         limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not
             kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
         canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.

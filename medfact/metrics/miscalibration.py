@@ -1,0 +1,149 @@
+"""Whether P(True) means what it says: by how much it is off, and whether that is more than chance.
+
+A calibrated model shows an error by chance, more so where one truth decides all statements of a fact. So nothing is claimed
+from the size of an error: a claim rests on means that are 0 for every calibrated model, coherent or not, with errors clustered
+by head and tail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft, optimize
+
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, count_of, parts_of, together, unseen_share
+from medfact.metrics.probability import BINS
+from medfact.metrics.records import Records
+from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, Estimate, is_known, linear_interval, t_quantile
+
+TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"
+
+DEFECTS = {
+    TOO_HIGH: "its probability of “true” is too high, whatever the truth",
+    TOO_LOW: "its probability of “true” is too low, whatever the truth",
+    OVERCONFIDENT: "it is surer than it is right",
+    UNDERCONFIDENT: "it is right more often than it is sure",
+}
+"""Defect of calibration → what it says of the model."""
+
+_GRID = 2_000
+"""Places from 0 to 1 at which the smooth error is taken."""
+
+_SPLITS = 20
+_RESAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Miscalibration:
+    """How far P(True) is off, over some statements.
+
+    ece: the expected calibration error in 20 bins, with an interval from a bootstrap over heads; above 0 by chance. debiased:
+    the same without what chance adds (after Kumar, Liang and Ma 2019), about 0 for a calibrated model and below it now and
+    then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True) less truth. overconfidence: mean of
+    max(P(True), 1 − P(True)) less the share of truths on its side. defect: which of DEFECTS is claimed, with errors in 5 % of
+    calibrated models; None where none is, or there are too few heads to say.
+    """
+
+    n: int
+    ece: Estimate
+    debiased: float
+    smooth: float
+    shift: Estimate
+    overconfidence: Estimate
+    defect: str | None
+
+
+def miscalibration(records: Records, rows: Bools) -> Miscalibration:
+    """How far P(True) is off over these statements, one at least, each with a P(True) that counts."""
+    places = np.flatnonzero(rows)
+    p, label, clusters = records.p_true[places], records.label[places].astype(float), records.clusters(places)
+    return Miscalibration(
+        n=len(places),
+        ece=_ece(p, label, clusters),
+        debiased=debiased_ece(p, label, clusters.heads),
+        smooth=smooth_ece(p, label),
+        shift=linear_interval(p - label, clusters),
+        overconfidence=linear_interval(_overconfidence(p, label), clusters),
+        defect=_defect(p, label, clusters._replace(heads=records.head[places], unseen=None)),
+    )
+
+
+def _overconfidence(p: Floats, label: Floats) -> Floats:
+    """Sureness less whether the truth is on that side; at P(True) = ½ neither side is."""
+    return np.asarray(np.where(p > 0.5, p - label, np.where(p < 0.5, label - p, 0.0)))
+
+
+def _defect(p: Floats, label: Floats, clusters: Clusters) -> str | None:
+    """The defect that stands out of those shown, each at 5 % by the number that could be shown at all (Bonferroni)."""
+    if count_of(clusters.heads) < FEWEST_HEADS:
+        return None
+    found = {}
+    for names, values in (((TOO_HIGH, TOO_LOW), p - label), ((OVERCONFIDENT, UNDERCONFIDENT), _overconfidence(p, label))):
+        variance, free = together(parts_of(values, clusters))
+        # where one truth decides a fact and its negation alike, their sum is never off, and nothing is tested
+        if variance > 1e-12:
+            found[names[0] if values.mean() > 0 else names[1]] = abs(float(values.mean())) / variance**0.5, free
+    level = 1 - (1 - LEVEL) / max(len(found), 1)
+    shown = {name: times for name, (times, free) in found.items() if times > t_quantile(free, level)}
+    return max(shown, key=lambda name: shown[name]) if shown else None
+
+
+def _bins(p: Floats) -> Codes:
+    return np.minimum((p * BINS).astype(np.int64), BINS - 1)
+
+
+def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
+    """ECE with a basic bootstrap interval over heads: what is drawn lies above it as it lies above the truth."""
+    heads = np.unique(clusters.heads, return_inverse=True)[1]
+    count = int(heads.max()) + 1
+    sums = np.bincount(heads * BINS + _bins(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
+    value, n = float(np.abs(sums.sum(axis=0)).sum() / len(p)), len(p)
+    if is_known(clusters):
+        return Estimate(value, value, value, n)
+    if count < FEWEST_HEADS:
+        return Estimate(value, None, None, n)
+    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), _RESAMPLES)
+    drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
+    low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    left = unseen_share(clusters) ** 0.5
+    return Estimate(value, max(0.0, value - left * (high - value)), max(value, value + left * (value - low)), n)
+
+
+def debiased_ece(p: Floats, label: Floats, heads: Codes, seed: int = 0) -> float:
+    """ECE whose signs come from one half of the heads and its sizes from the other: by chance they agree as often as not.
+
+    The mean over 20 random splits of the heads, each both ways.
+    """
+    heads = np.unique(heads, return_inverse=True)[1]
+    count = int(heads.max()) + 1
+    if count < 2:
+        return 0.0
+    sums = np.bincount(heads * BINS + _bins(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
+    sizes = np.bincount(heads)
+    randomness = np.random.default_rng(seed)
+    found = []
+    for _ in range(_SPLITS):
+        half = randomness.permutation(count) < count // 2
+        for ours in (half, ~half):
+            found.append(float((np.sign(sums[~ours].sum(axis=0)) * sums[ours].sum(axis=0)).sum() / sizes[ours].sum()))
+    return float(np.mean(found))
+
+
+def smooth_ece(p: Floats, label: Floats) -> float:
+    """Smooth ECE: the mean of |P(True) − truth|, smoothed by a Gaussian that is reflected at 0 and 1, and as wide as it is.
+
+    ∫ |Σ (p − y) K(t, p)| dt / n, where K's standard deviation σ is the σ that equals the result (Błasiok and Nakkiran 2023,
+    definition 5). On a grid of 2,000 places: a reflected Gaussian is a product in the cosine transform.
+    """
+    place = np.minimum((p * _GRID).astype(np.int64), _GRID - 1)
+    waves = fft.dct(np.bincount(place, weights=p - label, minlength=_GRID) / len(p), norm="ortho")
+    frequency = np.pi * np.arange(_GRID)
+
+    def smoothed(width: float) -> float:
+        return float(np.abs(fft.idct(waves * np.exp(-0.5 * np.square(width * frequency)), norm="ortho")).sum())
+
+    least, most = 1 / _GRID, 1.0
+    if smoothed(least) <= least:
+        return smoothed(least)
+    return float(optimize.brentq(lambda width: smoothed(width) - width, least, most, xtol=1e-6))
