@@ -6,14 +6,16 @@ Brier = miscalibration − discrimination + uncertainty.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize, stats
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, unseen_share
+from medfact.metrics.miscalibration import Miscalibration, miscalibration
 from medfact.metrics.probability import counted_rows
-from medfact.metrics.records import Records
+from medfact.metrics.records import Names, Records
 from medfact.metrics.uncertainty import FEWEST_HEADS, NOTHING, Estimate, is_known, mean_interval
 
 COVERAGES = (1.0, 0.8, 0.5, 0.2)
@@ -54,18 +56,41 @@ class Discrimination:
 
 @dataclass(frozen=True)
 class Probabilities:
-    """overall: over all statements. affirmed: over affirmed ones alone, where the word “not” cannot help; None without any."""
+    """overall: over all statements. affirmed: over affirmed ones alone, where the word “not” cannot help; None without any.
+
+    off, off_affirmed: how far P(True) is off over the same; by_variant, by_relation, by_difficulty: over parts, of which one
+    in twenty has a `defect` by chance.
+    """
 
     overall: Discrimination
     affirmed: Discrimination | None
+    off: Miscalibration
+    off_affirmed: Miscalibration | None
+    by_variant: Mapping[str, Miscalibration]
+    by_relation: Mapping[str, Miscalibration]
+    by_difficulty: Mapping[str, Miscalibration]
 
 
 def probabilities(records: Records) -> Probabilities | None:
     """How good a run's P(True) is; None where no statement has one that counts."""
-    overall = _of(records, counted_rows(records))
+    rows = counted_rows(records)
+    overall, affirmed = _of(records, rows), rows & ~records.negated
     if overall is None:
         return None
-    return Probabilities(overall, _of(records, counted_rows(records) & ~records.negated))
+
+    def parts(names: Names) -> dict[str, Miscalibration]:
+        of = {name: rows & names.among([name]) for name in names.names if name}
+        return {name: miscalibration(records, chosen) for name, chosen in of.items() if chosen.any()}
+
+    return Probabilities(
+        overall=overall,
+        affirmed=_of(records, affirmed),
+        off=miscalibration(records, rows),
+        off_affirmed=miscalibration(records, affirmed) if affirmed.any() else None,
+        by_variant=parts(records.variants),
+        by_relation=parts(records.relations),
+        by_difficulty=parts(records.difficulties),
+    )
 
 
 def _of(records: Records, rows: Bools) -> Discrimination | None:

@@ -78,12 +78,12 @@ def _defect(p: Floats, label: Floats, clusters: Clusters) -> str | None:
     """The defect that stands out of those shown, each at 5 % by the number that could be shown at all (Bonferroni)."""
     if count_of(clusters.heads) < FEWEST_HEADS:
         return None
-    found = {}
+    found: dict[str, tuple[float, float]] = {}
     for names, values in (((TOO_HIGH, TOO_LOW), p - label), ((OVERCONFIDENT, UNDERCONFIDENT), _overconfidence(p, label))):
-        variance, free = together(parts_of(values, clusters))
+        (variance, free), mean = together(parts_of(values, clusters)), abs(float(values.mean()))
         # where one truth decides a fact and its negation alike, their sum is never off, and nothing is tested
-        if variance > 1e-12:
-            found[names[0] if values.mean() > 0 else names[1]] = abs(float(values.mean())) / variance**0.5, free
+        if max(variance, mean) > 1e-12:
+            found[names[int(values.mean() < 0)]] = mean / max(variance, 1e-24) ** 0.5, free
     level = 1 - (1 - LEVEL) / max(len(found), 1)
     shown = {name: times for name, (times, free) in found.items() if times > t_quantile(free, level)}
     return max(shown, key=lambda name: shown[name]) if shown else None
@@ -107,7 +107,8 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     left = unseen_share(clusters) ** 0.5
-    return Estimate(value, max(0.0, value - left * (high - value)), max(value, value + left * (value - low)), n)
+    bounds = max(0.0, min(value, value - left * float(high - value))), max(value, value + left * float(value - low))
+    return Estimate(value, *bounds, n)
 
 
 def debiased_ece(p: Floats, label: Floats, heads: Codes, seed: int = 0) -> float:

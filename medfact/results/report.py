@@ -14,7 +14,7 @@ from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
-from medfact.metrics.diagnosis import Diagnosis, diagnosis
+from medfact.metrics.diagnosis import OPPOSITE, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, read_record
@@ -104,7 +104,7 @@ class Report(Measures):
     P(True) is. cut: replies that were cut off. p_true_source: where P(True) comes from.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
-    The JSON of `report RUN --json` is `record_of` this.
+    stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
 
     run: str
@@ -129,6 +129,7 @@ class Report(Measures):
     cut: int
     p_true_source: str
     service: Mapping[str, Any] | None
+    stands_out: str | None
     estimand: str
     true_facts: int
     population: int | None
@@ -140,6 +141,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     if estimand == THESE:
         records = of_these_facts(records, run.population)
     measures, bill = measure(records), bill_of(run, store)
+    diagnosed, good = diagnosis(records), probabilities(records)
     return Report(
         run=run.run,
         model=run.model,
@@ -154,8 +156,8 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         retrieval=run.spec.retrieval,
         evidence=evidence_of(run, records, store),
         by_category=by_category(records),
-        diagnosis=diagnosis(records),
-        probabilities=probabilities(records),
+        diagnosis=diagnosed,
+        probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
         shot_draws=run.spec.shot_draws,
@@ -163,12 +165,22 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         cut=bill["cut"] if bill else 0,
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,
+        stands_out=named_first(diagnosed, good),
         estimand=estimand,
         true_facts=len(np.unique(records.triplet[records.scored & records.positive])),
         population=sum(run.population.values()) or None,
         notes=tuple(run.notes),
         **vars(measures),
     )
+
+
+def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
+    """The defect to name first: what the model's answers follow instead of medicine; else how its P(True) misleads; else that
+    it believes the opposite, which an honest model does now and then, and says with a P(True) that is not sure.
+    """
+    first = diagnosed.first if diagnosed else None
+    off = good.off.defect if good else None
+    return off or first if first in (OPPOSITE, None) else first
 
 
 def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medfact.metrics.diagnosis import STANDS_OUT, Diagnosis
+from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.measures import TypeAccuracy
+from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, verdict
@@ -26,6 +27,7 @@ from medfact.results.wording import (
     points,
     share,
     shortened,
+    stands_out,
 )
 from medfact.runs.costs import bill_in_words
 from medfact.statements import VARIANTS
@@ -49,6 +51,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         "",
         *(_line(name, estimate, "statements") for name, estimate in report.by_category.items()),
         "",
+        f"what stands out: {stands_out(report) or 'no single failure'}",
         *(diagnosis_lines(report.diagnosis) if report.diagnosis else ()),
         *(
             _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pairs")
@@ -74,15 +77,14 @@ def _line(name: str, estimate: Estimate, of: str) -> str:
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
-    """Why facts fail, for a person: the failure that stands out, and every diagnosis beside what independent answers give."""
-    first = f"what stands out: {STANDS_OUT[diagnosis.first]}" if diagnosis.first else "no single failure stands out"
+    """Why facts fail, for a person: every diagnosis beside what independent answers give."""
     rows = []
     for name, one in diagnosis.by_name.items():
         bounds = "" if one.low is None or one.high is None else f", {points(one.low)} to {points(one.high)}"
         excess = f"{points(one.excess)} points{bounds}"
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
         rows.append(f"  {name:<18}{share(one.share)} of {count(one.share.n)} facts; {beside}")
-    return [first, *rows, ""]
+    return [*rows, ""]
 
 
 def probability_lines(found: Probabilities) -> list[str]:
@@ -92,6 +94,11 @@ def probability_lines(found: Probabilities) -> list[str]:
         if one is not None:
             lines.append(_line(f"P(True) ranks true over false, {name} (AUROC)", one.auroc, "statements"))
             lines.append(_line(f"Brier score, {name}", one.brier, "statements"))
+    for name, off in (("all", found.off), ("affirmed", found.off_affirmed)):
+        if off is not None:
+            lines.append(_line(f"P(True) is off by (ECE), {name}", off.ece, "statements"))
+            lines.append(f"  without what chance adds: {percent(off.debiased)}; smooth ECE: {percent(off.smooth)}")
+            lines.append(f"  {DEFECTS[off.defect] if off.defect else 'no more than chance can do'}")
     for kept in found.overall.selective[1:]:
         lines.append(_line(f"right among the surest {percent(kept.coverage)}", kept.accuracy, "statements"))
     return [*lines, ""]

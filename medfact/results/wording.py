@@ -11,8 +11,10 @@ from pathlib import PurePath
 
 from medfact.errors import MedfactError
 from medfact.metrics import FAILED, PENDING, UNREADABLE
+from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.estimand import THESE
 from medfact.metrics.measures import Chance
+from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.prototypes import load_pool
@@ -76,6 +78,11 @@ def about_intervals(reports: Sequence[Report]) -> str:
     shown = any(report.shots for report in reports)
     hold = f"cover {draws} draws of demonstrations" if draws > 1 else "hold for this draw of demonstrations" if shown else ""
     return f"The 95% intervals {about}. {f'They {hold}.' if hold else ''}".strip()
+
+
+def stands_out(report: Report) -> str:
+    """The defect to name first, in words; "" where none stands out."""
+    return {**STANDS_OUT, **DEFECTS}[report.stands_out] if report.stands_out else ""
 
 
 def p_value(p: float) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from medfact.metrics.miscalibration import DEFECTS
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.statements import VARIANTS
@@ -34,7 +35,14 @@ def environment() -> Environment:
         "twice": lambda names: [(name, name) for name in names],
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES, "too_few": wording.TOO_FEW, "DIFFICULTIES": DIFFICULTIES}
+    made.globals |= {"too_few": wording.TOO_FEW, "defects": DEFECTS}
+    made.globals |= {
+        "VARIANTS": VARIANTS,
+        "FATES": wording.FATES,
+        "too_few": wording.TOO_FEW,
+        "defects": DEFECTS,
+        "DIFFICULTIES": DIFFICULTIES,
+    }
     return made
 
 

@@ -11,7 +11,7 @@ from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
-from medfact.metrics.diagnosis import DIAGNOSES, STANDS_OUT
+from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.estimand import LIKE
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
@@ -128,8 +128,8 @@ def _headline(section: Section) -> str:
         return f"{section.name}: nothing has been answered yet."
     ways = len(report.by_variant) or 1
     every = "one statement" if ways == 1 else f"all {ways} statements"
-    first = report.diagnosis.first if report.diagnosis else None
-    stands_out = f" What stands out: {STANDS_OUT[first]}." if first else ""
+    first = wording.stands_out(report)
+    stands_out = f" What stands out: {first}." if first else ""
     if section.run.state != COMPLETE:
         stands_out += (
             f" The run is not complete ({wording.STATES[section.run.state]}): its figures are of what was answered, and who "

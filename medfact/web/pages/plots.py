@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
-from medfact.metrics.diagnosis import DIAGNOSES, STANDS_OUT
+from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import plots
@@ -16,7 +16,7 @@ from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
-from medfact.results.wording import count, percent, share
+from medfact.results.wording import count, percent, share, stands_out
 from medfact.spec import PROTOCOLS
 from medfact.views.fragments import render
 
@@ -47,7 +47,7 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         relations=relations,
         diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
         meanings=DIAGNOSES,
-        stands_out=STANDS_OUT,
+        stands_out={name: stands_out(report) for name, report in reports.items()},
         categories=list(categories),
         difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},
         difficulty_figures=DIFFICULTY_FIGURES,
