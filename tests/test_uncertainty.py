@@ -15,7 +15,7 @@ from scipy import stats
 
 from medfact.metrics.clusters import USUAL, Clusters, Likeness, clustered_variance, two_way_variance, variance_by_tail, worth
 from medfact.metrics.differences import FLIPS, Difference, holm, least_p, paired_difference
-from medfact.metrics.uncertainty import NOTHING, Estimate, expected_half_width, likeness, linear_interval, mean_interval, wilson
+from medfact.metrics.uncertainty import NOTHING, Estimate, likeness, linear_interval, mean_interval, wilson
 
 
 def array(*values: float) -> np.ndarray:
@@ -226,12 +226,6 @@ def test_a_pair_stands_with_all_pairs_that_share_one_of_its_tails() -> None:
         means.append(values.mean())
         shown.append(two_way_variance(values, heads, tails))
     assert 0.85 < np.mean(shown) / np.var(means) < 1.2
-
-
-def test_expected_half_width() -> None:
-    # 100 positive and 100 negative facts, 8 statements each: 1.96 · 1.57 · 0.5 / √1600 = 0.0385
-    assert expected_half_width(100) == pytest.approx(0.0385, abs=1e-4)
-    assert expected_half_width(400) == pytest.approx(expected_half_width(100) / 2)
 
 
 def simulated(randomness: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

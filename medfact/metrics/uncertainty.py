@@ -140,7 +140,7 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     variance, free = independent if independent.variance >= clustered.variance else clustered
     rarer = np.bincount(heads, weights=values if value <= 0.5 else 1 - values).clip(min=0)
     seen = float(rarer.sum() ** 2 / np.square(rarer).sum()) if rarer.any() else 0.0
-    effect = _usual_effect(clusters, facts)
+    effect = usual_effect(clusters, facts)
     if 0 < value < 1:
         found = seen * variance * facts / (value * (1 - value))
         # what is taken for granted is not in doubt, so that there are more degrees of freedom
@@ -165,7 +165,7 @@ def _leaning(parts: Sequence[Part], clusters: Clusters) -> list[Part]:
     return [by_head, Part(by_tail.variance * (tails / (tails - 1)) ** _LEANING, by_tail.free), *by_draw]
 
 
-def _usual_effect(clusters: Clusters, facts: float) -> float:
+def usual_effect(clusters: Clusters, facts: float) -> float:
     """The design effect of a share near 0 or 1: 1 + (m − 1) · likeness for m facts a head, and so on for tails."""
     effect = 1 + _beyond_one(clusters.heads, facts) * clusters.like.head
     if clusters.tails is not None:
@@ -177,13 +177,3 @@ def _usual_effect(clusters: Clusters, facts: float) -> float:
 def _beyond_one(clusters: Codes, facts: float) -> float:
     """By how many facts the cluster of a fact, drawn at random, is more than that fact."""
     return max(0.0, facts * float(np.square(shares_of(clusters)).sum()) - 1)
-
-
-DESIGN_EFFECT = 1.57
-"""How much wider than for independent statements the error of an average accuracy is, measured by simulation."""
-
-
-def expected_half_width(facts: int, statements_per_fact: int = 8) -> float:
-    """Half the width, at worst, of the interval of an average accuracy over so many positive facts, and as many negative."""
-    independent = 0.5 / math.sqrt(2 * facts * statements_per_fact)
-    return _Z * DESIGN_EFFECT * independent

@@ -19,13 +19,13 @@ from pydantic import BaseModel, Field, ValidationError
 from medfact.datasets import Collection, Selection
 from medfact.datasets.collection import summary
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
-from medfact.metrics.uncertainty import expected_half_width
 from medfact.models import is_service
 from medfact.models.services.policy import host_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.negatives import RULES, explain
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.live import Live
+from medfact.results.power import power_in_words
 from medfact.results.wording import counted, duration, model_name
 from medfact.runs.costs import costs
 from medfact.runs.plan import select_facts
@@ -251,9 +251,8 @@ def _estimate(visitor: Visitor, setup: Setup) -> str:
     if not setup.sets and (settings := len(runs) // len(setup.names)) > 1:
         sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
-    precision = 100 * expected_half_width(pairs, statements_per_fact=1) if pairs else 0
     asked = f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{time}."
-    return f"{asked} All-right scores will be good to about ±{precision:.0f} points."
+    return f"{asked} {power_in_words([planned.statement.fact for planned in plan.statements])}" if pairs else asked
 
 
 # ------------------------------------------------------------------------------------------------ actions

@@ -1,0 +1,53 @@
+"""What facts can show, before they are asked: how wide intervals will be, and which difference between two models they tell.
+
+It follows from the facts' own heads and tails, and from what is usual of models; nothing has been answered yet.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+from medfact.metrics.clusters import Clusters
+from medfact.metrics.uncertainty import LEVEL, usual_effect, wilson
+
+POWER = 0.8
+"""How often a difference should be found that is there."""
+
+_RIGHT, _WITHIN_FACT, _BETWEEN_MODELS = 0.75, 0.3, 0.2
+"""Of two usual models: the share of right answers, and how far they are alike within a fact, and between the models."""
+
+
+def expected_half_width(clusters: Clusters) -> float:
+    """Half the width, at worst, of the interval of a share of these facts: that of one half."""
+    facts = len(clusters.heads)
+    low, high = wilson(0.5, facts / usual_effect(clusters, facts))
+    return (high - low) / 2
+
+
+def expected_error(clusters: Clusters, statements: int) -> float:
+    """The standard error of the difference of two models' average accuracies. statements: of each fact.
+
+    A fact's share of right answers has the variance a (1 − a) (1 / K + (1 − 1 / K) ρ) for K answers, alike by ρ; the difference
+    of two models that are alike by r has 2 (1 − r) of it, and the mean over the facts that times the usual design effect.
+    """
+    facts = len(clusters.heads)
+    of_fact = _RIGHT * (1 - _RIGHT) * (1 / statements + (1 - 1 / statements) * _WITHIN_FACT)
+    return math.sqrt(2 * (1 - _BETWEEN_MODELS) * of_fact * usual_effect(clusters, facts) / facts)
+
+
+def power(difference: float, error: float) -> float:
+    """How often a difference of this size is found, at 5 %, by a test with this standard error."""
+    reach = float(special.ndtri(0.5 + LEVEL / 2))
+    return float(special.ndtr(abs(difference) / error - reach) + special.ndtr(-abs(difference) / error - reach))
+
+
+def least_difference(error: float) -> float:
+    """The smallest difference that is found 4 times in 5."""
+    return error * float(special.ndtri(0.5 + LEVEL / 2) + special.ndtri(POWER))
+
+
+def facts_for(difference: float, facts: int, error: float) -> int:
+    """About how many facts find such a difference 4 times in 5, if others are like these."""
+    return math.ceil(facts * (least_difference(error) / difference) ** 2)

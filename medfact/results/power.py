@@ -1,0 +1,29 @@
+"""What facts can show, in words, before they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medfact.facts import Fact
+from medfact.metrics import codes
+from medfact.metrics.clusters import Clusters, count_of
+from medfact.metrics.power import expected_error, expected_half_width, facts_for, least_difference
+from medfact.metrics.uncertainty import FEWEST_HEADS
+
+FINE = 0.02
+"""A difference between two models that a reader would call small."""
+
+
+def power_in_words(asked: Sequence[Fact]) -> str:
+    """How good the scores will be, and what difference between two models they can show. asked: the fact of each statement."""
+    facts = list({fact.fact_id: fact for fact in asked}.values())
+    clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail or "" for fact in facts]))
+    if count_of(clusters.heads) < FEWEST_HEADS:
+        return f"Under {FEWEST_HEADS} diseases are too few to say anything of others: there will be no intervals."
+    error = expected_error(clusters, max(1, len(asked) // len(facts)))
+    more = facts_for(FINE, len(facts), error) / len(facts)
+    fine = f"; for {100 * FINE:.0f} points it would take about {more:.0f} times as many facts" if more > 1.5 else ""
+    return (
+        f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points. Of two usual models, a "
+        f"difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5{fine}."
+    )

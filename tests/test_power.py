@@ -1,0 +1,69 @@
+"""What facts can show, by hand and against simulated models that are as usual as the prediction takes them to be."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from medfact.metrics.clusters import USUAL, Clusters
+from medfact.metrics.differences import paired_difference
+from medfact.metrics.power import expected_error, expected_half_width, facts_for, least_difference, power
+from medfact.metrics.uncertainty import wilson
+
+
+def test_expected_half_width_by_hand() -> None:
+    """100 heads of 4 facts, each with a tail of its own: 400 facts are worth 400 / (1 + 3 · 0.06)."""
+    low, high = wilson(0.5, 400 / (1 + 3 * USUAL.head))
+    assert expected_half_width(Clusters(np.repeat(np.arange(100), 4), np.arange(400))) == pytest.approx((high - low) / 2)
+
+
+def test_shared_tails_and_heads_make_it_wider() -> None:
+    own = expected_half_width(Clusters(np.arange(400), np.arange(400)))
+    heads = expected_half_width(Clusters(np.arange(400) // 4, np.arange(400)))
+    tails = expected_half_width(Clusters(np.arange(400) // 4, np.arange(400) % 30))
+    assert own < heads < tails
+
+
+def test_expected_error_by_hand() -> None:
+    """One fact a head, eight statements: 2 · 0.8 · (3/16) · (1/8 + 7/8 · 0.3) / 400 = 0.3 · 0.3875 / 400."""
+    error = expected_error(Clusters(np.arange(400), np.arange(400)), 8)
+    assert error == pytest.approx(math.sqrt(0.3 * 0.3875 / 400))
+    assert least_difference(error) == pytest.approx((1.959964 + 0.841621) * error, rel=1e-5)
+    assert power(least_difference(error), error) == pytest.approx(0.8, abs=1e-4)
+    assert power(0, error) == pytest.approx(0.05)
+    assert facts_for(least_difference(error) / 2, 400, error) == pytest.approx(1600, abs=1)
+
+
+def shares(randomness: np.random.Generator, right: float) -> np.ndarray:
+    """Of two models the shares of eight right answers to 500 facts, two a head, alike within a fact, a head and between models.
+
+    On the probit scale; a model's answers are right where a sum of normal effects is below that of its share.
+    """
+    facts = 500
+    head = np.repeat(np.arange(facts // 2), 2)
+    of_head, both, own = (
+        randomness.normal(0, 1, (2, facts // 2)),
+        randomness.normal(0, 1, facts),
+        randomness.normal(0, 1, (2, facts)),
+    )
+    noise = randomness.normal(0, 1, (2, facts, 8))
+    parts = {"head": 0.05, "both": 0.14, "own": 0.28}
+    total = (math.sqrt(parts["head"]) * of_head[:, head] + math.sqrt(parts["both"]) * both + math.sqrt(parts["own"]) * own)[
+        :, :, None
+    ] + math.sqrt(1 - sum(parts.values())) * noise
+    bound = stats.norm.ppf([right, right - 0.05])[:, None, None]
+    return np.asarray((total < bound).mean(axis=2))
+
+
+def test_a_difference_of_five_points_is_found_as_often_as_predicted() -> None:
+    """500 facts, 300 seeds: within 8 points, of which 5 are chance (two standard errors of the share that is found)."""
+    heads, found, spread = np.repeat(np.arange(250), 2), 0, []
+    for seed in range(300):
+        a, b = shares(np.random.default_rng(seed), 0.775)
+        made = paired_difference(a - b, heads)
+        found += made.p is not None and made.p <= 0.05
+        spread.append(made.value)
+    predicted = power(0.05, expected_error(Clusters(heads, np.arange(500)), 8))
+    assert predicted == pytest.approx(found / 300, abs=0.08)
+    assert np.mean(spread) == pytest.approx(0.05, abs=0.005)
