@@ -13,7 +13,8 @@ import numpy as np
 from medfact.metrics.clusters import Bools, Codes, crossed
 from medfact.metrics.differences import least_p, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
-from medfact.metrics.records import Names, Records
+from medfact.metrics.race import Race, race
+from medfact.metrics.records import PENDING, Names, Records
 
 
 class Side(NamedTuple):
@@ -84,6 +85,29 @@ def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Co
     rows, others = _matched(ours.statement, theirs.statement)
     both = a.scored[rows] & b.scored[others]
     return rows[both], others[both]
+
+
+def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1, like: bool = True) -> Race | None:
+    """The race of two runs over the statements that both ask, in answers right; None where they share none.
+
+    Heads race in an order that hangs on their facts alone, so that it is fixed before anybody answers. A head counts once both
+    runs have asked all that they share of it, and once all heads before it count; a failed call counts for neither. like:
+    whether a claim is about facts like these. The other arguments are those of `paired`.
+    """
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    rows, others = _matched(ours.statement, theirs.statement)
+    if not len(rows):
+        return None
+    head = np.unique(a.head[rows], return_inverse=True)[1]
+    first = np.full(int(head.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, head, a_identity[rows])
+    place = np.argsort(np.argsort(first, kind="stable"), kind="stable")[head]
+    open_ = place[(a.answer[rows] == PENDING) | (b.answer[others] == PENDING)]
+    counted = int(open_.min()) if len(open_) else len(first)
+    there = (place < counted) & a.scored[rows] & b.scored[others]
+    differences = a.right[rows][there].astype(float) - b.right[others][there]
+    tails = a.tail[rows][there] if like else None
+    return race(differences, place[there], np.bincount(place), counted, tails, family)
 
 
 def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:

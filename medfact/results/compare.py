@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, cast
@@ -15,12 +15,13 @@ from medfact.errors import Mistake
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import holm
-from medfact.metrics.paired import Paired, paired
+from medfact.metrics.paired import Paired, paired, raced
+from medfact.metrics.race import Race
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
-from medfact.results.wording import names_of_runs
+from medfact.results.wording import counted, names_of_runs
 from medfact.runs.plan import protocol_of, question_of
 from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store
@@ -85,6 +86,15 @@ class Pair(Paired):
 
 
 @dataclass(frozen=True)
+class Raced:
+    """The race of two runs in answers right, as a − b; None where they share no statement."""
+
+    a: str
+    b: str
+    race: Race | None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What runs share, in what they differ, and their paired differences.
 
@@ -98,6 +108,7 @@ class Comparison:
     same: Mapping[str, Any]
     differs: Mapping[str, Sequence[Any]]
     pairs: tuple[Pair, ...]
+    races: tuple[Raced, ...]
 
     def record(self) -> dict[str, Any]:
         """The comparison as JSON: the keys of `compare RUN RUN --json`."""
@@ -107,6 +118,7 @@ class Comparison:
             "same": dict(self.same),
             "differs": record_of(self.differs),
             "pairs": record_of(self.pairs),
+            "races": [{"a": one.a, "b": one.b, **(one.race._asdict() if one.race else {})} for one in self.races],
         }
 
 
@@ -121,6 +133,7 @@ def comparison(sides: Sequence[Side]) -> Comparison:
         same=same,
         differs=differs,
         pairs=tuple(pairs_of(sides)),
+        races=tuple(races_of(sides)),
     )
 
 
@@ -129,6 +142,14 @@ def _shared(sides: Sequence[Side]) -> Codes:
     for side in sides[1:]:
         shared = np.intersect1d(shared, side.board.sheet.identity)
     return shared
+
+
+def races_of(sides: Sequence[Side]) -> Iterator[Raced]:
+    """The race of every pair of runs; what is claimed holds for all of them together."""
+    records = [(side, side.board.records()) for side in sides]
+    couples = list(combinations(records, 2))
+    for (a, ours), (b, theirs) in couples:
+        yield Raced(a.run.run, b.run.run, raced(ours, theirs, a.identity, b.identity, len(couples)))
 
 
 def pairs_of(sides: Sequence[Side]) -> list[Pair]:
@@ -202,6 +223,21 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
         return f"No difference shown between {a} and {b}."
     better, other = (a, b) if pair.difference > 0 else (b, a)
     return f"{better} has more right than {other}."
+
+
+def race_in_words(raced: Raced, names: Mapping[str, str]) -> str:
+    """Where a race stands, in a sentence. names: run → what to call it."""
+    a, b, race = names[raced.a], names[raced.b], raced.race
+    if race is None or race.value is None:
+        return f"{a} and {b}: no disease is complete in both yet."
+    of = f"{race.heads:,} of {counted(race.of, 'disease')} counted"
+    if race.decided_at:
+        better, other, least = (a, b, race.low) if race.value > 0 else (b, a, -race.high)
+        by = f", by {100 * least:.1f} points at least on these facts" if least > 0 else ""
+        return f"Enough: {better} is better than {other}{by}; shown after {counted(race.decided_at, 'disease')} ({of})."
+    more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
+    hopeless = "the rest would hardly decide" if race.heads < race.of else "these facts do not decide it"
+    return f"No decision between {a} and {b}: {more or hopeless} ({of})."
 
 
 class Comparisons:
