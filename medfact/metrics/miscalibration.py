@@ -65,7 +65,7 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
         smooth=smooth_ece(p, label),
         shift=linear_interval(p - label, clusters),
         overconfidence=linear_interval(_overconfidence(p, label), clusters),
-        defect=_defect(p, label, clusters._replace(heads=records.head[places], unseen=None)),
+        defect=defect_of(p, label, clusters._replace(heads=records.head[places], unseen=None)),
     )
 
 
@@ -74,7 +74,7 @@ def _overconfidence(p: Floats, label: Floats) -> Floats:
     return np.asarray(np.where(p > 0.5, p - label, np.where(p < 0.5, label - p, 0.0)))
 
 
-def _defect(p: Floats, label: Floats, clusters: Clusters) -> str | None:
+def defect_of(p: Floats, label: Floats, clusters: Clusters) -> str | None:
     """The defect that stands out of those shown, each at 5 % by the number that could be shown at all (Bonferroni)."""
     if count_of(clusters.heads) < FEWEST_HEADS:
         return None

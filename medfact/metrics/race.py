@@ -86,9 +86,9 @@ def confidence_sequence(values: Floats, population: int, error: float) -> tuple[
     """Bounds after each value for the mean of a population of values from 0 to 1, of which these were drawn in random order.
 
     For each candidate m, two gamblers bet on more and on less than what m leaves for the values to come, on average
-    (N m − Σ x) / (N − t + 1). Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches 1 / error is at
-    most `error`. A candidate that leaves a mean below 0 or above 1 is impossible. The bets maximise the growth that the values
-    so far promise (aGRAPA), and know nothing of the value that they are about.
+    (N m − Σ x) / (N − t + 1). Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches
+    1 / error is at most `error`. A candidate that leaves a mean below 0 or above 1 is impossible. The bets maximise the growth
+    that the values so far promise (aGRAPA), and know nothing of the value that they are about.
     """
     mean = np.linspace(0, 1, _PLACES)
     more, less = np.zeros(_PLACES), np.zeros(_PLACES)

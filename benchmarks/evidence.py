@@ -1,0 +1,96 @@
+"""How often what is claimed is wrong: a calibrated model that is accused, equal models that are told apart, by the race and else.
+
+python benchmarks/evidence.py [SEEDS]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from medfact.metrics.clusters import Clusters
+from medfact.metrics.differences import paired_difference
+from medfact.metrics.miscalibration import defect_of
+from medfact.metrics.power import expected_error, power
+from medfact.metrics.race import race
+from medfact.statements import IMPLICATIONS
+
+NEGATED = np.array([one.negated for one in IMPLICATIONS.values()])
+SHAPES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    "uniform": lambda randomness, size: randomness.random(size),
+    "U-shaped": lambda randomness, size: randomness.beta(0.3, 0.3, size),
+}
+
+
+def calibrated(seed: int, facts: int, a_head: int, tails: int | None, coherent: bool, shape: str) -> str | None:
+    """The defect that is claimed of a calibrated model."""
+    randomness = np.random.default_rng(seed)
+    if coherent:
+        belief = SHAPES[shape](randomness, (facts, 1))
+        p, truth = np.where(NEGATED, 1 - belief, belief), (randomness.random((facts, 1)) < belief) != NEGATED
+    else:
+        p = SHAPES[shape](randomness, (facts, 8))
+        truth = randomness.random((facts, 8)) < p
+    tail = np.arange(facts) if tails is None else randomness.integers(0, tails, facts)
+    clusters = Clusters(np.repeat(np.arange(facts) // a_head, 8), np.repeat(tail, 8))
+    return defect_of(p.ravel(), truth.ravel().astype(float), clusters)
+
+
+def models(seed: int, heads: int, a_head: int, difference: float, effect: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Differences in the share of right answers, heads' places in the race, and tails. effect: what a model makes of a tail."""
+    randomness = np.random.default_rng(seed)
+    facts = heads * a_head
+    weights = 1 / np.arange(1, 31)
+    tail = randomness.choice(30, facts, p=weights / weights.sum()) if effect else np.arange(facts)
+    head = np.repeat(np.arange(heads), a_head)
+    skill = np.sqrt(0.05) * randomness.normal(0, 1, (2, heads))[:, head] + np.sqrt(0.14) * randomness.normal(0, 1, facts)
+    skill += (
+        np.sqrt(0.28) * randomness.normal(0, 1, (2, facts)) + randomness.normal(0, effect, (2, int(tail.max()) + 1))[:, tail]
+    )
+    answers = skill[:, :, None] + np.sqrt(0.53) * randomness.normal(0, 1, (2, facts, 8))
+    bound = np.quantile(np.random.default_rng(0).normal(0, np.sqrt(1 + effect**2), 400_000), [0.775, 0.775 - difference])
+    right = (answers < bound[:, None, None]).mean(axis=2)
+    return right[0] - right[1], randomness.permutation(heads)[head], tail
+
+
+def main(seeds: int) -> None:
+    print("| a calibrated model is accused | coherent, uniform | coherent, U | not coherent, uniform | not coherent, U |")
+    print("|---|---|---|---|---|")
+    for facts, a_head, tails in ((60, 1, None), (100, 1, None), (200, 2, None), (400, 4, 30)):
+        cells = [
+            np.mean([calibrated(seed, facts, a_head, tails, coherent, shape) is not None for seed in range(seeds)])
+            for coherent in (True, False)
+            for shape in SHAPES
+        ]
+        shared = f"{tails} shared tails" if tails else "own tails"
+        print(
+            f"| {facts} facts, {a_head} a head, {shared} | " + " | ".join(f"{100 * cell:.1f}%" for cell in cells) + " |",
+            flush=True,
+        )
+    print("\n| equal models | told apart at a fixed n | by the race | bounds miss these facts' difference |\n|---|---|---|---|")
+    for heads, effect in ((50, 0.3), (125, 0.3), (200, 0.3), (200, 0.55)):
+        fixed = raced = missed = 0
+        for seed in range(seeds):
+            differences, head, tail = models(seed, heads, 4, 0.0, effect)
+            found, ended = paired_difference(differences, head, tail), race(differences, head, np.full(heads, 4), heads, tail)
+            fixed += found.p is not None and found.p <= 0.05
+            raced += ended.decided_at is not None
+            missed += not ended.low <= differences.mean() <= ended.high
+        cells = " | ".join(f"{100 * count / seeds:.1f}%" for count in (fixed, raced, missed))
+        print(f"| {heads} heads of 4, 30 shared tails, model × tail {effect} | {cells} |", flush=True)
+    found, ended = 0, []
+    for seed in range(seeds):
+        differences, head, tail = models(seed, 250, 2, 0.05, 0.0)
+        made = paired_difference(differences, head, tail)
+        found += made.p is not None and made.p <= 0.05
+        ended.append(race(differences, head, np.full(250, 2), 250, tail).decided_at)
+    said = power(0.05, expected_error(Clusters(np.repeat(np.arange(250), 2), np.arange(500)), 8))
+    used = np.mean([one or 250 for one in ended]) / 250
+    print(f"\n5 points on 500 facts: found in {100 * found / seeds:.1f}%, predicted {100 * said:.1f}%;", end=" ")
+    print(f"the race finds it in {100 * np.mean([one is not None for one in ended]):.1f}% with {100 * used:.1f}% of the calls")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000)
