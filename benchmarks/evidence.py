@@ -1,15 +1,16 @@
-"""How often what is claimed is wrong: a calibrated model that is accused, and equal models that are told apart.
-
-python benchmarks/evidence.py [SEEDS]
-"""
+"""How often what is claimed is wrong: a calibrated model that is accused, and equal models that are told apart."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import paired_difference
@@ -94,4 +95,6 @@ def main(seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1_000)
+    main(parser.parse_args().seeds)

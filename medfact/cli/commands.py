@@ -10,7 +10,6 @@ from typing import NoReturn
 from medfact import __version__
 from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, RETRIEVAL, SERVICE, UMLS, Add, argument, one_of, setting
 from medfact.errors import Mistake
-from medfact.metrics.estimand import ESTIMANDS, LIKE
 
 PROGRAM = "python -m medfact"
 DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
@@ -161,15 +160,25 @@ COMMANDS = (
             one_of(JSON, argument("--html", metavar="FILE", help="write one report of all of them, which opens offline")),
             argument(
                 "--estimand",
-                choices=ESTIMANDS,
-                default=LIKE,
+                metavar="like|these",
+                default="like",
                 help="what the intervals are about: facts like these (default), or these facts and no others",
             ),
             DATABASE,
         ),
     ),
     Command("card", "show_results:card", "print a snippet for a model's page on the Hub", (RUNS, DATABASE)),
-    Command("answers", "show_results:answers", "list the answers of a run", (RUN, DATABASE, OUTPUT)),
+    Command(
+        "answers",
+        "show_results:answers",
+        "list the answers of a run",
+        (
+            RUN,
+            argument("--log", metavar="FORMAT", help="as a log of another harness: lm-eval or inspect"),
+            DATABASE,
+            OUTPUT,
+        ),
+    ),
     Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", (RUNS, JSON, DATABASE)),
     Command(
         "rarity",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
+from medfact.metrics.estimand import ESTIMANDS
 from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
 from medfact.results.danger import danger_of
 from medfact.results.evidence import changes
+from medfact.results.logs import LOGS, log_of
 from medfact.results.model_card import model_card
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
@@ -36,6 +39,8 @@ def runs(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Shows the scores of runs, or writes a report of them."""
+    if options.estimand not in ESTIMANDS:
+        raise UnknownName("estimand", options.estimand, ESTIMANDS)
     store = Store(options.db)
     if options.html:
         return _write_report(store, options.run, Path(options.html), options.estimand)
@@ -73,8 +78,25 @@ def answers(options: argparse.Namespace) -> int:
     """Lists the answers of a run."""
     store = Store(options.db)
     record = store.run(options.run)
+    if options.log is not None:
+        if options.log not in LOGS:
+            raise UnknownName("log format", options.log, LOGS)
+        return _write_log(log_of(store, record, report_of(store, record), options.log), options.output)
     rows = (answer_row(asked, record) for asked in store.asked(record.run) if asked.answer is not None)
     return emit(rows, options.output)
+
+
+def _write_log(parts: Iterable[str], file: str | None) -> int:
+    if file is None:
+        sys.stdout.writelines(parts)
+        return OK
+    try:
+        with Path(file).open("w", encoding="utf-8") as written:
+            written.writelines(parts)
+    except OSError as error:
+        raise Mistake(f"{file} cannot be written: {error.strerror}.", "Choose another place.") from None
+    print_progress(f"log written to {file}")
+    return OK
 
 
 def tables(options: argparse.Namespace) -> int:

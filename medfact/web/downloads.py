@@ -17,6 +17,7 @@ from medfact.errors import MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
+from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
@@ -55,6 +56,10 @@ def routes(services: Services) -> APIRouter:
     @router.get("/download/{runs}/report.html")
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
         return whole_report(services, runs, owners_reviewing(request), estimand)
+
+    @router.get("/download/{run}/log/{harness}")
+    def log(run: str, harness: str) -> Response:
+        return other_log(services, run, harness)
 
     @router.get("/download/{runs}/{name}.{kind}")
     def download(runs: str, name: str, kind: str) -> Response:
@@ -96,6 +101,17 @@ def whole_report(services: Services, runs: str, reviewers: tuple[str, ...], esti
     text = html_report(services.store, [record.run for record in records], made_at, reviewers, estimand)
     headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def other_log(services: Services, run: str, harness: str) -> Response:
+    """The answers of a run as the log of another harness."""
+    if harness not in LOGS or not services.asked(run):
+        return PlainTextResponse("There is no such file.", status_code=404)
+    record = services.run(run)
+    parts = log_of(services.store, record, services.reports.live(record.run).report, harness)
+    name = f"{_plain(record)}-{harness}.{LOGS[harness]}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingResponse(parts, media_type="application/json; charset=utf-8", headers=headers)
 
 
 def own_verdicts(services: Services, owner: str, kind: str) -> Response:
