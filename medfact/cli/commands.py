@@ -157,7 +157,11 @@ COMMANDS = (
         "show the scores of runs",
         (
             RUNS,
-            one_of(JSON, argument("--html", metavar="FILE", help="write one report of all of them, which opens offline")),
+            one_of(
+                JSON,
+                argument("--html", metavar="FILE", help="write one report of all of them, which opens offline"),
+                argument("--latex", action="store_true", help="print the tables of scores for a paper"),
+            ),
             argument(
                 "--estimand",
                 metavar="like|these",

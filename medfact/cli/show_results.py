@@ -19,11 +19,12 @@ from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
 from medfact.results.danger import danger_of
 from medfact.results.evidence import changes
+from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.model_card import model_card
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
-from medfact.results.wording import counted
+from medfact.results.wording import counted, names_of_runs
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
@@ -44,6 +45,11 @@ def report(options: argparse.Namespace) -> int:
     store = Store(options.db)
     if options.html:
         return _write_report(store, options.run, Path(options.html), options.estimand)
+    if options.latex:
+        records = [store.run(run) for run in dict.fromkeys(options.run)]
+        named = zip(names_of_runs(records), records, strict=True)
+        print(latex_tables({name: report_of(store, record, options.estimand) for name, record in named}), end="")
+        return OK
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run), options.estimand)
         reviews = summary(store, scores.run)

@@ -116,7 +116,7 @@ def confidence_sequence(values: Floats, population: int, error: float) -> tuple[
 def _more(sums: Floats, heads: int, error: float) -> int | None:
     """About how many heads more decide, if those to come are like those so far: capital grows by μ² / 2 σ² a head."""
     mean, variance = float(sums.mean()), float(sums.var())
-    if len(sums) < 2 or mean == 0:
+    if not 2 <= len(sums) < heads or mean == 0:
         return None
     # what is left of a finite population is told by as much sooner as less is left
     needed = math.log(2 / error) * 2 * variance / mean**2

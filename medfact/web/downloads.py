@@ -57,7 +57,7 @@ def routes(services: Services) -> APIRouter:
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
         return whole_report(services, runs, owners_reviewing(request), estimand)
 
-    @router.get("/download/{run}/log/{harness}")
+    @router.get("/download/{run}/log-{harness}")
     def log(run: str, harness: str) -> Response:
         return other_log(services, run, harness)
 

@@ -1,0 +1,73 @@
+"""Scores of runs as a LaTeX table, for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from medfact.metrics.uncertainty import Estimate
+from medfact.results import wording
+from medfact.results.report import Report
+from medfact.spec import PROTOCOLS
+from medfact.statements import VARIANTS
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "–": "--",
+    "“": "``", "”": "''",
+}  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX prints as it stands."""
+    return " ".join("".join(_ESCAPES.get(letter, letter) for letter in text).split())
+
+
+def latex_tables(reports: Mapping[str, Report]) -> str:
+    """A table of scores, and one of right answers by the way of asking; reports by what to call them. Needs booktabs."""
+    first = next(iter(reports.values()))
+    scores = [wording.SCORES[name] for name in PROTOCOLS[first.protocol].first]
+    by_score = {score.heading: [getattr(report, score.name) for report in reports.values()] for score in scores}
+    ways = list(dict.fromkeys(key for report in reports.values() for key in report.by_variant))
+    by_way = {VARIANTS[key].plain: [report.by_variant.get(key) for report in reports.values()] for key in ways}
+    about = wording.about_intervals(list(reports.values()))
+    caption = f"{first.method} on {first.dataset}, in per cent, with 95% intervals, and of how many. {about}"
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            *_table(list(reports), by_score, caption, "scores"),
+            "",
+            *_table(list(reports), by_way, f"Right answers by the way of asking. {caption}", "ways"),
+            "",
+        ]
+    )
+
+
+def _table(names: Sequence[str], rows: Mapping[str, Sequence[Estimate | None]], caption: str, label: str) -> list[str]:
+    return [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escaped(caption)}}}",
+        rf"\label{{tab:medfact-{label}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(names)}}}",
+        r"\toprule",
+        " & ".join(["", *map(escaped, names)]) + r" \\",
+        r"\midrule",
+        *(" & ".join([escaped(name), *map(_cell, cells)]) + r" \\" for name, cells in rows.items()),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+
+
+def _cell(estimate: Estimate | None) -> str:
+    """52.4 (50.4 to 54.4), n = 1,600; a dash where nothing was measured."""
+    if estimate is None or estimate.value is None:
+        return "--"
+    low, high = estimate.low, estimate.high
+    bounds = wording.TOO_FEW if low is None or high is None else f"{_percent(low)} to {_percent(high)}"
+    n = wording.count(estimate.n).replace(",", "{,}")
+    return f"{_percent(estimate.value)} ({bounds}), $n = {n}$"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-", "$-$")
