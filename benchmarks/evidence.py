@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import paired_difference
-from medfact.metrics.miscalibration import defect_of
+from medfact.metrics.miscalibration import defect_of, overconfidence_of
 from medfact.metrics.power import expected_error, power
 from medfact.metrics.race import race
 from medfact.statements import IMPLICATIONS
@@ -37,7 +37,8 @@ def calibrated(seed: int, facts: int, a_head: int, tails: int | None, coherent: 
         truth = randomness.random((facts, 8)) < p
     tail = np.arange(facts) if tails is None else randomness.integers(0, tails, facts)
     clusters = Clusters(np.repeat(np.arange(facts) // a_head, 8), np.repeat(tail, 8))
-    return defect_of(p.ravel(), truth.ravel().astype(float), clusters)
+    p, label = p.ravel(), truth.ravel().astype(float)
+    return defect_of(p - label, overconfidence_of(p, label), clusters)
 
 
 def models(seed: int, heads: int, a_head: int, difference: float, effect: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

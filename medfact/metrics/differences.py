@@ -86,6 +86,9 @@ def paired_difference(
 
     def bounds(level: float) -> tuple[float, float]:
         low, high = _opened(value, *_percentiles(drawn, len(sums), level), sums / sizes)
+        # where few heads differ, what is drawn of them varies less than others would
+        by_t = t_quantile(len(sums) - 1, level) * math.sqrt(by_head.variance)
+        low, high = min(low, value - by_t), max(high, value + by_t)
         half = math.hypot(*(t_quantile(part.free, level) * math.sqrt(part.variance) for part in added))
         return max(-1.0, value - math.hypot(value - low, half)), min(1.0, value + math.hypot(high - value, half))
 

@@ -57,29 +57,44 @@ class Miscalibration:
 def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     """How far P(True) is off over these statements, one at least, each with a P(True) that counts."""
     places = np.flatnonzero(rows)
-    p, label, clusters = records.p_true[places], records.label[places].astype(float), records.clusters(places)
+    p, label = records.p_true[places], records.label[places].astype(float)
+    n, heads = len(places), records.clusters(places).heads
+    count = np.bincount(records.fact[places])
+    facts = np.flatnonzero(count)
+    first = records.first_of_fact[facts]
+    clusters = records.clusters(first)
+
+    def by_fact(values: Floats) -> Floats:
+        """The linear parts, one a fact, of the mean of values: all statements of a fact stand in the same clusters."""
+        sums = np.bincount(records.fact[places], weights=values)[facts]
+        return np.asarray(values.mean() + (sums - values.mean() * count[facts]) * len(facts) / n)
+
+    shift, sureness = by_fact(p - label), by_fact(overconfidence_of(p, label))
     return Miscalibration(
-        n=len(places),
-        ece=_ece(p, label, clusters),
-        debiased=debiased_ece(p, label, clusters.heads),
+        n=n,
+        ece=_ece(p, label, clusters._replace(heads=heads)),
+        debiased=debiased_ece(p, label, heads),
         smooth=smooth_ece(p, label),
-        shift=linear_interval(p - label, clusters),
-        overconfidence=linear_interval(_overconfidence(p, label), clusters),
-        defect=defect_of(p, label, clusters._replace(heads=records.head[places], unseen=None)),
+        shift=linear_interval(shift, clusters)._replace(n=n),
+        overconfidence=linear_interval(sureness, clusters)._replace(n=n),
+        defect=defect_of(shift, sureness, clusters._replace(heads=records.head[first], unseen=None)),
     )
 
 
-def _overconfidence(p: Floats, label: Floats) -> Floats:
+def overconfidence_of(p: Floats, label: Floats) -> Floats:
     """Sureness less whether the truth is on that side; at P(True) = ½ neither side is."""
     return np.asarray(np.where(p > 0.5, p - label, np.where(p < 0.5, label - p, 0.0)))
 
 
-def defect_of(p: Floats, label: Floats, clusters: Clusters) -> str | None:
-    """The defect that stands out of those shown, each at 5 % by the number that could be shown at all (Bonferroni)."""
+def defect_of(shift: Floats, sureness: Floats, clusters: Clusters) -> str | None:
+    """The defect that stands out of those shown, each at 5 % by the number that could be shown at all (Bonferroni).
+
+    shift: P(True) less truth; sureness: less right answers; one a statement, or the linear parts of their means.
+    """
     if count_of(clusters.heads) < FEWEST_HEADS:
         return None
     found: dict[str, tuple[float, float]] = {}
-    for names, values in (((TOO_HIGH, TOO_LOW), p - label), ((OVERCONFIDENT, UNDERCONFIDENT), _overconfidence(p, label))):
+    for names, values in (((TOO_HIGH, TOO_LOW), shift), ((OVERCONFIDENT, UNDERCONFIDENT), sureness)):
         (variance, free), mean = together(parts_of(values, clusters)), abs(float(values.mean()))
         # where one truth decides a fact and its negation alike, their sum is never off, and nothing is tested
         if max(variance, mean) > 1e-12:
@@ -103,7 +118,7 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
         return Estimate(value, value, value, n)
     if count < FEWEST_HEADS:
         return Estimate(value, None, None, n)
-    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), _RESAMPLES)
+    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), _RESAMPLES).astype(float)
     drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     left = unseen_share(clusters) ** 0.5
