@@ -31,7 +31,8 @@ _GRID = 2_000
 """Places from 0 to 1 at which the smooth error is taken."""
 
 _SPLITS = 20
-_RESAMPLES = 400
+_MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 400, 100, 400_000
+"""Draws of heads behind an interval: as many as keep within so many heads drawn."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
         return Estimate(value, value, value, n)
     if count < FEWEST_HEADS:
         return Estimate(value, None, None, n)
-    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), _RESAMPLES).astype(float)
+    draws = int(np.clip(_DRAWN // count, _LEAST_RESAMPLES, _MOST_RESAMPLES))
+    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), draws).astype(float)
     drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     left = unseen_share(clusters) ** 0.5

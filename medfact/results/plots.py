@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from medfact.metrics.diagnosis import DIAGNOSES
+from medfact.metrics.discrimination import COVERAGES
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.rarity import FactPoint, Rarity
 from medfact.results.report import Report
@@ -49,10 +51,28 @@ def three_views(reports: Reports) -> Plot:
     return _dots(rows | {VARIANTS[form].plain: {name: r.by_form.get(form) for name, r in reports.items()} for form in forms})
 
 
-def _dots(rows: Mapping[str, Mapping[str, Estimate | None]]) -> Plot:
-    """Rows of dots with intervals: row → model → estimate. Nothing where there is no value at all."""
+def diagnoses(reports: Reports) -> Plot:
+    """Why facts fail: a row a diagnosis, a dot with its interval a model, from 0 to 100 % of its facts."""
+    found = {name: report.diagnosis.by_name for name, report in reports.items() if report.diagnosis}
+    rows = {diagnosis: {name: by[diagnosis].share for name, by in found.items()} for diagnosis in DIAGNOSES}
+    plot = _dots(rows, "facts")
+    if plot:
+        plot["layout"] |= {"shapes": []}
+        plot["layout"]["xaxis"]["title"] = {"text": "facts, %"}
+    return plot
+
+
+def risk_coverage(reports: Reports) -> Plot:
+    """Right answers among the surest ones: a row a share of the answers that is kept, a dot with its interval a model."""
+    found = {name: report.probabilities.overall.selective for name, report in reports.items() if report.probabilities}
+    labels = [f"surest {share:.0%}" if share < 1 else "all answers" for share in COVERAGES]
+    return _dots({label: {name: parts[n].accuracy for name, parts in found.items()} for n, label in enumerate(labels)})
+
+
+def _dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statements right") -> Plot:
+    """Rows of dots with intervals: row → model → estimate; of: of what. Nothing where there is no value at all."""
     names = list(next(iter(rows.values()), {}))
-    traces = [_dots_of_model(index, name, len(names), rows) for index, name in enumerate(names)]
+    traces = [_dots_of_model(index, name, len(names), rows, of) for index, name in enumerate(names)]
     if not any(trace["x"] for trace in traces):
         return {}
     return _plot(
@@ -73,7 +93,7 @@ def _dots(rows: Mapping[str, Mapping[str, Estimate | None]]) -> Plot:
     )
 
 
-def _dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mapping[str, Estimate | None]]) -> Plot:
+def _dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mapping[str, Estimate | None]], of: str) -> Plot:
     shown = [
         (place, estimate) for place, by in enumerate(rows.values()) if (estimate := by[name]) and estimate.value is not None
     ]
@@ -87,7 +107,7 @@ def _dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mappin
         "error_x": _errors(estimates),
         "marker": _marker(index, 10),
         "customdata": [[estimate.n, interval(estimate)] for estimate in estimates],
-        "hovertemplate": "%{x:.1f}% of %{customdata[0]} statements right (%{customdata[1]})",
+        "hovertemplate": f"%{{x:.1f}}% of %{{customdata[0]}} {of} (%{{customdata[1]}})",
     }
 
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.diagnosis import DIAGNOSES
+from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import plots
@@ -43,6 +44,7 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
     return render(
         "overview",
         plot=plots.ways_of_asking(reports),
+        diagnosed=plots.diagnoses(reports),
         reports=reports,
         relations=relations,
         diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
@@ -61,8 +63,19 @@ def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:
     sentences = [_calibration_sentence(name, report, name in drawn) for name, report in reports.items() if report.answered]
     found = {name: report.probabilities for name, report in reports.items() if report.probabilities}
     return render(
-        "calibration", plot=plots.calibration(reports), sentences=sentences or ["Nothing has been asked yet."], found=found
+        "calibration",
+        plot=plots.calibration(reports),
+        coverage=plots.risk_coverage(reports),
+        surest=[_surest_sentence(name, one) for name, one in found.items()],
+        sentences=sentences or ["Nothing has been asked yet."],
+        found=found,
     )
+
+
+def _surest_sentence(name: str, found: Probabilities) -> str:
+    whole, *_, least = found.overall.selective
+    every, sure = percent(whole.accuracy.value), percent(least.accuracy.value)
+    return f"{name} is right on {every} of all its answers, and on {sure} of the surest {percent(least.coverage)}."
 
 
 def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:
