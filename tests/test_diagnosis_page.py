@@ -63,3 +63,30 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
     assert "<script" not in text
     for wrong in ("0" * 32, "x", "../" + run):
         assert httpx2.get(f"{address}download/{wrong}/report.html").status_code == 404
+
+
+def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    scores = page.locator("#scores")
+    expect(scores).to_contain_text("facts like these: they say what other diseases and findings of these kinds would show")
+    alone = page.get_by_role("button", name="these facts alone")
+    expect(alone).to_have_attribute("aria-pressed", "false")
+    alone.click()
+    expect(scores).to_contain_text("are about these facts and no others")
+    expect(page.get_by_role("button", name="these facts alone")).to_have_attribute("aria-pressed", "true")
+    page.locator("[data-key=download]").click()
+    with page.expect_download() as download:
+        page.locator("[data-key=download-report]").click()
+    assert "are about these facts and no others" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_logs_of_other_harnesses_are_downloaded(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    page.locator("[data-key=download]").click()
+    for harness, ending in (("inspect", ".json"), ("lm-eval", ".jsonl")):
+        with page.expect_download() as download:
+            page.locator(f"[data-key=download-{harness}]").click()
+        assert download.value.suggested_filename.endswith(f"-{harness}{ending}")
+        assert run in Path(download.value.path()).read_text(encoding="utf-8") or harness == "lm-eval"
+    for wrong in (f"{'0' * 32}/log-inspect", f"{run}/log-nothing", f"{run}/log-..%2f..", "x/log-lm-eval"):
+        assert httpx2.get(f"{address}download/{wrong}").status_code == 404
