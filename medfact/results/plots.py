@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from medfact.metrics.diagnosis import DIAGNOSES
@@ -80,7 +81,7 @@ def _dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statemen
         xaxis={"title": {"text": "right answers, %"}, "range": [-1, 101], "fixedrange": True, "zeroline": False},
         yaxis={
             "tickvals": list(range(len(rows))),
-            "ticktext": [label.replace(", reversed", ",<br>reversed") for label in rows],
+            "ticktext": [_text(label).replace(", reversed", ",<br>reversed") for label in rows],
             "range": [len(rows) - 0.4, -0.6],
             "fixedrange": True,
             "automargin": True,
@@ -184,15 +185,12 @@ def calibration(reports: Reports) -> Plot:
         left, top = (place % columns) / columns, 1 - (place // columns) / rows
         domain = [left + 0.06 / columns, left + 0.94 / columns], [top - 0.8 / rows, top - 0.1 / rows]
         fixed = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25}
-        layout[f"xaxis{axis}"] = {
-            **fixed,
-            "domain": domain[0],
-            "anchor": f"y{axis}",
-            "title": {"text": "P(True), the model's own"},
-        }
-        layout[f"yaxis{axis}"] = {**fixed, "domain": domain[1], "anchor": f"x{axis}", "title": {"text": "share that is true"}}
+        layout[f"xaxis{axis}"] = {**fixed, "domain": domain[0], "anchor": f"y{axis}", "title": {"text": "P(True)"}}
+        layout[f"yaxis{axis}"] = {**fixed, "domain": domain[1], "anchor": f"x{axis}"}
+        if place % columns == 0:
+            layout[f"yaxis{axis}"]["title"] = {"text": "share that is true"}
         label = {
-            "text": name,
+            "text": "<br>".join(map(_text, wrap(name, 18))),
             "xref": "paper",
             "yref": "paper",
             "showarrow": False,
@@ -309,7 +307,7 @@ def _dots_of_types(view: Rarity) -> Plot:
         "y": [100 * (estimate.value or 0.0) for estimate in estimates],
         "error_y": _errors(estimates),
         "marker": {**_marker(1, 10), "symbol": "diamond"},
-        "text": [escape(name, quote=False) for name in shown],  # the library reads some markup
+        "text": [_text(name) for name in shown],
         "customdata": [[estimate.n, interval(estimate)] for estimate in estimates],
         "hovertemplate": "%{text}: %{y:.1f}% of %{customdata[0]} statements right (%{customdata[1]})<extra></extra>",
     }
@@ -331,9 +329,14 @@ def _errors(estimates: Sequence[Estimate]) -> Plot:
     return {"type": "data", "symmetric": False, "array": side("high", 1), "arrayminus": side("low", -1), "thickness": 1.5}
 
 
+def _text(text: str) -> str:
+    """Text that is shown as it stands: the library reads some markup, links among it."""
+    return escape(text, quote=False)
+
+
 def _plot(traces: Sequence[Plot], **layout: Any) -> Plot:
     return {
-        "data": list(traces),
+        "data": [{**trace, "name": _text(trace["name"])} if "name" in trace else trace for trace in traces],
         "layout": {
             "margin": {"l": 56, "r": 12, "t": 36, "b": 64},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

@@ -1,0 +1,52 @@
+"""Figures: what users call their runs is shown as text, whatever markup the plotting library reads."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_facts import Answerer, rows_of_facts, write_csv
+
+from medfact.models import Completion
+from medfact.results import plots
+from medfact.results.report import Report, report_of
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+NAME = '<a href="https://example.org">the best model</a>'
+
+
+@pytest.fixture
+def report(tmp_path: Path, store: Store) -> Report:
+    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
+    run = start(RunSpec(model="answerer", facts=str(file), limit=12, shots=0), store)
+    list(answer(run, store, load=Answerer(lambda prompt: Completion("True", p_true=0.7, p_mass=1.0)).load))
+    return report_of(store, store.run(run))
+
+
+@pytest.mark.parametrize(
+    "draw", [plots.ways_of_asking, plots.diagnoses, plots.risk_coverage, plots.calibration, plots.three_views]
+)
+def test_a_name_is_no_link(report: Report, draw: object) -> None:
+    assert callable(draw)
+    plot = draw({NAME: report, "another": replace(report, run="x")})
+    told = json.dumps(plot)
+    assert "<a" not in told
+    assert "&lt;a" in told
+
+
+def test_neither_where_it_names_a_row(report: Report) -> None:
+    told = json.dumps(plots.scores({NAME: report.joint_accuracy}))
+    assert "<a" not in told
+    assert "&lt;a" in told
+
+
+def test_the_figures_hold_what_the_report_has(report: Report) -> None:
+    """12 pairs, always True: 12 facts of 24 are right where they are affirmed; no fact is mastered."""
+    diagnosed = plots.diagnoses({"m": report})["data"][0]
+    assert len(diagnosed["x"]) == 9
+    assert sum(diagnosed["x"]) == pytest.approx(100)
+    sure = plots.risk_coverage({"m": report})["data"][0]
+    assert sure["x"] == [pytest.approx(50)] * 4
