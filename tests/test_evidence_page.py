@@ -46,7 +46,8 @@ def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
     changed = page.get_by_role("region", name="what passages change")
     expect(changed.locator("tbody tr")).to_have_count(2)
     expect(changed.locator("tbody tr").nth(0)).to_contain_text("of 160 statements")
-    for which in ("helped", "harmed"):
+    # the list is drawn after the choice: the helped ones come last, and stay
+    for which in ("harmed", "helped"):
         page.get_by_label("Answers that passages").select_option(which)
         expect(page.locator("[data-key=choose-flips]")).to_have_value(which)
     flip = page.locator(".mf-flips > li").first
