@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from browser import choose_pairs
 from playwright.sync_api import Page, expect
 from small_facts import write_csv
 from test_page import tab, upload
@@ -20,8 +21,7 @@ def open_inputs(page: Page) -> None:
 
 def choose_few(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Method, size")).click()
-    page.locator("#pairs input[type=number]").fill("10")
-    page.keyboard.press("Tab")
+    choose_pairs(page, 10)
 
 
 def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:

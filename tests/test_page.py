@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas
 import pytest
-from browser import choose_models
+from browser import choose_models, choose_pairs
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Error, Page, Request, expect
 
@@ -279,10 +279,7 @@ def evaluate_with_baseline(page: Page, pairs: int) -> None:
     choose_models(page, "true unless denied")
     if not page.locator("#pairs input[type=number]").is_visible():
         unfold(page, "method")
-    box = page.locator("#pairs input[type=number]")
-    box.fill(str(pairs))
-    box.press("Tab")
-    expect(page.locator("#go")).to_contain_text(f"{pairs} pairs")
+    choose_pairs(page, pairs)
     evaluate(page)
     expect(page.locator("#progress")).to_contain_text(re.compile(r"true unless denied[\s\S]*complete"), timeout=120_000)
 
@@ -463,10 +460,8 @@ def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> N
 def test_stop_keeps_what_was_answered(page: Page) -> None:
     choose_models(page, "medfact-tiny")
     unfold(page, "method")
-    page.locator("#pairs input[type=number]").fill("1000")
-    page.locator("#pairs input[type=number]").press("Tab")
+    choose_pairs(page, 1000)
     page.locator("#shots").get_by_label("five").check()
-    expect(page.locator("#go")).to_contain_text("1,000 pairs")
     evaluate(page)
     page.wait_for_function("/[1-9][0-9,]* of 16,000 statements/.test(document.querySelector('#progress').innerText)")
     page.get_by_role("button", name="Stop").click()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser import choose_models, trouble_of
+from browser import choose_models, choose_pairs, trouble_of
 from mock_service import Behaviour, MockService
 from playwright.sync_api import Browser, Page, expect
 from records import reported
@@ -64,11 +64,7 @@ def begin_at(page: Page, service: MockService, facts: int) -> str:
 
 def begin(page: Page, facts: int) -> str:
     page.locator("#method").get_by_role("button").first.click()
-    page.wait_for_timeout(500)
-    box = page.locator("#pairs input[type=number]")
-    box.fill(str(facts))
-    box.press("Tab")
-    page.wait_for_timeout(500)
+    choose_pairs(page, facts)
     page.locator("#evaluate").click()
     page.wait_for_url(re.compile(r"[?&]run=[0-9a-f]{32}"), timeout=PATIENT)
     return "?" + page.url.partition("?")[2]
