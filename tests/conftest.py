@@ -10,10 +10,14 @@ from typing import Any
 import postgres
 import pytest
 from browser import address, app_home, browser, page
+from hypothesis import settings
 from small_facts import rows_of_facts, write_csv
 
 from medfact import cli
 from medfact.store import Store
+
+settings.register_profile("untimed", deadline=None)  # a slow machine is not a wrong answer
+settings.load_profile("untimed")
 
 __all__ = ["address", "app_home", "browser", "page"]
 

@@ -50,7 +50,7 @@ def test_by_hand() -> None:
         lambda rows: len({label for _, label in rows}) == 2
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_equal_to_scikit_learn(rows: list[tuple[float, bool]]) -> None:
     p, true = [row[0] for row in rows], [row[1] for row in rows]
     found = overall(p, true)

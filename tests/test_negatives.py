@@ -67,7 +67,7 @@ def pairs(known: KnowledgeBase) -> list[tuple[str, str]]:
     return [(fact.head, fact.tail) for fact in known.facts] + list(known.also_true)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(known=KNOWLEDGE, seed=st.integers(0, 5))
 def test_no_drawn_negative_is_known_under_any_name_or_identifier_in_either_direction(known: KnowledgeBase, seed: int) -> None:
     groups = things(known)
@@ -92,7 +92,7 @@ def test_no_drawn_negative_is_known_under_any_name_or_identifier_in_either_direc
         assert bool(drawn) == (explain(fact, known).left > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(known=KNOWLEDGE, turn=st.randoms(use_true_random=False))
 def test_a_draw_does_not_depend_on_the_order_of_anything(known: KnowledgeBase, turn: random.Random) -> None:
     def turned(things: tuple) -> tuple:
@@ -293,7 +293,7 @@ def test_an_explanation_counts_what_each_rule_removes() -> None:
 WORDS = st.lists(st.sampled_from(["bone", "back", "pain", "of the", "rash", "!"]), min_size=1, max_size=3).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(listed=st.lists(WORDS, min_size=1, max_size=4, unique=True), tail=WORDS)
 def test_a_tail_is_nested_if_its_words_are_all_in_a_listed_one_or_the_other_way_round(listed: list[str], tail: str) -> None:
     words = {name: set(re.findall(r"\w+", name)) for name in (*listed, tail)}
@@ -308,7 +308,7 @@ def test_a_tail_is_nested_if_its_words_are_all_in_a_listed_one_or_the_other_way_
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(edges=EDGES, listed=st.integers(0, 9))
 def test_nothing_above_or_below_a_listed_tail_is_drawn(edges: list[tuple[int, int]], listed: int) -> None:
     """Hierarchies of ten tails, with cycles: what can be reached upwards or downwards from the listed tail stays out."""

@@ -224,7 +224,7 @@ def runs(draw: st.DrawFn) -> list[Row]:
 
 
 @given(runs(), runs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_all_rules_together_are_the_loops(ours: list[Row], theirs: list[Row]) -> None:
     made = compare(run_of_rows(ours), run_of_rows(theirs))
     assert {name: counts(found) for name, found in made.items()} == counted_out(ours, theirs)
@@ -235,7 +235,7 @@ def test_all_rules_together_are_the_loops(ours: list[Row], theirs: list[Row]) ->
 
 
 @given(runs(), runs())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_swapping_the_runs_turns_every_difference(ours: list[Row], theirs: list[Row]) -> None:
     made, turned = (compare(run_of_rows(a), run_of_rows(b)) for a, b in ((ours, theirs), (theirs, ours)))
     for name, found in made.items():
@@ -247,7 +247,7 @@ def test_swapping_the_runs_turns_every_difference(ours: list[Row], theirs: list[
 
 
 @given(runs())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_run_does_not_differ_from_itself(rows: list[Row]) -> None:
     run = run_of_rows(rows)
     for found in compare(run, run).values():
@@ -259,7 +259,7 @@ def test_a_run_does_not_differ_from_itself(rows: list[Row]) -> None:
 
 
 @given(runs(), runs(), st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_order_of_rows_does_not_matter(ours: list[Row], theirs: list[Row], chance: Any) -> None:
     a, b = run_of_rows(ours), run_of_rows(theirs)
     made = compare(a, b)

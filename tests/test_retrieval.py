@@ -62,7 +62,7 @@ TEXTS = st.lists(st.text(alphabet="abc -'é", max_size=12), min_size=1, max_size
 
 
 @given(TEXTS, st.text(alphabet="abc -'é", max_size=12), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_bm25_equals_a_plain_implementation(
     tmp_path_factory: pytest.TempPathFactory, passages: list[str], query: str, k: int
 ) -> None:

@@ -293,7 +293,7 @@ def test_a_paired_difference_by_hand() -> None:
 
 
 @given(HEADS_OF_DIFFERENCES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_p_is_that_of_all_flips(groups: list[list[int]]) -> None:
     assert paired_difference(*by_head(groups)).p == p_by_all_flips(groups)
 
@@ -386,7 +386,7 @@ def test_nothing_has_no_difference_and_one_head_no_interval() -> None:
     st.lists(st.lists(st.sampled_from([-1, 0, 0, 1]), min_size=1, max_size=5), min_size=10, max_size=14),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_neither_order_nor_numbering_matters_and_the_other_way_round_is_the_mirror_image(groups: list, chance: object) -> None:
     differences, heads = by_head(groups)
     made = paired_difference(differences, heads)
