@@ -1,4 +1,4 @@
-"""How long a large run takes to record, to ask, to watch meanwhile and to open afterwards.
+"""How long a large run takes to record, to ask, to watch meanwhile, to open afterwards and to draw.
 
     python benchmarks/large_run.py --facts 17000
 
@@ -18,19 +18,28 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+import orjson
 import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from medfact.datasets.frequencies import read_frequencies
 from medfact.prototypes import load_pool
+from medfact.results import plots
+from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
+from medfact.results.rarity import rarity_of
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import RUNNING, WAITING, Store, schema
+from medfact.web.pages import Visitor
+from medfact.web.services import Services
+from medfact.web.updates import PAGES, Question, answer
 
 TAILS_OF_A_HEAD = 5
 ASIDE = 10
@@ -123,6 +132,30 @@ def open_afterwards(store: Store, run: str) -> None:
     jobs.close()
 
 
+def draw(store: Store, run: str, place: Path) -> None:
+    """Prints how long each tab of the run's page takes, its report being known, and how much goes to the browser."""
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    small = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
+    visitor = Visitor(Services(store, jobs, reports, Comparisons(store, reports)), "local", ("local",), small)
+    reports.live(run)
+    answer(visitor, PAGES["evaluate"], Question(page="evaluate"))  # the inputs, which every page has
+    whole = 0.0
+    for tab in ("overview", "facts", "calibration", "papers"):
+        question = Question(page="evaluate", show={"run": run, "tab": tab})
+        seconds, made = timed(partial(answer, visitor, PAGES["evaluate"], question))
+        whole += seconds
+        show(f"tab {tab}, {len(bytes(made)) / 1024:,.0f} KiB", seconds)  # type: ignore[call-overload]
+    file = place / "frequencies.csv"
+    tails = {item.statement.fact.tail for item in store.asked(run)}
+    file.write_text("name,count\n" + "".join(f"{tail},{n * n}\n" for n, tail in enumerate(sorted(tails))))
+    frequencies = read_frequencies(file)
+    seconds, made = timed(lambda: plots.rarity(*rarity_of(store, run, frequencies)))
+    show(f"rarity, {len(orjson.dumps(made)) / 1024:,.0f} KiB", seconds)
+    show("all figures together", whole + seconds)
+    jobs.close()
+
+
 def main() -> None:
     """Writes the facts, records the run, asks it and opens it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -141,6 +174,7 @@ def main() -> None:
         print(f"{record.facts:,} facts, {record.statements:,} statements")
         ask_and_watch(store, record.run)
         open_afterwards(store, record.run)
+        draw(store, record.run, Path(place))
         file = Path(place) / "benchmark.db"
         print(f"database size: {file.stat().st_size / 2**20:,.0f} MiB")
 

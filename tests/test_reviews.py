@@ -240,8 +240,11 @@ def test_a_careless_reviewer_shows_in_agreement_the_queue_and_the_labels(store: 
     w = len(astray)
     assert (len(facts), len(statements)) == (40, 320)
     assert 0 < w < 4
+    assert not store.is_judged(run)
     for fact in facts:
         store.record_verdicts([on(fact, TRUE if fact.positive else FALSE)])
+        assert store.is_judged(run)
+        assert not store.is_judged(run, ["nobody"])
         store.record_verdicts([on(fact, TRUE if guessed.get(fact, fact.positive) else FALSE, "ben")])
     made = summary(store, run)
     assert (made.facts_reviewed, made.reviewers, made.scores.disputed) == (40, 2, w)

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from medfact.metrics import averages
+from medfact.metrics.coherence import coherence
 from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
 from medfact.metrics.measures import Chance, Measures, OfDifficulty, record_of
-from medfact.metrics.probability import calibration, coherence
+from medfact.metrics.probability import calibration
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES

@@ -1,4 +1,4 @@
-"""What P(True) is worth: calibration against truth, and coherence without it."""
+"""What P(True) is worth: calibration against truth."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Codes, Floats
-from medfact.metrics.measures import Bin, Calibration, Coherence
-from medfact.metrics.records import PENDING, Records
+from medfact.metrics.measures import Bin, Calibration
+from medfact.metrics.records import Records
 
 BINS = 20
 LEAST_MASS = 0.5
@@ -91,24 +91,3 @@ def _ece_floor(p: Floats, bins: Codes, coins: Codes, follows: Bools) -> float:
         return _ece(p, (np.where(follows, fallen, 1 - fallen) < p).astype(float), bins)
 
     return float(np.mean([drawn() for _ in range(draws)]))
-
-
-def coherence(records: Records) -> Coherence:
-    """Needs no label: over forms with both polarities answered, how often the model affirms both, or denies both, and the
-    mean of |p(s) + p(¬s) − 1|.
-    """
-    key = records.fact * max(len(records.forms.names), 1) + records.forms.code
-    size = int(key.max()) + 1 if len(key) else 0
-    answer = np.full((2, size), PENDING, dtype=np.int8)
-    p_true = np.full((2, size), np.nan)
-    polarity = records.negated.astype(int)
-    answer[polarity, key], p_true[polarity, key] = records.answer, records.p_true
-    both = (answer >= 0).all(axis=0)
-    gaps = np.abs(p_true.sum(axis=0) - 1)
-    gaps = gaps[~np.isnan(gaps)]
-    return Coherence(
-        n=int(both.sum()),
-        affirms_both=float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
-        denies_both=float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
-        probability_gap=float(gaps.mean()) if len(gaps) else None,
-    )

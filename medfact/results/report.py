@@ -14,6 +14,7 @@ from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
+from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.diagnosis import OPPOSITE, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
@@ -100,8 +101,9 @@ class Report(Measures):
     """A run in figures: what was asked of which model, and every measure of its answers.
 
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
-    average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. probabilities: how good
-    P(True) is. cut: replies that were cut off. p_true_source: where P(True) comes from.
+    average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
+    implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off.
+    p_true_source: where P(True) comes from.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
@@ -121,6 +123,7 @@ class Report(Measures):
     evidence: Evidence | None
     by_category: Estimates
     diagnosis: Diagnosis | None
+    self_agreement: SelfAgreement | None
     probabilities: Probabilities | None
     seed: int
     shot_seed: int | None
@@ -157,6 +160,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         evidence=evidence_of(run, records, store),
         by_category=by_category(records),
         diagnosis=diagnosed,
+        self_agreement=self_agreement(records),
         probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from medfact.metrics.coherence import AGREES, SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.measures import TypeAccuracy
@@ -53,6 +54,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         "",
         f"what stands out: {stands_out(report) or 'no single failure'}",
         *(diagnosis_lines(report.diagnosis) if report.diagnosis else ()),
+        *(self_agreement_lines(report.self_agreement) if report.self_agreement else ()),
         *(
             _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pairs")
             for difficulty, of in report.by_difficulty.items()
@@ -85,6 +87,21 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
         rows.append(f"  {name:<18}{share(one.share)} of {count(one.share.n)} facts; {beside}")
     return [*rows, ""]
+
+
+def self_agreement_lines(found: SelfAgreement) -> list[str]:
+    """Over which implications a model agrees with itself, for a person."""
+    rows = [
+        f"  {AGREES[name]}: {share(one.share)} of {count(one.share.n)} couples; independent answers: {percent(one.independent)}"
+        for name, one in found.by_implication.items()
+    ]
+    both = (("true", found.affirms_both), ("false", found.denies_both))
+    rows += [
+        f"  a statement and its negation are both called {word}: {share(of)} of {count(of.n)} couples"
+        for word, of in both
+        if of.n
+    ]
+    return ["does it agree with itself?", *rows, ""]
 
 
 def probability_lines(found: Probabilities) -> list[str]:

@@ -94,6 +94,16 @@ class Verdicts(Database):
             found = connection.execute(counted.where(row.verdict != WITHDRAWN).group_by(row.fact_id))
             return {fact_id: int(number) for fact_id, number in found}
 
+    def is_judged(self, run: str, owners: Sequence[str] = ()) -> bool:
+        """Whether there is a verdict on a fact of a run. owners: whose verdicts count, by default everybody's."""
+        said, statement, place = schema.verdicts.c, schema.statements.c, schema.run_statements.c
+        judged = sql.select(said.fact_id)
+        judged = judged.where(said.owner.in_(owners)) if owners else judged
+        asked = sql.and_(place.run == run, place.statement_id == statement.statement_id)
+        query = sql.select(statement.fact_id).join_from(schema.statements, schema.run_statements, asked)
+        with self._reading() as connection:
+            return connection.execute(query.where(statement.fact_id.in_(judged)).limit(1)).first() is not None
+
     def statements_of(self, facts: Iterable[str]) -> list[Statement]:
         """All statements about these facts that runs have asked or people have judged."""
         row, known, ids = schema.statements.c, dict[str, Fact](), sorted(facts)

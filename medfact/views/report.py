@@ -11,6 +11,7 @@ from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
+from medfact.metrics.coherence import AGREES
 from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.estimand import LIKE
 from medfact.metrics.uncertainty import Estimate
@@ -106,6 +107,8 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         },
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
+        agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
+        agrees=AGREES,
         about_intervals=wording.about_intervals([section.report for section in sections]),
         settings=SETTINGS,
         shown=SHOWN_FAILURES,

@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
+from medfact.metrics.coherence import AGREES
 from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
@@ -49,6 +50,8 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         relations=relations,
         diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
         meanings=DIAGNOSES,
+        agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
+        agrees=AGREES,
         stands_out={name: stands_out(report) for name, report in reports.items()},
         categories=list(categories),
         difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},

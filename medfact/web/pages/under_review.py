@@ -23,7 +23,7 @@ def under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
     }
     return render(
         "under_review",
-        summaries={name: made for name, made in found.items() if made.facts_reviewed},
+        summaries={name: made for name, made in found.items() if made is not None and made.facts_reviewed},
         ids=",".join(live.run.run for live in lives.values()),
         scores=SCORES,
         figures=FIGURES,
@@ -35,6 +35,6 @@ def under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
 
 
 @lru_cache(maxsize=64)
-def _summary(services: Services, run: str, owners: tuple[str, ...], _: int, __: Version) -> Summary:
-    """Kept for each version of the run's answers, and until there is another verdict."""
-    return summary(services.store, run, owners)
+def _summary(services: Services, run: str, owners: tuple[str, ...], _: int, __: Version) -> Summary | None:
+    """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
+    return summary(services.store, run, owners) if services.store.is_judged(run, owners) else None
