@@ -150,7 +150,7 @@ def draw(store: Store, run: str, place: Path) -> None:
     tails = {item.statement.fact.tail for item in store.asked(run)}
     file.write_text("name,count\n" + "".join(f"{tail},{n * n}\n" for n, tail in enumerate(sorted(tails))))
     frequencies = read_frequencies(file)
-    seconds, made = timed(lambda: plots.rarity(*rarity_of(store, run, frequencies)))
+    seconds, made = timed(lambda: plots.rarity(*rarity_of(store, run, frequencies, reports.board(run))))
     show(f"rarity, {len(orjson.dumps(made)) / 1024:,.0f} KiB", seconds)
     show("all figures together", whole + seconds)
     jobs.close()

@@ -14,7 +14,6 @@ from test_metrics import records_of
 from medfact.facts import Fact
 from medfact.negatives import JUDGED
 from medfact.results.danger import SHOWN, _shrunk, danger, danger_of
-from medfact.results.rarity import facts_asked
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -99,7 +98,7 @@ def test_of_a_run_and_in_its_report(store: Store, medfact: Callable[..., Any], u
     assert found.accepted.n >= 20
     assert len(found.board) == SHOWN
     assert all(one.contraindicated for one in found.board)
-    assert found.accepted.n + found.unjudged == sum(not fact.positive for fact in facts_asked(store, run))
+    assert found.accepted.n + found.unjudged == sum(not fact.positive for fact in store.facts(run))
     said = json.loads(medfact("report", run, "--json", "--db", url).out)["danger"]
     assert said["accepted"]["value"] == 1
     assert len(said["board"]) == SHOWN

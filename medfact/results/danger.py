@@ -17,7 +17,6 @@ from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
 from medfact.metrics.records import Records, codes
 from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.negatives import JUDGED
-from medfact.results.rarity import facts_asked
 from medfact.results.report import board_of
 from medfact.store import Run, Store
 
@@ -66,7 +65,7 @@ class Danger:
 
 def danger_of(store: Store, run: Run, held: Held) -> Danger:
     """The danger board of a run. held: what reviewers hold of facts."""
-    return danger(board_of(store, run.run).records(), facts_asked(store, run.run), held, run.spec.shot_draws)
+    return danger(board_of(store, run.run).records(), store.facts(run.run), held, run.spec.shot_draws)
 
 
 def danger(records: Records, facts: Sequence[Fact], held: Held, draws: int = 1) -> Danger:

@@ -18,7 +18,7 @@ from medfact.facts import Fact
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.rarity import NO_LINE, Line, line, log_frequency
 from medfact.metrics.records import codes
-from medfact.results.report import Report, board_of, report_of
+from medfact.results.report import Board, Report, board_of, report_of
 from medfact.store import Store
 
 FEWEST_TYPES = 4
@@ -26,8 +26,6 @@ FEWEST_TYPES = 4
 
 LISTED = 5
 """How many names without a frequency are listed."""
-
-_FACTS_AT_ONCE = 5_000
 
 HOW_TO_BRING = (
     "Bring a table with the columns term and count (--frequencies FILE), count in a text (--corpus FILE), "
@@ -131,23 +129,12 @@ class Rarity:
 
 def names_of(store: Store, run_id: str) -> list[str]:
     """The names of heads and tails in a run, each spelling once, in order."""
-    facts = facts_asked(store, run_id)
+    facts = store.facts(run_id)
     return sorted({name for fact in facts for name in (fact.head, fact.tail) if name is not None})
 
 
-def facts_asked(store: Store, run_id: str) -> list[Fact]:
-    """The facts of a run by their number in it."""
-    first = np.unique(store.sheet(run_id).fact, return_index=True)[1].tolist()
-    facts: list[tuple[int, Fact]] = []
-    for start in range(0, len(first), _FACTS_AT_ONCE):
-        asked = store.asked(run_id, positions=first[start : start + _FACTS_AT_ONCE])
-        facts += [(item.fact, item.statement.fact) for item in asked]
-    return [fact for _, fact in sorted(facts, key=lambda pair: pair[0])]
-
-
-def points_of(store: Store, run_id: str, frequencies: Frequencies) -> list[FactPoint]:
-    """The facts of a run as points, in the order of the run."""
-    board, facts = board_of(store, run_id), facts_asked(store, run_id)
+def points_of(board: Board, facts: Sequence[Fact], frequencies: Frequencies) -> list[FactPoint]:
+    """The facts of a run as points, in the order of the run. facts: by their number in it."""
     records = board.records()
     number = board.sheet.fact
     answered = np.bincount(number[records.scored], minlength=len(facts))
@@ -158,11 +145,16 @@ def points_of(store: Store, run_id: str, frequencies: Frequencies) -> list[FactP
     ]
 
 
-def rarity_of(store: Store, run_id: str, frequencies: Frequencies) -> tuple[Rarity, list[FactPoint]]:
-    """The rarity view of a run, and its points. Raises Mistake where no name of the run has a frequency."""
+def rarity_of(
+    store: Store, run_id: str, frequencies: Frequencies, board: Board | None = None
+) -> tuple[Rarity, list[FactPoint]]:
+    """The rarity view of a run, and its points. board: of its answers, where it is known already.
+
+    Raises Mistake where no name of the run has a frequency.
+    """
     run = store.run(run_id)
     report = report_of(store, run)
-    points = points_of(store, run.run, frequencies)
+    points = points_of(board or board_of(store, run.run), store.facts(run.run), frequencies)
     if all(point.head_count is None and point.tail_count is None for point in points):
         raise Mistake(f"{frequencies.source} has no frequency of any name in run {run.run}.", HOW_TO_BRING)
     return rarity(report, points, frequencies), points

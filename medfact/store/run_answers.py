@@ -21,9 +21,10 @@ from medfact.store.database import now
 from medfact.store.entities import IMPORTED, Answer, Asked, Planned
 from medfact.store.retrieval import RetrievedPassages, passages_in
 from medfact.store.sheets import Sheet, sheet_of
-from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of
+from medfact.store.statement_rows import FACT_COLUMNS, STATEMENT_COLUMNS, fact_of, statement_of
 
 _KEYS_PER_QUERY = 500
+_POSITIONS_PER_QUERY = 5_000
 
 _ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
 _answer_values = attrgetter(*_ANSWER_COLUMNS)
@@ -93,6 +94,20 @@ class RunAnswers(RetrievedPassages):
             some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
             passages = passages_in(connection, run, some)
         return [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
+
+    def facts(self, run: str) -> list[Fact]:
+        """The facts of a run by their number in it."""
+        first = np.unique(self.sheet(run).fact, return_index=True)[1].tolist()
+        place, statement = schema.run_statements.c, schema.statements
+        columns = (statement.c[name] for name in FACT_COLUMNS)
+        joined = schema.run_statements.join(statement, place.statement_id == statement.c.statement_id)
+        query = sql.select(place.fact, *columns).select_from(joined).where(place.run == run)
+        found: dict[int, Fact] = {}
+        with self._reading() as connection:
+            for i in range(0, len(first), _POSITIONS_PER_QUERY):
+                some = connection.execute(query.where(place.position.in_(first[i : i + _POSITIONS_PER_QUERY])))
+                found |= {number: fact_of(values) for number, *values in some}
+        return [found[number] for number in sorted(found)]
 
     def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
         """Group → its demonstrations."""

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from medfact.datasets import Held
 from medfact.results.danger import Danger, danger
 from medfact.results.live import Live, Version
-from medfact.results.rarity import facts_asked
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
@@ -47,5 +46,5 @@ class _Key:
 @lru_cache(maxsize=32)
 def _made(services: Services, run: str, _: Version, key: _Key) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
-    facts = facts_asked(services.store, run)
+    facts = services.store.facts(run)
     return danger(services.reports.board(run).records(), facts, key.held, services.run(run).spec.shot_draws)

@@ -65,7 +65,7 @@ def _frequencies(file: Path) -> Frequencies:
 @lru_cache(maxsize=16)
 def _made(services: Services, run: str, file: Path, _: Version) -> tuple[Rarity, Sequence[FactPoint]]:
     """Kept for each version of a run's answers. The folder of an uploaded file is named by its content."""
-    return rarity_of(services.store, run, _frequencies(file))
+    return rarity_of(services.store, run, _frequencies(file), services.reports.board(run))
 
 
 def take_frequencies(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
