@@ -22,6 +22,7 @@ from medfact.results.evidence import changes
 from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.model_card import model_card
+from medfact.results.over_models import over_models
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text, report_text
 from medfact.results.wording import counted, names_of_runs
@@ -120,9 +121,10 @@ def compare(options: argparse.Namespace) -> int:
     sides = sides_of(store, options.run)
     compared = comparison(sides)
     reports = [report_of(store, side.run) for side in sides]
-    found = changes(sides)
+    found, together = changes(sides), over_models(sides, store)
     if options.json:
-        print(json_line({**compared.record(), **({"evidence": record_of(found)} if found else {})}))
+        evidence = {"evidence": record_of(found)} if found else {}
+        print(json_line({**compared.record(), "over_models": together.record(), **evidence}))
     else:
-        print(comparison_text(compared, reports, found))
+        print(comparison_text(compared, reports, found, together))
     return OK

@@ -19,6 +19,7 @@ from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Race
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
+from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
 from medfact.results.wording import counted, names_of_runs
@@ -257,6 +258,13 @@ class Comparisons:
     def table(self, runs: Sequence[str]) -> FactTable:
         """As `fact_table`."""
         return cast(FactTable, self._once(fact_table, runs))
+
+    def over_models(self, runs: Sequence[str]) -> OverModels:
+        """As `over_models`."""
+        return cast(OverModels, self._once(self._over_models, runs))
+
+    def _over_models(self, sides: Sequence[Side]) -> OverModels:
+        return over_models(sides, self._store)
 
     def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
         key = (make, *((run, self._reports.version(run)) for run in runs))

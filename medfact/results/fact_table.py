@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from medfact.facts import Fact
 from medfact.results.wording import ABSENT, FATES
 from medfact.statements import VARIANTS
+from medfact.store import Store
 
 if TYPE_CHECKING:
     from medfact.results.compare import Side
@@ -112,3 +114,14 @@ def fact_table(sides: Sequence[Side]) -> FactTable:
         fate[index, rows[sheet.fact[once]], columns[once]] = side.board.fates()[once]
     runs = tuple(side.run.run for side in sides)
     return FactTable(runs, variants, number, fate, relation, relations, positive)
+
+
+def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[int, Fact]:
+    """The facts of these rows, each from the first run that asks it."""
+    facts: dict[int, Fact] = {}
+    for index, run in enumerate(table.runs):
+        wanted = {int(table.number[index, row]): row for row in rows if row not in facts and table.number[index, row] >= 0}
+        if wanted:
+            for item in store.asked(run, facts=list(wanted)):
+                facts.setdefault(wanted[item.fact], item.statement.fact)
+    return facts

@@ -14,6 +14,8 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, race_in_words, verdict
 from medfact.results.danger import Danger
 from medfact.results.evidence import Change
+from medfact.results.over_models import OverModels
+from medfact.results.over_models_text import over_models_lines
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
@@ -162,8 +164,12 @@ def change_lines(change: Change, names: Mapping[str, str]) -> list[str]:
     return [*lines, f"  helped: {count(len(change.helped))} answers are right only with passages; harmed: {len(change.harmed)}"]
 
 
-def comparison_text(comparison: Comparison, reports: Sequence[Report], found: Sequence[Change] = ()) -> str:
-    """A comparison for a person: what differs, each run's scores, and every pair of runs. found: what passages change."""
+def comparison_text(
+    comparison: Comparison, reports: Sequence[Report], found: Sequence[Change] = (), together: OverModels | None = None
+) -> str:
+    """A comparison for a person: what differs, each run's scores, and every pair of runs. found: what passages change;
+    together: what all models show of the facts.
+    """
     names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
     lines = [f"{comparison.shared_facts} facts are in all runs; they have {of}."]
@@ -178,6 +184,7 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report], found: Se
     lines += ["", f"race (answers right; {RACE})", *(f"  {race_in_words(one, names)}" for one in comparison.races)]
     if found:
         lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names))]
+    lines += ["", *over_models_lines(together)] if together else []
     lines += ["", "Differences are paired: statements that both runs answered. Intervals and p are clustered by head and tail."]
     return "\n".join(lines)
 

@@ -7,7 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 
+import numpy as np
+
 from medfact.facts import Fact
+from medfact.metrics import codes
+from medfact.metrics.witnesses import FEWEST_WITNESSES, against_labels, belief
 from medfact.reviews.verdicts import Opinion, judged
 from medfact.statements import Statement
 
@@ -53,6 +57,36 @@ def contested(answers: Mapping[str, Mapping[str, bool]], labels: Mapping[str, bo
         elif len({answers[model][statement_id] for model in strong if statement_id in answers[model]}) > 1:
             split.append(statement_id)
     return [*against, *split]
+
+
+def unanimous(
+    answers: Mapping[str, Mapping[str, bool]], by_fact: Mapping[str, Sequence[Statement]]
+) -> dict[str, tuple[int, int]]:
+    """Fact id → how many models contradict its label, in how many statements each: all that answered and whose word counts
+    (`metrics.witnesses`), the most telling first. There the label is the suspect.
+
+    answers: as for `contested`, of models alone. by_fact: fact id → its statements.
+    """
+    facts, models = [of[0].fact for of in by_fact.values()], list(answers.values())
+    if len(models) < FEWEST_WITNESSES or not facts:
+        return {}
+    positive = np.array([fact.positive for fact in facts])
+    counts = np.array([[_count(said, of) for of in by_fact.values()] for said in models], dtype=np.int64)
+    beliefs = np.array([belief(of[:, 0], of[:, 1], of[:, 2], of[:, 3], positive) for of in counts])
+    there = counts[:, :, :2].sum(axis=2) > 0
+    found = against_labels(beliefs, np.asarray(there, dtype=bool), positive, codes([fact.head for fact in facts]))
+    ids = list(by_fact)
+    return {
+        ids[place]: (int(many), int(counts[0, place, 2:].sum()))
+        for place, many in zip(found.facts, found.how_many, strict=True)
+    }
+
+
+def _count(said: Mapping[str, bool], statements: Sequence[Statement]) -> tuple[int, int, int, int]:
+    """How many answers to a fact's statements are right and wrong, and how many of the statements are true and false."""
+    answered = [said[one.statement_id] == one.label for one in statements if one.statement_id in said]
+    true = sum(one.label for one in statements)
+    return sum(answered), len(answered) - sum(answered), true, len(statements) - true
 
 
 def _right(said: Mapping[str, bool], labels: Mapping[str, bool]) -> float:

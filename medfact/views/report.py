@@ -16,9 +16,10 @@ from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.estimand import LIKE
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
-from medfact.results import wording
-from medfact.results.compare import MOST
+from medfact.results import over_models_text, wording
+from medfact.results.compare import MOST, sides_of
 from medfact.results.danger import Danger, danger_of
+from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.recall import SETTINGS
 from medfact.results.report import Board, Report, board_of, report_of
@@ -110,6 +111,8 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
         about_intervals=wording.about_intervals([section.report for section in sections]),
+        together=over_models(sides_of(store, [run.run for run in runs]), store) if len(runs) > 1 else None,
+        in_words=over_models_text,
         settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )

@@ -12,9 +12,9 @@ from pydantic import Field
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
-from medfact.results import plots
+from medfact.results import over_models_text, plots
 from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, race_in_words, verdict
-from medfact.results.fact_table import SHOWN, FactTable
+from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.text import difference
 from medfact.results.wording import STATES, counted, names_of_runs, p_value, run_name, shortened
 from medfact.statements import VARIANTS
@@ -106,6 +106,9 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         metrics=metrics,
         several=len(records) > FEWEST,
         races=[race_in_words(one, names) for one in comparison.races],
+        together=visitor.services.comparisons.over_models([run.run for run in records]),
+        in_words=over_models_text,
+        review=",".join(run.run for run in records),
         changes=change_rows(visitor.services, records),
         change_metrics=CHANGES,
     )
@@ -145,7 +148,7 @@ def _facts(visitor: Visitor, show: CompareShow, table: FactTable, records: Seque
     found = table.chosen(show.shown, show.relation or None, show.pattern or None).tolist()
     page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
     rows = found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]
-    facts = _facts_of(visitor, table, rows)
+    facts = facts_of_rows(visitor.services.store, table, rows)
     fragment = render(
         "compare_facts",
         rows=[FactRow(row, facts[row], tuple(tuple(int(f) for f in of_run[row]) for of_run in table.fate)) for row in rows],
@@ -161,17 +164,6 @@ def _facts(visitor: Visitor, show: CompareShow, table: FactTable, records: Seque
         found=len(found),
     )
     return fragment, show.model_copy(update={"page": page})
-
-
-def _facts_of(visitor: Visitor, table: FactTable, rows: Sequence[int]) -> dict[int, Fact]:
-    """The facts of these rows, each from the first run that asks it."""
-    facts: dict[int, Fact] = {}
-    for index, run in enumerate(table.runs):
-        wanted = {int(table.number[index, row]): row for row in rows if row not in facts and table.number[index, row] >= 0}
-        if wanted:
-            for item in visitor.services.store.asked(run, facts=list(wanted)):
-                facts.setdefault(wanted[item.fact], item.statement.fact)
-    return facts
 
 
 def _drawer(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequence[Run]) -> Markup:

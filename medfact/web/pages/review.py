@@ -44,12 +44,12 @@ from medfact.web.pages.review_desk import (
     queue_of,
     statements_of,
 )
-from medfact.web.pages.review_material import Material
+from medfact.web.pages.review_material import Material, contested_facts
 from medfact.web.visitors import is_adjudicator
 
 QUEUE_TITLES = {
     RANDOM: "a random sample, the same for all",
-    CONTESTED: "contested: models deny the label, or strong ones differ",
+    CONTESTED: "contested: all models deny the label first, then where strong ones differ",
     DISPUTED: "disputed: reviewers differ, to adjudicate",
 }
 
@@ -141,6 +141,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     return render(
         "review_fact",
         fact=fact,
+        why=contested_facts(visitor.services, material).get(fact.fact_id, "") if show.queue == CONTESTED else "",
         links=links_of(fact),
         show=show,
         of=len(queue),

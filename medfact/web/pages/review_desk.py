@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -73,7 +73,9 @@ def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fac
     found = _matching(material.facts, show.relation, name_key(show.search))
     if show.queue == RANDOM:
         return found
-    order = contested_facts(visitor.services, material) if show.queue == CONTESTED else _disputed(visitor, material)
+    order: Iterable[str] = (
+        contested_facts(visitor.services, material) if show.queue == CONTESTED else _disputed(visitor, material)
+    )
     by_id = {fact.fact_id: fact for fact in found}
     return [by_id[fact_id] for fact_id in order if fact_id in by_id]
 

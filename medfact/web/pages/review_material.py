@@ -10,7 +10,8 @@ from functools import lru_cache
 from medfact.datasets import grouping
 from medfact.errors import Mistake
 from medfact.facts import Fact
-from medfact.reviews.queues import at_random, contested
+from medfact.results.over_models_text import against_in_words
+from medfact.reviews.queues import at_random, contested, unanimous
 from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
@@ -93,14 +94,22 @@ def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     return tuple(at_random([fact for group_of_fact in groups for fact in group_of_fact if pool.states(fact)], SEED))
 
 
-def contested_facts(services: Services, material: Material) -> list[str]:
-    """Ids of the facts on which models contest a label, or each other, the most telling first."""
+def contested_facts(services: Services, material: Material) -> dict[str, str]:
+    """Ids of the facts on which models contest a label, or each other, each with the reason, or "": first those whose label all
+    models contradict in every way of asking, the most telling first. Baselines are no models.
+    """
     answers: dict[str, dict[str, bool]] = {}
     for run in reversed(material.runs()):
-        answers.setdefault(run.model, {}).update(_answers(services, run.run, run.changed))
-    statements = {one.statement_id: one for fact in material.facts for one in material.statements(fact)}
-    found = contested(answers, {name: one.label for name, one in statements.items()})
-    return list(dict.fromkeys(statements[name].fact.fact_id for name in found))
+        if not run.model.startswith("baseline:"):
+            answers.setdefault(run.model, {}).update(_answers(services, run.run, run.changed))
+    asked = set().union(*answers.values())
+    by_fact = {fact.fact_id: [one for one in material.statements(fact) if one.statement_id in asked] for fact in material.facts}
+    by_fact = {fact_id: of for fact_id, of in by_fact.items() if of}
+    found = {fact_id: against_in_words(*of) for fact_id, of in unanimous(answers, by_fact).items()}
+    statements = {one.statement_id: one for of in by_fact.values() for one in of}
+    for name in contested(answers, {name: one.label for name, one in statements.items()}):
+        found.setdefault(statements[name].fact.fact_id, "")
+    return found
 
 
 @lru_cache(maxsize=32)

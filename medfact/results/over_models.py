@@ -1,0 +1,228 @@
+"""What several models show of the facts: which are missed most, which labels all contradict, and whether models err alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from medfact.facts import Fact
+from medfact.metrics import record_of
+from medfact.metrics.alikeness import Alike, alike
+from medfact.metrics.clusters import Codes, Floats
+from medfact.metrics.hardness import FEWEST_MODELS, Rasch, rasch
+from medfact.metrics.uncertainty import Estimate
+from medfact.metrics.witnesses import Against, against_labels, belief
+from medfact.results.fact_table import FactTable, fact_table, facts_of_rows
+from medfact.results.wording import names_of_runs
+from medfact.statements import VARIANTS
+from medfact.store import Store
+
+if TYPE_CHECKING:
+    from medfact.results.compare import Side
+
+HARDEST = 10
+SUSPECT = 20
+"""Facts that are listed."""
+
+_BASELINE = "baseline:"
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A fact that models miss. right, of: statements over all models; middling: the share that a middling model has right, if
+    enough models were asked. tied: how many facts have as few right.
+    """
+
+    row: int
+    fact: Fact
+    right: int
+    of: int
+    middling: Estimate | None
+    tied: int
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A fact whose label all witnesses contradict. models: how many; ways: in how many statements each. times: how many times
+    as often such answers are given where the label is wrong, if models err independently.
+    """
+
+    row: int
+    fact: Fact
+    models: int
+    ways: int
+    times: float
+
+
+@dataclass(frozen=True)
+class PairAlike:
+    """Two models, by what to call them, and how far they are right on the same facts."""
+
+    a: str
+    b: str
+    alike: Alike
+
+
+@dataclass(frozen=True)
+class OverModels:
+    """models: those that count, by what to call their runs; left_out: runs that do not, each with the reason. facts: in all.
+
+    mastered_by_none: facts that no model has wholly right. hardest: those missed most. rasch: of the models together, None with
+    few. suspects: the first of suspects_of, whose labels all witnesses contradict; no_witness: models whose word does not count
+    there. pairs: how far two models are right on the same facts.
+    """
+
+    models: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+    facts: int
+    mastered_by_none: int
+    hardest: tuple[Missed, ...]
+    rasch: Rasch | None
+    suspects: tuple[Suspect, ...]
+    suspects_of: int
+    no_witness: tuple[str, ...]
+    pairs: tuple[PairAlike, ...]
+
+    def record(self) -> dict[str, Any]:
+        """As JSON: the key `over_models` of `compare RUN RUN --json`."""
+        fit = self.rasch
+        return {
+            "models": list(self.models),
+            "left_out": [{"run": name, "reason": reason} for name, reason in self.left_out],
+            "facts": self.facts,
+            "mastered_by_none": self.mastered_by_none,
+            "hardest": [
+                {**_fact(one.fact), "right": one.right, "of": one.of, "middling": record_of(one.middling)}
+                for one in self.hardest
+            ],
+            "rasch": {name: getattr(fit, name) for name in ("spread", "testlet", "dispersion", "reliability")} if fit else None,
+            "against_label": [{**_fact(one.fact), "models": one.models, "times": one.times} for one in self.suspects],
+            "against_label_of": self.suspects_of,
+            "no_witness": list(self.no_witness),
+            "correlations": [
+                {"a": one.a, "b": one.b, **{name: of._asdict() for name, of in one.alike._asdict().items()}}
+                for one in self.pairs
+            ],
+        }
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    return {name: getattr(fact, name) for name in ("fact_id", "head", "relation", "tail", "positive")}
+
+
+def over_models(sides: Sequence[Side], store: Store) -> OverModels:
+    """What the models of runs show of the facts that all of them were asked. A model counts once, with its first run, and a
+    baseline not at all: it knows no medicine. Of several draws of demonstrations the first counts.
+    """
+    names = names_of_runs([side.run for side in sides])
+    counting, left_out = _counting(sides, names)
+    chosen = [side for side, name in zip(sides, names, strict=True) if name in counting]
+    if not chosen:
+        return OverModels((), tuple(left_out), 0, 0, (), None, (), 0, (), ())
+    table = fact_table(chosen)
+    asked = _asked(chosen[0], table)
+    few = len(chosen) < FEWEST_MODELS
+    fit = None if few or len(asked.rows) < 2 else rasch(asked.right, asked.of, asked.heads)
+    against = _against(table, asked)
+    hardest = _hardest(asked, fit) if len(chosen) > 1 else []
+    suspects = against.facts[:SUSPECT]
+    facts = facts_of_rows(store, table, [int(asked.rows[place]) for place in (*hardest, *suspects)])
+    return OverModels(
+        models=tuple(counting),
+        left_out=tuple(left_out),
+        facts=len(asked.rows),
+        mastered_by_none=int((~table.mastered[:, asked.rows]).all(axis=0).sum()),
+        hardest=tuple(_missed(asked, fit, place, facts) for place in hardest),
+        rasch=fit,
+        suspects=tuple(
+            Suspect(
+                int(asked.rows[place]), facts[int(asked.rows[place])], int(many), int(asked.of[0, place]), float(np.exp(weight))
+            )
+            for place, many, weight in zip(suspects, against.how_many, against.weight, strict=False)
+        ),
+        suspects_of=len(against.facts),
+        no_witness=tuple(name for name, of in zip(counting, against.witnesses, strict=True) if not of.any()),
+        pairs=tuple(_pairs(counting, asked)),
+    )
+
+
+def _pairs(names: Sequence[str], asked: _Asked) -> Iterator[PairAlike]:
+    shares = asked.right / asked.of
+    for a, b in combinations(range(len(names)), 2) if len(asked.rows) else ():
+        yield PairAlike(names[a], names[b], alike(shares[a], shares[b], asked.positive, asked.heads))
+
+
+def _counting(sides: Sequence[Side], names: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    seen: set[tuple[str, str | None]] = set()
+    counting, left_out = [], []
+    for side, name in zip(sides, names, strict=True):
+        model = (side.run.model, side.run.model_revision)
+        if side.run.model.startswith(_BASELINE):
+            left_out.append((name, "a baseline knows no medicine"))
+        elif model in seen:
+            left_out.append((name, "its model is here already, and counts once"))
+        else:
+            counting.append(name)
+        seen.add(model)
+    return counting, left_out
+
+
+class _Asked(NamedTuple):
+    """The facts that every model answered: their rows in the table, whether each holds, its head; models × facts: how many
+    statements are right, and of how many.
+    """
+
+    rows: Codes
+    positive: np.ndarray[Any, np.dtype[np.bool_]]
+    heads: Codes
+    right: Floats
+    of: Floats
+
+
+def _asked(first: Side, table: FactTable) -> _Asked:
+    scored = (table.fate >= -1).sum(axis=2)
+    rows = np.flatnonzero((scored > 0).all(axis=0))
+    heads = first.board.sheet.head[table.number[0, rows]]
+    return _Asked(
+        rows,
+        table.positive[rows],
+        np.unique(heads, return_inverse=True)[1].astype(np.int64),
+        (table.fate[:, rows] == 1).sum(axis=2).astype(float),
+        scored[:, rows].astype(float),
+    )
+
+
+def _against(table: FactTable, asked: _Asked) -> Against:
+    fate, negated = table.fate[:, asked.rows], np.array([VARIANTS[key].negated for key in table.variants], dtype=bool)
+    there = fate > -4
+    label = np.not_equal(asked.positive[:, None], negated[None, :])
+    beliefs = [
+        belief(
+            (of == 1).sum(axis=1),
+            (of == 0).sum(axis=1),
+            (in_it & label).sum(axis=1),
+            (in_it & ~label).sum(axis=1),
+            asked.positive,
+        )
+        for of, in_it in zip(fate, there, strict=True)
+    ]
+    return against_labels(np.array(beliefs), np.asarray(there.any(axis=2), dtype=bool), asked.positive, asked.heads)
+
+
+def _hardest(asked: _Asked, fit: Rasch | None) -> list[int]:
+    """Places of the facts missed most: by difficulty, or with few models by the plain share right."""
+    share = asked.right.sum(axis=0) / asked.of.sum(axis=0)
+    order = np.argsort(share if fit is None else -fit.difficulty, kind="stable")
+    return [int(place) for place in order if share[place] < 1][:HARDEST]
+
+
+def _missed(asked: _Asked, fit: Rasch | None, place: int, facts: dict[int, Fact]) -> Missed:
+    right, of = asked.right.sum(axis=0), asked.of.sum(axis=0)
+    row = int(asked.rows[place])
+    middling = fit.middling(place, int(of[place])) if fit else None
+    tied = int((right / of == right[place] / of[place]).sum())
+    return Missed(row, facts[row], int(right[place]), int(of[place]), middling, tied)
