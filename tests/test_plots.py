@@ -8,7 +8,7 @@ import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.models import Completion
-from medfact.results import plots
+from medfact.results import plots, probability_plots
 from medfact.results.report import Report, report_of
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -27,7 +27,7 @@ def report(tmp_path: Path, store: Store) -> Report:
 
 
 @pytest.mark.parametrize(
-    "draw", [plots.ways_of_asking, plots.diagnoses, plots.risk_coverage, plots.calibration, plots.three_views]
+    "draw", [plots.ways_of_asking, plots.diagnoses, plots.risk_coverage, probability_plots.calibration, plots.three_views]
 )
 def test_a_name_is_no_link(report: Report, draw: object) -> None:
     assert callable(draw)

@@ -16,7 +16,8 @@ from records import reported
 
 from medfact.errors import Mistake
 from medfact.models import ServiceSettings
-from medfact.results.plots import COLOURS, calibration, of_one_source
+from medfact.results.plots import COLOURS
+from medfact.results.probability_plots import calibration, of_one_source
 from medfact.results.report import report_of
 from medfact.results.text import report_text
 from medfact.runs.costs import bill_in_words, costs

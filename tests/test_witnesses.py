@@ -114,10 +114,7 @@ def test_two_runs_put_the_suspect_first(store: Store, tmp_path: Path, medfact: C
     assert found.mastered_by_none == 1
     assert "On 1 fact all models say the opposite of the label" in suspects_in_words(found)
     lines = list(over_models_lines(found))
-    assert (
-        "    [true] disease07 | symptoms | sign07: both models say the opposite of the label in all eight ways"
-        in lines
-    )
+    assert "    [true] disease07 | symptoms | sign07: both models say the opposite of the label in all eight ways" in lines
     told = medfact("compare", first, second, always, "--json", "--db", store.url)
     assert told.code == 0
     assert '"against_label": [{"fact_id"' in told.out

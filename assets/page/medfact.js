@@ -309,7 +309,7 @@
     else if (action !== undefined) press(target, JSON.parse(action));
     else if (toggle !== undefined) change({ [toggle]: toggled(show[toggle] ?? "", target.dataset.value).map((one) => (one === target.dataset.value ? `${one}@${Date.now()}` : one)).join(",") });
     else if (copied !== undefined) copy(target);
-    else if (svg !== undefined) figures.save(document.getElementById(svg));
+    else if (svg !== undefined) figures.save(document.getElementById(svg), target.dataset.kind);
   });
 
   const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
@@ -410,11 +410,31 @@
       sized.observe(node);
     };
 
-    const save = async (node) => {
+    const lines = (text, most) => {
+      const found = [""];
+      for (const word of text.split(" ")) {
+        const last = found.length - 1;
+        if (found[last] && `${found[last]} ${word}`.length > most) found.push(word);
+        else found[last] += `${found[last] ? " " : ""}${word}`;
+      }
+      return found.map((line) => line.replaceAll("&", "&amp;").replaceAll("<", "&lt;")); // the library reads some markup
+    };
+
+    const save = async (node, format = "svg") => {
       await fetchLibrary();
       const { data, layout } = JSON.parse(node.dataset.plot);
-      const paper = { ...layout, width: 900, paper_bgcolor: "#ffffff", font: { color: "#222222", family: "sans-serif", size: 13 } };
-      window.Plotly.downloadImage({ data, layout: paper }, { format: "svg", filename: `medfact-${node.id}`, width: 900, height: layout.height });
+      const title = lines(node.dataset.title ?? "", 105);
+      const room = node.dataset.title ? 20 * title.length + 12 : 0;
+      const paper = {
+        ...layout,
+        width: 900,
+        height: layout.height + room,
+        margin: { ...layout.margin, t: (layout.margin?.t ?? 36) + room },
+        title: { text: title.join("<br>"), font: { size: 15 }, x: 0.01, xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 10 } },
+        paper_bgcolor: "#ffffff",
+        font: { color: "#222222", family: "sans-serif", size: 13 },
+      };
+      window.Plotly.downloadImage({ data, layout: paper }, { format, filename: `medfact-${node.id}`, width: 900, height: paper.height, scale: format === "png" ? 2 : 1 });
     };
     return { watch, save };
   })();

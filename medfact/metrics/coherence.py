@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes
-from medfact.metrics.measures import Coherence
+from medfact.metrics.clusters import Bools, Codes, Floats
+from medfact.metrics.measures import Coherence, Couples
 from medfact.metrics.records import PENDING, Records
 from medfact.metrics.uncertainty import Estimate
 from medfact.statements import IMPLICATIONS, VARIANTS
@@ -58,14 +58,28 @@ def coherence(records: Records) -> Coherence:
     polarity = records.negated.astype(int)
     answer[polarity, key], p_true[polarity, key] = records.answer, records.p_true
     both = (answer >= 0).all(axis=0)
-    gaps = np.abs(p_true.sum(axis=0) - 1)
-    gaps = gaps[~np.isnan(gaps)]
+    known = p_true[:, ~np.isnan(p_true).any(axis=0)]
+    gaps = np.abs(known.sum(axis=0) - 1)
     return Coherence(
         n=int(both.sum()),
         affirms_both=float((answer[:, both] == 1).all(axis=0).mean()) if both.any() else None,
         denies_both=float((answer[:, both] == 0).all(axis=0).mean()) if both.any() else None,
         probability_gap=float(gaps.mean()) if len(gaps) else None,
+        couples=tuple(_squares(known)),
     )
+
+
+_SQUARES = 20
+"""Squares of P(s) and P(¬s) to a side."""
+
+
+def _squares(p_true: Floats) -> Iterator[Couples]:
+    """How many couples lie in each square. p_true: 2 × couples, of a statement and of its negation."""
+    place = np.minimum((p_true * _SQUARES).astype(np.int64), _SQUARES - 1)
+    counts = np.bincount(place[0] * _SQUARES + place[1], minlength=_SQUARES**2)
+    for square in np.flatnonzero(counts):
+        row, column = divmod(int(square), _SQUARES)
+        yield Couples((row + 0.5) / _SQUARES, (column + 0.5) / _SQUARES, int(counts[square]))
 
 
 def self_agreement(records: Records) -> SelfAgreement | None:

@@ -78,13 +78,19 @@ class Curves:
 
 @dataclass(frozen=True)
 class Bin:
-    """The statements whose P(True) lies from `low` to `high`: how many, their mean P(True), and the share that is true."""
+    """The statements whose P(True) lies from `low` to `high`: how many, their mean P(True), and the share that is true.
+
+    least, most: where that share lies in 95 of 100 tests of a calibrated model (`metrics.consistency`); None where there are no
+    statements, or with too few heads to say.
+    """
 
     low: float
     high: float
     n: int
     mean_p_true: float | None
     positive_rate: float | None
+    least: float | None
+    most: float | None
 
 
 @dataclass(frozen=True)
@@ -102,13 +108,27 @@ class Calibration:
 
 
 @dataclass(frozen=True)
+class Couples:
+    """Statements with a P(True) about `p_true` whose negations have one about `p_negated`: how many such couples. Both are the
+    middles of squares of 0.05."""
+
+    p_true: float
+    p_negated: float
+    n: int
+
+
+@dataclass(frozen=True)
 class Coherence:
-    """How often a model affirms, or denies, both a statement and its negation; n: such couples with both answers."""
+    """How often a model affirms, or denies, both a statement and its negation; n: such couples with both answers.
+
+    probability_gap: the mean of |P(s) + P(¬s) − 1|. couples: where P(s) and P(¬s) lie together, 400 squares at most.
+    """
 
     n: int
     affirms_both: float | None
     denies_both: float | None
     probability_gap: float | None
+    couples: tuple[Couples, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

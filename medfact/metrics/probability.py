@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Codes, Floats
+from medfact.metrics.consistency import bands, follows
 from medfact.metrics.measures import Bin, Calibration
 from medfact.metrics.records import Records
 
@@ -35,10 +36,10 @@ def calibration(records: Records) -> Calibration:
         coverage=float(rows.sum() / given.sum()) if given.any() else None,
         ece=None if none else _ece(p, label, bins),
         ece_floor=None if none else _ece_floor(p, bins, np.arange(len(p)), np.ones(len(p), dtype=bool)),
-        ece_floor_coherent=None if none else _ece_floor(p, bins, records.triplet[rows], _follows(records)[rows]),
+        ece_floor_coherent=None if none else _ece_floor(p, bins, records.triplet[rows], follows(records)[rows]),
         ece_confidence=None if none else _ece_of_confidence(np.maximum(p, 1 - p), right),
         brier=None if none else float(np.square(p - label).mean()),
-        bins=tuple(_bins(p, label, bins)),
+        bins=tuple(_bins(p, label, bins, None if none else bands(records, np.flatnonzero(rows), bins, BINS))),
     )
 
 
@@ -48,15 +49,20 @@ def counted_rows(records: Records) -> Bools:
     return np.asarray(records.scored & ~np.isnan(records.p_true) & (mass >= LEAST_MASS), dtype=bool)
 
 
-def _bins(p: Floats, label: Floats, bins: Codes) -> Iterator[Bin]:
+def _bins(p: Floats, label: Floats, bins: Codes, off: Floats | None) -> Iterator[Bin]:
+    """off: 2 × bins, by how much at least and at most the share that is true may differ from the mean P(True)."""
     for b in range(BINS):
         rows = bins == b
+        mean = float(p[rows].mean()) if rows.any() else None
+        least, most = (None, None) if mean is None or off is None else np.clip(mean + off[:, b], 0, 1).tolist()
         yield Bin(
             low=b / BINS,
             high=(b + 1) / BINS,
             n=int(rows.sum()),
-            mean_p_true=float(p[rows].mean()) if rows.any() else None,
+            mean_p_true=mean,
             positive_rate=float(label[rows].mean()) if rows.any() else None,
+            least=least,
+            most=most,
         )
 
 
@@ -68,11 +74,6 @@ def _ece(p: Floats, outcome: Floats, bins: Codes) -> float:
 def _ece_of_confidence(confidence: Floats, right: Floats) -> float:
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     return _ece(confidence, right, bins)
-
-
-def _follows(records: Records) -> Bools:
-    """Which statements are true if their fact holds; the others are true if it does not."""
-    return np.asarray(records.label == records.positive, dtype=bool)
 
 
 def _ece_floor(p: Floats, bins: Codes, coins: Codes, follows: Bools) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from medfact import __version__
@@ -14,10 +14,9 @@ from medfact.facts import Fact
 from medfact.metrics.coherence import AGREES
 from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.estimand import LIKE
-from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import over_models_text, wording
-from medfact.results.compare import MOST, sides_of
+from medfact.results.compare import MOST, pairs_of, sides_of
 from medfact.results.danger import Danger, danger_of
 from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
@@ -28,9 +27,8 @@ from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Asked, Run, Store
-from medfact.views import charts
+from medfact.views.figures import figures_of
 from medfact.views.fragments import render
 
 SHOWN_FAILURES = 30
@@ -85,6 +83,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     names = wording.names_of_runs(runs)
     sections = [_section(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
     reports = {section.name: section.report for section in sections}
+    sides = sides_of(store, [run.run for run in runs]) if len(runs) > 1 else []
     return render(
         "report",
         made_at=made_at,
@@ -94,11 +93,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         first=sections[0],
         headlines=[_headline(section) for section in sections],
         scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
-        ways=charts.dots(_ways(reports), names, "Right answers by the way of asking, with 95% intervals"),
-        calibration=charts.calibration(
-            {name: report.calibration for name, report in reports.items() if report.calibration.n},
-            "Do probabilities mean what they say?",
-        ),
+        figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
         categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
         difficulties={
@@ -111,19 +106,11 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
         about_intervals=wording.about_intervals([section.report for section in sections]),
-        together=over_models(sides_of(store, [run.run for run in runs]), store) if len(runs) > 1 else None,
+        together=over_models(sides, store) if sides else None,
         in_words=over_models_text,
         settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )
-
-
-def _ways(reports: Mapping[str, Report]) -> list[tuple[str, dict[str, Estimate]]]:
-    keys = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
-    return [
-        (VARIANTS[key].plain, {name: report.by_variant[key] for name, report in reports.items() if key in report.by_variant})
-        for key in keys
-    ]
 
 
 def _headline(section: Section) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
-from medfact.results import over_models_text, plots
+from medfact.results import evidence_plots, findings, over_models_text, plots
 from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, race_in_words, verdict
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.text import difference
@@ -97,13 +97,16 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
     for metric, title in sorted(METRICS.items(), key=lambda item: item[0] != "joint_accuracy"):
         scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
         cells = {(pair.a, pair.b): _cell(pair, names) for pair in comparison.pairs if pair.metric == metric}
-        metrics.append((metric, title, scores, cells, plots.scores(scores)))
+        finding = findings.of_differences([pair for pair in comparison.pairs if pair.metric == metric], names)
+        metrics.append((metric, title, scores, cells, plots.scores(scores), finding))
     return render(
         "compared",
         shared=_shared(comparison, records),
         names=names,
         comparison=comparison,
         metrics=metrics,
+        differences=evidence_plots.paired_differences(comparison.pairs, names),
+        finding=findings.of_differences(comparison.pairs, names),
         several=len(records) > FEWEST,
         races=[race_in_words(one, names) for one in comparison.races],
         together=visitor.services.comparisons.over_models([run.run for run in records]),

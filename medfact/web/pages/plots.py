@@ -13,7 +13,7 @@ from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
-from medfact.results import plots
+from medfact.results import evidence_plots, findings, plots, probability_plots
 from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
@@ -46,6 +46,9 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         "overview",
         plot=plots.ways_of_asking(reports),
         diagnosed=plots.diagnoses(reports),
+        by_relation=evidence_plots.by_relation(reports),
+        by_type=evidence_plots.by_tail_type(reports),
+        findings=findings,
         reports=reports,
         relations=relations,
         diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
@@ -62,12 +65,16 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
 def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:
     """Whether the models' probabilities mean what they say."""
     reports = _reports(lives)
-    drawn = plots.of_one_source(reports)
+    drawn = probability_plots.of_one_source(reports)
     sentences = [_calibration_sentence(name, report, name in drawn) for name, report in reports.items() if report.answered]
     found = {name: report.probabilities for name, report in reports.items() if report.probabilities}
     return render(
         "calibration",
-        plot=plots.calibration(reports),
+        plot=probability_plots.calibration(reports),
+        coherent=probability_plots.coherence(reports),
+        findings=findings,
+        drawn=drawn,
+        reports=reports,
         coverage=plots.risk_coverage(reports),
         surest=[_surest_sentence(name, one) for name, one in found.items()],
         sentences=sentences or ["Nothing has been asked yet."],

@@ -13,6 +13,7 @@ from medfact.datasets.frequencies import Frequencies
 from medfact.datasets.isolated import read_frequencies_isolated
 from medfact.errors import MedfactError
 from medfact.results import plots
+from medfact.results.findings import of_rarity
 from medfact.results.live import Live, Version
 from medfact.results.rarity import FactPoint, Rarity, rarity_of
 from medfact.results.text import RARITY_OF, slope_in_words
@@ -48,12 +49,12 @@ def rarity(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
 def _section(services: Services, name: str, live: Live, file: Path) -> dict[str, Any]:
     """What is drawn of a run: its view and its plot, or why there is none."""
     if live.going:
-        return {"name": name, "why": "The line is drawn when the run has ended.", "view": None, "plot": {}}
+        return {"name": name, "why": "The line is drawn when the run has ended.", "view": None, "plot": {}, "finding": ""}
     try:
         view, points = _made(services, live.run.run, file, live.version)
     except MedfactError as error:
-        return {"name": name, "why": error.public, "view": None, "plot": {}}
-    return {"name": name, "why": "", "view": view, "plot": plots.rarity(view, points)}
+        return {"name": name, "why": error.public, "view": None, "plot": {}, "finding": ""}
+    return {"name": name, "why": "", "view": view, "plot": plots.rarity(view, points), "finding": of_rarity(name, view)}
 
 
 @lru_cache(maxsize=8)

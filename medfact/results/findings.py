@@ -1,0 +1,168 @@
+"""What figures show, in a sentence each: their titles. No order is claimed that intervals leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scipy import special
+
+from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.diagnosis import STANDS_OUT
+from medfact.metrics.miscalibration import DEFECTS
+from medfact.metrics.uncertainty import LEVEL, Estimate
+from medfact.results.compare import SIGNIFICANT, Pair
+from medfact.results.plots import Reports
+from medfact.results.rarity import Rarity
+from medfact.results.wording import MINUS, TOO_FEW, percent, points, share
+from medfact.statements import VARIANTS
+
+_SPELLED = 3
+"""So many runs are named in a title, each with what it shows; of more it says of how many."""
+
+
+def of_ways(reports: Reports) -> str:
+    """The title of right answers by the way of asking."""
+    said = {}
+    for name, report in reports.items():
+        said[name] = _apart({VARIANTS[key].plain: one for key, one in report.by_variant.items()}, "when asked")
+        if len(report.by_variant) == 1:
+            said[name] = f"right on {share(report.average_accuracy)} of the statements"
+    return _title(said, "no way of asking is shown to be answered better than another", "it matters how one asks")
+
+
+def of_relations(reports: Reports) -> str:
+    """The title of right answers by relation."""
+    said = {name: _apart(report.by_relation, "about") for name, report in reports.items()}
+    return _title(said, "no relation is shown to be known better than another", "some relations are known better than others")
+
+
+def of_types(reports: Reports) -> str:
+    """The title of right answers by semantic type of the tail; types of few facts count for nothing."""
+    said = {}
+    for name, report in reports.items():
+        large = {of: one for of, one in report.by_tail_type.items() if of and one.facts >= FEWEST_FACTS}
+        said[name] = _apart({of: Estimate(one.value, one.low, one.high, one.n) for of, one in large.items()}, "about")
+    small = any(0 < one.facts < FEWEST_FACTS for report in reports.values() for of, one in report.by_tail_type.items() if of)
+    title = _title(said, "no semantic type is shown to be known better than another", "some semantic types are known better")
+    return f"{title}. Types of under {FEWEST_FACTS} facts are not ranked" if small else title
+
+
+def of_diagnoses(reports: Reports) -> str:
+    """The title of why facts fail."""
+    said = {name: STANDS_OUT.get(report.diagnosis.first or "", "") for name, report in reports.items() if report.diagnosis}
+    return _title(said, "no single failure stands out", "a failure stands out")
+
+
+def of_calibration(reports: Reports) -> str:
+    """The title of calibration curves."""
+    said = {
+        name: DEFECTS[one.off.defect] if (one := report.probabilities) and one.off.defect else ""
+        for name, report in reports.items()
+    }
+    return _title(said, "P(True) is off by no more than chance can do", "P(True) is off by more than chance")
+
+
+def of_sureness(reports: Reports) -> str:
+    """The title of right answers among the surest."""
+    said = {}
+    for name, report in reports.items():
+        if (found := report.probabilities) is None:
+            continue
+        every, sure = found.overall.selective[0].accuracy, found.overall.selective[-1].accuracy
+        kept = percent(found.overall.selective[-1].coverage)
+        how = "more" if _above(sure, every, 1) else "less" if _above(every, sure, 1) else ""
+        said[name] = how and f"the surest {kept} are right {how} often than all answers"
+    return _title(said, "sure answers are not shown to be right more often", "sure answers are right more, or less, often")
+
+
+def of_coherence(reports: Reports) -> str:
+    """The title of what models give to statements and their negations."""
+    said = {
+        name: f"calls a statement and its negation both true in {share(report.self_agreement.affirms_both)} of couples"
+        for name, report in reports.items()
+        if report.self_agreement and report.self_agreement.affirms_both.n
+    }
+    if len(said) > _SPELLED:
+        gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
+        off = f"{min(gaps):.0f} to {max(gaps):.0f} points"
+        return f"P(True) of a statement and of its negation miss a sum of 1 by {off} on average"
+    return _title(said, "how a statement and its negation are answered", "")
+
+
+def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
+    """The title of paired differences in one or several accuracies: those that are shown after Holm, else that none is."""
+    shown = [pair for pair in pairs if pair.p_holm is not None and pair.p_holm < SIGNIFICANT and pair.difference]
+    if not shown:
+        return "No difference between these runs is shown; that does not make them equal"
+    first = shown[: _SPELLED - 1]
+    said = "; ".join(_difference(pair, names) for pair in first)
+    rest = len(shown) - len(first)
+    return f"{said}; {rest} more {'is' if rest == 1 else 'are'} shown" if rest else said
+
+
+_OF = {"average_accuracy": "right answers", "joint_accuracy": "facts wholly right", "pair_joint_accuracy": "pairs wholly right"}
+
+
+def _difference(pair: Pair, names: Mapping[str, str]) -> str:
+    value, low, high = pair.difference or 0.0, pair.low_all, pair.high_all
+    better, other = (pair.a, pair.b) if value > 0 else (pair.b, pair.a)
+    bounds = TOO_FEW
+    if low is not None and high is not None:
+        ends = (low, high) if value > 0 else (-high, -low)
+        bounds = " to ".join(f"{100 * end:.1f}".replace("-", MINUS) for end in ends)
+    return f"{names[better]} has {100 * abs(value):.1f} points more {_OF[pair.metric]} than {names[other]} ({bounds})"
+
+
+def of_rarity(name: str, view: Rarity) -> str:
+    """The title of right answers against how often tails are named."""
+    slope = view.by_tail.line.slope
+    if slope.value is None or slope.low is None or slope.high is None:
+        return f"{name}: too little to say whether rarely named findings are known less"
+    if slope.low > 0 or slope.high < 0:
+        how = "more" if slope.value > 0 else "less"
+        return (
+            f"{name}: findings that are named ten times as often are answered {how} often right "
+            f"({points(slope.value)} points, {points(slope.low)} to {points(slope.high)})"
+        )
+    return f"{name}: rarely named findings are not shown to be known less, or better"
+
+
+# ------------------------------------------------------------------------------------------------ what may be said
+
+
+def _apart(shares: Mapping[str, Estimate], by: str) -> str:
+    """The highest and the lowest of shares, where they are shown to differ; else "". by: how a part is named."""
+    known = {
+        name: one for name, one in shares.items() if one.value is not None and one.low is not None and one.high is not None
+    }
+    if len(known) < 2:
+        return ""
+    most = max(known, key=lambda name: known[name].value or 0.0)
+    least = min(known, key=lambda name: known[name].value or 0.0)
+    if not _above(known[most], known[least], len(known) * (len(known) - 1) // 2):
+        return ""
+    return f"{percent(known[most].value)} right {by} “{most}”, {percent(known[least].value)} {by} “{least}”"
+
+
+def _above(more: Estimate, less: Estimate, family: int) -> bool:
+    """Whether one share is shown to be above another: their intervals, made wide enough for so many pairs, do not meet.
+
+    That holds however they hang together: shares of one run are of the same facts.
+    """
+    if more.value is None or less.value is None or more.low is None or less.high is None:
+        return False
+    wider = float(special.ndtri(1 - (1 - LEVEL) / (2 * family)) / special.ndtri(0.5 + LEVEL / 2))
+    return more.value - wider * (more.value - more.low) > less.value + wider * (less.high - less.value)
+
+
+def _title(said: Mapping[str, str], none: str, some: str) -> str:
+    """One sentence of what runs show. said: run → what it shows, "" for nothing; none: where none shows it; some: where some do
+    that are too many to name.
+    """
+    shown = {name: text for name, text in said.items() if text}
+    if not shown:
+        return f"{none[:1].upper()}{none[1:]}"
+    if len(said) > _SPELLED:
+        return f"In {len(shown)} of {len(said)} runs {some}"
+    rest = f"; {', '.join(name for name in said if name not in shown)}: {none}" if len(shown) < len(said) else ""
+    return f"{'; '.join(f'{name}: {text}' for name, text in shown.items())}{rest}"
