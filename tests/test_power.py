@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from medfact.facts import Fact
 from medfact.metrics.clusters import USUAL, Clusters
 from medfact.metrics.differences import paired_difference
 from medfact.metrics.power import expected_error, expected_half_width, facts_for, least_difference, power
 from medfact.metrics.uncertainty import wilson
+from medfact.results.power import power_in_words
 
 
 def test_expected_half_width_by_hand() -> None:
@@ -67,3 +69,17 @@ def test_a_difference_of_five_points_is_found_as_often_as_predicted() -> None:
     predicted = power(0.05, expected_error(Clusters(heads, np.arange(500)), 8))
     assert predicted == pytest.approx(found / 300, abs=0.08)
     assert np.mean(spread) == pytest.approx(0.05, abs=0.005)
+
+
+def test_in_words_it_is_a_number_of_facts() -> None:
+    """100 heads of two facts: so many more find 2 points. 5,000 heads find less; 18 facts of 9 heads are too few."""
+    facts = [Fact(f"head {n // 2}", "symptoms", f"sign {n}") for n in range(200)]
+    error = expected_error(Clusters(np.arange(200) // 2, np.arange(200)), 8)
+    more = facts_for(0.02, 200, error) - 200
+    said = power_in_words([fact for fact in facts for _ in range(8)])
+    digits = len(str(more)) - 2
+    assert f"for 2 points it would take about {round(more, -digits):,} facts more, true and false ones" in said
+    assert f"a difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5" in said
+    enough = [Fact(f"head {n}", "symptoms", f"sign {n}") for n in range(5_000)]
+    assert "facts more" not in power_in_words([fact for fact in enough for _ in range(8)])
+    assert "too few" in power_in_words([fact for fact in facts[:18] for _ in range(8)])

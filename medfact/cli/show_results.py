@@ -21,6 +21,7 @@ from medfact.results.danger import danger_of
 from medfact.results.evidence import changes
 from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
+from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import model_card
 from medfact.results.over_models import over_models
 from medfact.results.report import report_of
@@ -48,8 +49,9 @@ def report(options: argparse.Namespace) -> int:
         return _write_report(store, options.run, Path(options.html), options.estimand)
     if options.latex:
         records = [store.run(run) for run in dict.fromkeys(options.run)]
-        named = zip(names_of_runs(records), records, strict=True)
-        print(latex_tables({name: report_of(store, record, options.estimand) for name, record in named}), end="")
+        reports = [report_of(store, record, options.estimand) for record in records]
+        print(latex_tables(dict(zip(names_of_runs(records), reports, strict=True))))
+        print(latex_methods(records, reports), end="")
         return OK
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run), options.estimand)

@@ -9,6 +9,7 @@ from medfact.metrics import codes
 from medfact.metrics.clusters import Clusters, count_of
 from medfact.metrics.power import expected_error, expected_half_width, facts_for, least_difference
 from medfact.metrics.uncertainty import FEWEST_HEADS
+from medfact.results.wording import counted
 
 FINE = 0.02
 """A difference between two models that a reader would call small."""
@@ -21,9 +22,19 @@ def power_in_words(asked: Sequence[Fact]) -> str:
     if count_of(clusters.heads) < FEWEST_HEADS:
         return f"Under {FEWEST_HEADS} diseases are too few to say anything of others: there will be no intervals."
     error = expected_error(clusters, max(1, len(asked) // len(facts)))
-    more = facts_for(FINE, len(facts), error) / len(facts)
-    fine = f"; for {100 * FINE:.0f} points it would take about {more:.0f} times as many facts" if more > 1.5 else ""
+    more = facts_for(FINE, len(facts), error) - len(facts)
+    fine = (
+        f"; for {100 * FINE:.0f} points it would take about {counted(_rounded(more), 'fact')} more, true and false ones"
+        if more > 0
+        else ""
+    )
     return (
         f"All-right scores will be good to about ±{100 * expected_half_width(clusters):.0f} points. Of two usual models, a "
         f"difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5{fine}."
     )
+
+
+def _rounded(facts: int) -> int:
+    """Two digits of a number: more would be said than is known."""
+    digits = max(0, len(str(facts)) - 2)
+    return round(facts, -digits)

@@ -16,8 +16,10 @@ from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.estimand import LIKE
 from medfact.negatives import DIFFICULTIES
 from medfact.results import over_models_text, wording
+from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
 from medfact.results.danger import Danger, danger_of
+from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.recall import SETTINGS
@@ -108,6 +110,8 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         about_intervals=wording.about_intervals([section.report for section in sections]),
         together=over_models(sides, store) if sides else None,
         in_words=over_models_text,
+        methods=plain_citations(text := methods_paragraph(runs, list(reports.values())), runs),
+        bibtex=bibtex(text, runs),
         settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )

@@ -1,0 +1,184 @@
+"""What a paper should cite: entries of BibTeX for the facts, the methods, the software and the statistics of runs.
+
+The entries hold authors, title and year, and an arXiv number where the papers print one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from medfact import __version__
+from medfact.datasets import bundled_names
+from medfact.results.latex import escaped
+from medfact.store import Run
+
+ENTRIES: Mapping[str, tuple[str, str, str]] = {
+    "zhou2024pretexttrans": (
+        "Zhou, Yuxuan and Liu, Xien and Ning, Chen and Zhang, Xiao and Wu, Ji",
+        "{PretextTrans}: Investigating Medical Factual Knowledge Mastery of {LLMs} with Predicate-text Dual Transformation",
+        "2024",
+    ),
+    "tpeval": (
+        "Anonymous",
+        "{TPEval}: A Novel Truth-Preserving Evaluation Method for Probing {LLMs} Professional Factual Knowledge Mastery",
+        "",
+    ),
+    "li2025fact": (
+        "Li, Jiaxi and Wang, Yiwei and Zhang, Kai and Cai, Yujun and Hooi, Bryan and Peng, Nanyun and Chang, Kai-Wei and "
+        "Lu, Jin",
+        "Fact or Guesswork? {Evaluating} Large Language Models' Medical Knowledge with Structured One-Hop Judgments",
+        "2025",
+    ),
+    "bodenreider2004umls": (
+        "Bodenreider, Olivier",
+        "The {Unified Medical Language System} ({UMLS}): Integrating Biomedical Terminology",
+        "2004",
+    ),
+    "wilson1927": ("Wilson, Edwin B.", "Probable Inference, the Law of Succession, and Statistical Inference", "1927"),
+    "korn1998": (
+        "Korn, Edward L. and Graubard, Barry I.",
+        "Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from Survey Data",
+        "1998",
+    ),
+    "cameron2011": (
+        "Cameron, A. Colin and Gelbach, Jonah B. and Miller, Douglas L.",
+        "Robust Inference with Multiway Clustering",
+        "2011",
+    ),
+    "cochran1977": ("Cochran, William G.", "Sampling Techniques", "1977"),
+    "holm1979": ("Holm, Sture", "A Simple Sequentially Rejective Multiple Test Procedure", "1979"),
+    "kumar2019": ("Kumar, Ananya and Liang, Percy and Ma, Tengyu", "Verified Uncertainty Calibration", "2019"),
+    "blasiok2023": (
+        r"B{\l}asiok, Jaros{\l}aw and Nakkiran, Preetum",
+        "Smooth {ECE}: Principled Reliability Diagrams via Kernel Smoothing",
+        "2023",
+    ),
+    "dimitriadis2021": (
+        "Dimitriadis, Timo and Gneiting, Tilmann and Jordan, Alexander I.",
+        "Stable Reliability Diagrams for Probabilistic Classifiers",
+        "2021",
+    ),
+    "brocker2007": (
+        r"Br{\"o}cker, Jochen and Smith, Leonard A.",
+        "Increasing the Reliability of Reliability Diagrams",
+        "2007",
+    ),
+    "waudbysmith2024": (
+        "Waudby-Smith, Ian and Ramdas, Aaditya",
+        "Estimating Means of Bounded Random Variables by Betting",
+        "2024",
+    ),
+    "rasch1960": ("Rasch, Georg", "Probabilistic Models for Some Intelligence and Attainment Tests", "1960"),
+    "bradlow1999": (
+        "Bradlow, Eric T. and Wainer, Howard and Wang, Xiaohui",
+        "A {Bayesian} Random Effects Model for Testlets",
+        "1999",
+    ),
+}
+"""Key → authors, title and year ("" where a paper prints none)."""
+
+_MORE = {
+    "zhou2024pretexttrans": ("eprint = {2409.14302}", "archiveprefix = {arXiv}"),
+    "tpeval": ("note = {Anonymous submission}",),
+}
+
+_SOURCES = {
+    "rare-core": "Derived from the Human Phenotype Ontology, release 2025-01-16; licence: see its data card",
+    "not-indicated": "From drug labels of the FDA, among others; see its data card",
+}
+"""Bundled data set → what it was made from, where others made that."""
+
+_WRITTEN = "Written by the medfact project, licence Apache-2.0; no clinician has reviewed it yet"
+
+_PAPERS = {
+    "medfact": ("zhou2024pretexttrans",),
+    "pretexttrans": ("zhou2024pretexttrans",),
+    "tpeval": ("tpeval",),
+    "mkj": ("li2025fact",),
+}
+"""Protocol → whose method it is."""
+
+_CITED = re.compile(r"\[@([\w, @-]+)\]")
+
+
+def papers_of(run: Run) -> tuple[str, ...]:
+    """The keys of the papers whose method and sentences a run uses."""
+    of_pool = tuple(key for name, keys in _PAPERS.items() if run.pool.startswith(name) for key in keys)
+    return tuple(dict.fromkeys((*_PAPERS[run.spec.protocol], *of_pool)))
+
+
+def data_key(run: Run) -> str:
+    """The key of the facts of a run."""
+    return re.sub(r"[^a-z0-9-]", "", run.dataset.lower()) + f"-{run.dataset_fingerprint[:6]}"
+
+
+def cited(text: str) -> list[str]:
+    """The keys that a text cites, as `[@one, @two]`, in their order."""
+    found = (key.strip(" @") for group in _CITED.findall(text) for key in group.split(","))
+    return list(dict.fromkeys(found))
+
+
+def plain_citations(text: str, runs: Sequence[Run]) -> str:
+    """The text with its citations in words: "(Wilson, 1927)"."""
+    names = {data_key(run): run.dataset for run in runs} | {"medfact": "medfact"}
+
+    def said(key: str) -> str:
+        if key not in ENTRIES:
+            return names[key]
+        authors, _, year = ENTRIES[key]
+        families = [one.partition(",")[0] for one in authors.split(" and ")]
+        plain = " and ".join(families) if len(families) < 3 else f"{families[0]} et al."
+        plain = plain.replace(r"{\l}", "ł").replace(r"{\"o}", "ö")
+        return f"{plain}, {year}" if year else f"{plain} (TPEval)" if key == "tpeval" else plain
+
+    return _CITED.sub(lambda found: f"({'; '.join(said(key.strip(' @')) for key in found[1].split(','))})", text)
+
+
+def latex_citations(text: str) -> str:
+    r"""The text as LaTeX, with its citations as `\cite{…}`."""
+    parts = _CITED.split(text)
+    keys = (",".join(key.strip(" @") for key in group.split(",")) for group in parts[1::2])
+    return "".join(
+        part
+        for pair in zip(map(_escaped, parts[::2]), [*(rf"\cite{{{key}}}" for key in keys), ""], strict=True)
+        for part in pair
+    )
+
+
+def _escaped(text: str) -> str:
+    """Escaped, with the spaces at its ends."""
+    before, after = text[: len(text) - len(text.lstrip())] and " ", text[len(text.rstrip()) :] and " "
+    return f"{before}{escaped(text)}{after}" if text.strip() else text
+
+
+def bibtex(text: str, runs: Sequence[Run]) -> str:
+    """The entries of BibTeX that a text cites, those of the facts and the software among them."""
+    facts = {data_key(run): run for run in runs}
+    return "\n\n".join(_entry(key, facts) for key in cited(text))
+
+
+def _entry(key: str, facts: Mapping[str, Run]) -> str:
+    if key == "medfact":
+        title = "medfact: does a language model know a medical fact, or only one way of saying it?"
+        return _written("software", key, [f"title = {{{title}}}", f"version = {{{__version__}}}"])
+    if key in facts:
+        return _written("misc", key, list(_facts_entry(facts[key])))
+    authors, title, year = ENTRIES[key]
+    known = [f"author = {{{authors}}}", f"title = {{{title}}}", *([f"year = {{{year}}}"] if year else []), *_MORE.get(key, ())]
+    return _written("misc", key, known)
+
+
+def _facts_entry(run: Run) -> Iterator[str]:
+    name, fingerprint = escaped(PurePath(run.dataset).name), run.dataset_fingerprint
+    yield f"title = {{{name}: facts for testing language models}}"
+    if run.dataset in bundled_names():
+        yield f"howpublished = {{Bundled with medfact {__version__}}}"
+        yield f"note = {{{_SOURCES.get(run.dataset, _WRITTEN)}; fingerprint {fingerprint}}}"
+    else:
+        yield f"note = {{Facts of the authors' own choice; fingerprint {fingerprint}}}"
+
+
+def _written(kind: str, key: str, fields: Sequence[str]) -> str:
+    return f"@{kind}{{{key},\n  " + ",\n  ".join(fields) + "\n}"

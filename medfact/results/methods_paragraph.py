@@ -1,0 +1,166 @@
+"""A methods paragraph for a paper, from what runs recorded of themselves; citations stand as `[@key]` (`citations`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from medfact import __version__
+from medfact.metrics.estimand import THESE
+from medfact.metrics.hardness import FEWEST_MODELS
+from medfact.metrics.uncertainty import FEWEST_HEADS
+from medfact.results.citations import bibtex, data_key, latex_citations, papers_of
+from medfact.results.report import Report
+from medfact.results.wording import count, counted, model_name, pool_title
+from medfact.runs.plan import protocol_of
+from medfact.spec import NO_RETRIEVAL
+from medfact.store import Run
+
+
+def methods_paragraph(runs: Sequence[Run], reports: Sequence[Report]) -> str:
+    """What was asked, of whom, how, and how the figures were made. runs and their reports, in the same order, one at least."""
+    return " ".join(
+        [
+            *_asked(runs, reports),
+            *_answers(runs, reports),
+            *_figures(reports),
+            *_statistics(runs, reports),
+        ]
+    )
+
+
+def latex_methods(runs: Sequence[Run], reports: Sequence[Report]) -> str:
+    r"""The paragraph as LaTeX, and what it cites as BibTeX, which LaTeX writes into a file for `\bibliography{medfact}`."""
+    text = methods_paragraph(runs, reports)
+    return "\n".join(
+        [
+            r"\paragraph{Methods.} " + latex_citations(text),
+            "",
+            r"% for \bibliography{medfact}; written when LaTeX runs",
+            r"\begin{filecontents*}[overwrite]{medfact.bib}",
+            bibtex(text, runs),
+            r"\end{filecontents*}",
+            "",
+        ]
+    )
+
+
+def _each(runs: Sequence[Run], what: Callable[[Run], str]) -> str:
+    """What holds of all runs, once; where they differ, of each with the model's name."""
+    said = [what(run) for run in runs]
+    if len(set(said)) == 1:
+        return said[0]
+    return "; ".join(f"{_named(run)}: {text}" for run, text in zip(runs, said, strict=True))
+
+
+def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
+    models = ", ".join(dict.fromkeys(_model(run) for run in runs))
+    versions = _each(runs, lambda run: run.versions.get("medfact", __version__))
+    yield f"We asked {models} with medfact {versions} [@medfact]."
+    true = {run.run: report.true_facts for run, report in zip(runs, reports, strict=True)}
+    yield f"The facts were {_each(runs, lambda run: _facts(run, true[run.run]))}."
+    yield f"Method: {_each(runs, lambda run: _method(run))}."
+    yield f"Demonstrations: {_each(runs, _demonstrations)}."
+    if any(run.spec.retrieval != NO_RETRIEVAL for run in runs):
+        yield f"Retrieved passages: {_each(runs, _passages)}."
+
+
+def _model(run: Run) -> str:
+    return f"{_named(run)}{f' (revision {run.model_revision})' if run.model_revision else ''}"
+
+
+def _named(run: Run) -> str:
+    return _text(model_name(run.model))
+
+
+def _text(text: str) -> str:
+    """A name of the user's, which is no citation whatever it says."""
+    return text.replace("[@", "[ @")
+
+
+def _facts(run: Run, true: int) -> str:
+    of = sum(run.population.values())
+    drawn = f", drawn from {count(of)} with seed {run.spec.seed}," if of > true else ""
+    k = run.spec.negatives if run.spec.negatives is not None else protocol_of(run.spec).negatives
+    partners = (
+        f"each with {counted(k, 'false partner')} of the same relation and semantic type" if k else "without false partners"
+    )
+    umls = ", @bodenreider2004umls" if run.spec.rela or run.spec.sab else ""
+    return f"{counted(true, 'true fact')}{drawn} of {_text(run.dataset)} [@{data_key(run)}{umls}], {partners}"
+
+
+def _method(run: Run) -> str:
+    keys = ", ".join(f"@{key}" for key in papers_of(run))
+    ways = len({key for of in run.pool_text.values() for key in of}) or 1
+    stated = "one statement a fact" if ways == 1 else f"{ways} statements a fact by logical implication and negation"
+    return f"{protocol_of(run.spec).title}, {stated} [{keys}], in the sentences “{_text(pool_title(run.pool))}”"
+
+
+def _demonstrations(run: Run) -> str:
+    if not run.shots:
+        return "none"
+    draws = f", in {run.spec.shot_draws} draws" if run.spec.shot_draws > 1 else ""
+    return f"{run.shots} before each statement, from facts of other diseases that were not tested{draws}"
+
+
+def _passages(run: Run) -> str:
+    if run.spec.retrieval == NO_RETRIEVAL:
+        return "none"
+    left_out = ", without those that state the fact" if run.spec.leave_out else ""
+    return f"at most {run.spec.passages}, {run.spec.retrieval} retrieval{left_out}"
+
+
+def _answers(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
+    yield f"Decoding: {_each(runs, _decoding)}."
+    asked = sorted(day for run in runs for day in (run.started_at[:10], (run.finished_at or "")[:10]) if day)
+    when = f"on {asked[0]}" if asked[0] == asked[-1] else f"from {asked[0]} to {asked[-1]}"
+    numbers = ", ".join(
+        f"{count(report.answered)} of {counted(report.statements, 'statement')} were answered by {_named(run)} "
+        f"({count(report.unreadable)} unreadable and counted as wrong, {count(report.failed)} failed and not counted)"
+        for run, report in zip(runs, reports, strict=True)
+    )
+    yield f"Asked {when}; {numbers}."
+
+
+def _decoding(run: Run) -> str:
+    known: dict[str, Any] = run.decoding
+    parts = ["greedy"] if known.get("greedy") else []
+    parts += [
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in known.items()
+        if isinstance(value, str | int | float) and name != "greedy"
+    ]
+    template = (
+        {True: ["with its chat template"], False: ["without a chat template"]}.get(run.chat, []) if run.chat is not None else []
+    )
+    return ", ".join([*parts, *template]) or "as the service does by default"
+
+
+def _figures(reports: Sequence[Report]) -> Iterator[str]:
+    yield (
+        "Average accuracy is the share of right answers, joint accuracy the share of facts, true and false ones, with all "
+        "answers right, and pair joint accuracy the share of true facts with all answers right, those to their false partners "
+        "too."
+    )
+    if any(report.calibration.n for report in reports):
+        yield (
+            "P(True) is the model's probability of its True words over that of its True and False words; its calibration is "
+            "reported as ECE in 20 bins, with consistency bands that draw heads [@brocker2007], ECE without what chance adds "
+            "[@kumar2019], smooth ECE [@blasiok2023], and the Brier score decomposed by isotonic regression [@dimitriadis2021]."
+        )
+
+
+def _statistics(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
+    finite = ", with the finite-population correction [@cochran1977]" if reports[0].estimand == THESE else ""
+    yield (
+        "Intervals are at 95%: for shares Wilson's [@wilson1927] with as many trials as the facts are worth [@korn1998] after "
+        f"two-way clustering by head and tail [@cameron2011]{finite}; with fewer than {FEWEST_HEADS} heads none is given."
+    )
+    if len(reports) > 1:
+        yield (
+            "Runs were compared on what both answered, by a sign-flip test over heads and a two-way clustered t test, of which "
+            "the larger p counts, adjusted for all pairs of runs [@holm1979]; comparisons that may be looked at as often as "
+            "one likes rest on confidence sequences by betting [@waudbysmith2024]."
+        )
+    if len({run.model for run in runs}) >= FEWEST_MODELS:
+        yield "Difficulties of facts come from a Rasch model [@rasch1960] with heads as testlets [@bradlow1999]."

@@ -1,0 +1,89 @@
+"""The methods paragraph and what it cites: from the run's own record, each key once, and text that stays text."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_facts import Answerer, rows_of_facts, write_csv
+
+from medfact.results.citations import ENTRIES, bibtex, cited, latex_citations, plain_citations
+from medfact.results.methods_paragraph import methods_paragraph
+from medfact.results.report import report_of
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Run, Store
+
+
+def asked(store: Store, **fields: Any) -> Run:
+    run = start(RunSpec(**{"model": "answerer", "limit": 12, "shots": 0, **fields}), store)
+    list(answer(run, store, load=Answerer(lambda prompt: "True").load))
+    return store.run(run)
+
+
+def test_the_paragraph_says_what_the_record_says(store: Store) -> None:
+    run = asked(store, seed=7, shots=3)
+    text = methods_paragraph([run], [report_of(store, run)])
+    assert "The facts were 12 true facts, drawn from 2,539 with seed 7, of clinical-core [@clinical-core-" in text
+    assert "each with 1 false partner of the same relation and semantic type" in text
+    assert "Demonstrations: 3 before each statement" in text
+    assert "192 of 192 statements were answered by answerer (0 unreadable and counted as wrong, 0 failed" in text
+    assert "revision 7" in text
+    assert "sign-flip" not in text, "one run is compared with nothing"
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({}, "zhou2024pretexttrans"),
+        ({"protocol": "tpeval", "limit": 5}, "tpeval"),
+        ({"protocol": "mkj", "limit": 5}, "li2025fact"),
+    ],
+)
+def test_each_method_cites_its_paper(store: Store, fields: dict[str, Any], key: str) -> None:
+    run = asked(store, **fields)
+    text = methods_paragraph([run], [report_of(store, run)])
+    assert key in cited(text)
+    made = bibtex(text, [run])
+    keys = re.findall(r"^@\w+\{([^,]+),", made, re.M)
+    assert len(keys) == len(set(keys))
+    assert set(keys) == set(cited(text))
+    assert made.count("{") == made.count("}")
+    assert run.dataset_fingerprint in made
+
+
+def test_citations_in_words_and_in_latex() -> None:
+    text = "Wilson's [@wilson1927] at 5% [@kumar2019, @blasiok2023] & more"
+    assert plain_citations(text, []) == "Wilson's (Wilson, 1927) at 5% (Kumar et al., 2019; Błasiok and Nakkiran, 2023) & more"
+    assert latex_citations(text) == r"Wilson's \cite{wilson1927} at 5\% \cite{kumar2019,blasiok2023} \& more"
+
+
+def test_names_of_others_are_neither_citations_nor_latex(store: Store, tmp_path: Path, medfact: Callable[..., Any]) -> None:
+    file = write_csv(tmp_path / r"50%_of [@nobody] {x}.csv", rows_of_facts())
+    run = asked(store, facts=str(file), model=r"\input{secret} [@nobody]")
+    text = methods_paragraph([run], [report_of(store, run)])
+    assert "nobody" not in cited(text)
+    told = medfact("report", run.run, "--latex", "--db", store.url)
+    assert told.code == 0
+    methods = told.out[told.out.index(r"\paragraph{Methods.}") :]
+    assert r"\textbackslash{}input\{secret\}" in methods
+    assert r"\input{" not in methods
+    assert r"50\%\_of" in methods
+    assert methods.count(r"\begin{filecontents*}") == methods.count(r"\end{filecontents*}") == 1
+
+
+def test_two_runs_say_what_differs(store: Store) -> None:
+    runs = [asked(store, shots=0), asked(store, shots=3, model="another")]
+    text = methods_paragraph(runs, [report_of(store, run) for run in runs])
+    assert "Demonstrations: answerer: none; another: 3 before each statement" in text
+    assert "[@holm1979]" in text
+
+
+def test_entries_have_what_bibtex_needs() -> None:
+    for key, (authors, title, year) in ENTRIES.items():
+        assert authors
+        assert title
+        assert year or key == "tpeval"
+        assert (authors + title).count("{") == (authors + title).count("}")

@@ -1,0 +1,137 @@
+"""Titles of figures claim no more than intervals hold, and figures hold what the report has."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_facts import Answerer, rows_of_facts, write_csv
+
+from medfact.metrics.measures import Couples, TypeAccuracy
+from medfact.metrics.uncertainty import Estimate
+from medfact.models import Completion
+from medfact.results import evidence_plots, findings, probability_plots
+from medfact.results.compare import Pair
+from medfact.results.report import Report, report_of
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+from medfact.views import charts
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Of 30 heads and more; it says True to what is affirmed, with P(True) 0.8, and False else, with 0.3."""
+    home = tmp_path_factory.mktemp("home")
+    store = Store(f"sqlite:///{home / 'runs.db'}")
+    file = write_csv(home / "facts.csv", rows_of_facts(40))
+    run = start(RunSpec(model="answerer", facts=str(file), shots=0), store)
+
+    def reply(prompt: object) -> Completion:
+        negated = " not " in prompt.statement  # type: ignore[attr-defined]
+        return Completion(str(not negated), p_true=0.3 if negated else 0.8, p_mass=1.0)
+
+    list(answer(run, store, load=Answerer(reply).load))  # type: ignore[arg-type]
+    return report_of(store, store.run(run))
+
+
+def estimate(value: float, half: float) -> Estimate:
+    return Estimate(value, value - half, value + half, 400)
+
+
+def test_an_order_is_claimed_where_intervals_for_all_pairs_do_not_meet(report: Report) -> None:
+    """60 and 50 % with ± 4.9 do not meet; with ± 5.1 they do. Of five there are 10 pairs: intervals grow by 2.81 / 1.96."""
+
+    def title(*values: float, half: float) -> str:
+        return findings.of_relations(
+            {"m": replace(report, by_relation={f"r{i}": estimate(v, half) for i, v in enumerate(values)})}
+        )
+
+    assert title(0.6, 0.5, half=0.049) == "m: 60.0% right about “r0”, 50.0% about “r1”"
+    assert title(0.6, 0.5, half=0.051) == "No relation is shown to be known better than another"
+    assert title(0.6, 0.5, 0.55, 0.55, 0.55, half=0.04).startswith("No relation")
+    assert title(0.6, 0.5, 0.55, 0.55, 0.55, half=0.034).startswith("m: 60.0%")
+
+
+def test_equal_relations_are_told_apart_in_hardly_any_draw() -> None:
+    """Six relations of 200 answers each, all at 70 %: in at most 5 % of 1,000 draws a title claims an order."""
+    randomness = np.random.default_rng(0)
+    claimed = 0
+    for _ in range(1000):
+        shares = randomness.binomial(200, 0.7, 6) / 200
+        half = 1.96 * np.sqrt(shares * (1 - shares) / 200)
+        made = {f"r{i}": estimate(float(v), float(h)) for i, (v, h) in enumerate(zip(shares, half, strict=True))}
+        claimed += bool(findings._apart(made, "about"))
+    assert claimed <= 50
+
+
+def test_more_runs_than_can_be_named_are_counted(report: Report) -> None:
+    apart = replace(report, by_relation={"a": estimate(0.9, 0.01), "b": estimate(0.1, 0.01)})
+    same = replace(report, by_relation={"a": estimate(0.5, 0.01), "b": estimate(0.5, 0.01)})
+    assert findings.of_relations({"1": apart, "2": same}).endswith("; 2: no relation is shown to be known better than another")
+    many = {str(n): apart if n < 3 else same for n in range(5)}
+    assert findings.of_relations(many) == "In 3 of 5 runs some relations are known better than others"
+
+
+def pair(difference: float, low: float, high: float, p: float) -> Pair:
+    return Pair(difference, low, high, p, 0.0, 1, 2, 300, low, high, a="x", b="y", metric="average_accuracy", p_holm=p)
+
+
+def test_differences_are_claimed_after_holm_alone() -> None:
+    names = {"x": "X", "y": "Y"}
+    assert findings.of_differences([pair(0.05, -0.01, 0.11, 0.2)], names).startswith(
+        "No difference between these runs is shown"
+    )
+    said = findings.of_differences([pair(-0.05, -0.08, -0.02, 0.001)], names)
+    assert said == "Y has 5.0 points more right answers than X (2.0 to 8.0)"
+
+
+def test_types_of_few_facts_are_listed_below_and_not_ranked(report: Report) -> None:
+    """By right answers: low before high, both of 20 facts or more; a perfect one of 19 stands last."""
+    kinds = {
+        "high": TypeAccuracy(0.8, 0.7, 0.9, 160, 20),
+        "low": TypeAccuracy(0.3, 0.2, 0.4, 800, 100),
+        "few": TypeAccuracy(1.0, 0.9, 1.0, 152, 19),
+        "": TypeAccuracy(0.5, 0.4, 0.6, 152, 19),
+    }
+    made = {"m": replace(report, by_tail_type=kinds)}
+    assert list(evidence_plots.rows_by_type(made)) == ["low (100 facts)", "high (20 facts)", "few (19 facts, not ranked)"]
+    title = findings.of_types(made)
+    assert title == "m: 80.0% right about “high”, 30.0% about “low”. Types of under 20 facts are not ranked"
+
+
+def test_every_figure_has_a_title_and_a_name_is_no_markup(report: Report) -> None:
+    name = "<b>the & best</b>"
+    reports = {name: report, "other": report}
+    figures = [probability_plots.coherence(reports), evidence_plots.by_relation(reports)]
+    figures.append(evidence_plots.paired_differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": name, "y": "other"}))
+    for figure in figures:
+        assert figure["data"]
+        assert "<b>" not in json.dumps(figure)
+    drawn = charts.differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": name, "y": "other"}, "title")
+    assert "<b>" not in drawn
+    assert "&lt;b&gt;" in drawn
+
+
+def test_the_points_of_coherence_are_few_however_many_couples(report: Report) -> None:
+    """All couples are at (0.8, 0.3): one square. Of every square there are 400 points."""
+    (one,) = report.coherence.couples
+    assert (one.p_true, one.p_negated) == (pytest.approx(0.825), pytest.approx(0.325))
+    assert one.n == report.coherence.n
+    every = tuple(Couples((i + 0.5) / 20, (j + 0.5) / 20, 10_000) for i in range(20) for j in range(20))
+    full = replace(report, coherence=replace(report.coherence, couples=every))
+    assert len(json.dumps(probability_plots.coherence({"m": full}))) < 30_000
+
+
+def test_a_differences_point_lies_where_its_value_says() -> None:
+    """+10 of ± 20 points: three quarters of the way from left to right, 190 + 0.75 · 460."""
+    drawn = charts.differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": "X", "y": "Y"}, "title")
+    assert 'cx="535.0"' in drawn
+    assert "X less Y, right answers: +10.0 points, +0.0 to +20.0 of 300" in drawn
+
+
+def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:
+    alone = replace(report, by_relation={"symptoms": estimate(0.5, 0.1)})
+    assert evidence_plots.by_relation({"m": alone}) == {}
