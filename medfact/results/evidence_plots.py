@@ -8,7 +8,7 @@ from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Pair
-from medfact.results.plots import Plot, Reports, Rows, dots, errors, marker, plain, plot_of
+from medfact.results.plots import Plot, Reports, Rows, dots, errors, lines_of, marker, plot_of, wrapped
 from medfact.results.wording import counted
 
 MOST_ROWS = 40
@@ -31,6 +31,7 @@ def paired_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> Plot:
     traces = [_differences(index, metric, len(metrics), pairs, couples) for index, metric in enumerate(metrics)]
     if not traces:
         return {}
+    most = max(lines_of(names[a]) + lines_of(f"less {names[b]}") for a, b in couples)
     ends = [abs(100 * end) for pair in pairs for end in (pair.difference, pair.low_all, pair.high_all) if end is not None]
     reach = 1.05 * max(ends, default=0) + 1
     return plot_of(
@@ -38,13 +39,13 @@ def paired_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> Plot:
         xaxis={"title": {"text": "difference, points"}, "range": [-reach, reach], "fixedrange": True, "zeroline": True},
         yaxis={
             "tickvals": list(range(len(couples))),
-            "ticktext": [f"{plain(names[a])}<br>less {plain(names[b])}" for a, b in couples],
+            "ticktext": [f"{wrapped(names[a])}<br>less {wrapped(names[b])}" for a, b in couples],
             "range": [len(couples) - 0.4, -0.6],
             "fixedrange": True,
             "automargin": True,
             "zeroline": False,
         },
-        height=130 + 64 * len(couples),
+        height=130 + (20 + 16 * most) * len(couples),
     )
 
 

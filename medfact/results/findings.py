@@ -13,7 +13,7 @@ from medfact.metrics.uncertainty import LEVEL, Estimate
 from medfact.results.compare import SIGNIFICANT, Pair
 from medfact.results.plots import Reports
 from medfact.results.rarity import Rarity
-from medfact.results.wording import MINUS, TOO_FEW, percent, points, share
+from medfact.results.wording import MINUS, TOO_FEW, counted, percent, points, share
 from medfact.statements import VARIANTS
 
 _SPELLED = 3
@@ -49,7 +49,11 @@ def of_types(reports: Reports) -> str:
 
 def of_diagnoses(reports: Reports) -> str:
     """The title of why facts fail."""
-    said = {name: STANDS_OUT.get(report.diagnosis.first or "", "") for name, report in reports.items() if report.diagnosis}
+    said = {}
+    for name, report in reports.items():
+        if found := report.diagnosis:
+            first = found.first
+            said[name] = f"{STANDS_OUT[first]} ({first}: {share(found.by_name[first].share)} of facts)" if first else ""
     return _title(said, "no single failure stands out", "a failure stands out")
 
 
@@ -97,7 +101,7 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     first = shown[: _SPELLED - 1]
     said = "; ".join(_difference(pair, names) for pair in first)
     rest = len(shown) - len(first)
-    return f"{said}; {rest} more {'is' if rest == 1 else 'are'} shown" if rest else said
+    return f"{said}; {counted(rest, 'more difference')} {'is' if rest == 1 else 'are'} shown" if rest else said
 
 
 _OF = {"average_accuracy": "right answers", "joint_accuracy": "facts wholly right", "pair_joint_accuracy": "pairs wholly right"}

@@ -48,7 +48,7 @@ def missed_in_words(one: Missed) -> str:
 
 def suspects_in_words(found: OverModels) -> str:
     """Whether there are facts whose label is the suspect, and whose word counts."""
-    mute = [f"{name} is not counted: it knows true facts from false ones no better than chance." for name in found.no_witness]
+    mute = found.no_witness
     if len(found.models) - len(mute) < FEWEST_WITNESSES:
         said = "Fewer than two models can speak against a label."
     elif not found.suspects_of:
@@ -58,7 +58,13 @@ def suspects_in_words(found: OverModels) -> str:
             f"On {counted(found.suspects_of, 'fact')} all models say the opposite of the label, in every way of asking. "
             "Perhaps they learned the same mistake, perhaps the label is wrong: judge it before you blame the models."
         )
-    return " ".join([said, *mute])
+    if not mute:
+        return said
+    names, one = " and ".join(filter(None, [", ".join(mute[:-1]), mute[-1]])), len(mute) == 1
+    return (
+        f"{said} {names} {'is' if one else 'are'} not counted: {'it knows' if one else 'they know'} true facts from false "
+        "ones, in all ways of asking together, no better than chance."
+    )
 
 
 def suspect_in_words(one: Suspect) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from medfact.metrics.diagnosis import DIAGNOSES
@@ -88,7 +89,7 @@ def dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statement
         xaxis={"title": {"text": "right answers, %"}, "range": [-1, 101], "fixedrange": True, "zeroline": False},
         yaxis={
             "tickvals": list(range(len(rows))),
-            "ticktext": [plain(label).replace(", reversed", ",<br>reversed") for label in rows],
+            "ticktext": list(map(wrapped, rows)),
             "range": [len(rows) - 0.4, -0.6],
             "fixedrange": True,
             "automargin": True,
@@ -97,7 +98,7 @@ def dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statement
         shapes=[
             {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": GREY}}
         ],
-        height=110 + len(rows) * max(34, 15 * len(names)),
+        height=110 + len(rows) * max(34, 15 * len(names), 16 * max(map(lines_of, rows)) + 6),
     )
 
 
@@ -266,6 +267,19 @@ def errors(estimates: Sequence[Estimate]) -> Plot:
         return [0.0 if bound is None or value is None else sign * 100 * (bound - value) for bound, value in ends]
 
     return {"type": "data", "symmetric": False, "array": side("high", 1), "arrayminus": side("low", -1), "thickness": 1.5}
+
+
+LETTERS_A_LINE = 22
+"""Of the name of a row: a telephone's screen has room for points beside it."""
+
+
+def wrapped(label: str) -> str:
+    """The name of a row in lines."""
+    return "<br>".join(map(plain, wrap(label, LETTERS_A_LINE)))
+
+
+def lines_of(label: str) -> int:
+    return len(wrap(label, LETTERS_A_LINE))
 
 
 def plain(text: str) -> str:

@@ -57,10 +57,16 @@ def _panels(
     for place, (name, report) in enumerate(drawn.items()):
         axis = "" if place == 0 else str(place + 1)
         left, top = (place % columns) / columns, 1 - (place // columns) / rows
-        domain = [left + 0.06 / columns, left + 0.94 / columns], [top - 0.8 / rows, top - 0.1 / rows]
-        fixed = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25}
+        above = (
+            0.1 if len(drawn) > 1 else 0.0
+        )  # room for the name, and below for the title of the axis of all rows but the last
+        under = 0.2 if rows > 1 else 0.0
+        domain = [left + 0.06 / columns, left + 0.94 / columns], [top - (1 - under) / rows, top - above / rows]
+        fixed: Plot = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25, "constrain": "domain"}
+        if len(drawn) == 1:
+            fixed["constraintoward"] = "left"
         layout[f"xaxis{axis}"] = {**fixed, "domain": domain[0], "anchor": f"y{axis}", "title": {"text": titles[0]}}
-        layout[f"yaxis{axis}"] = {**fixed, "domain": domain[1], "anchor": f"x{axis}"}
+        layout[f"yaxis{axis}"] = {**fixed, "domain": domain[1], "anchor": f"x{axis}", "scaleanchor": f"x{axis}"}
         if place % columns == 0:
             layout[f"yaxis{axis}"]["title"] = {"text": titles[1]}
         label = {
@@ -71,7 +77,8 @@ def _panels(
             "x": left + 0.5 / columns,
             "y": top - 0.08 / rows,
         }
-        layout["annotations"].append(label | {"yanchor": "bottom", "xanchor": "center"})
+        if len(drawn) > 1:
+            layout["annotations"].append(label | {"yanchor": "bottom", "xanchor": "center"})
         axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         traces += [trace | axes for trace in traces_of(list(reports).index(name), name, report)]
     return plot_of(traces, **layout, showlegend=False, height=120 + PANEL_PIXELS * rows)
