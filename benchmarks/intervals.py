@@ -1,7 +1,8 @@
 """How often 95% intervals hold the truth, and how often equal models are called different, when facts share heads and tails.
 
     python benchmarks/intervals.py                  # 1,000 runs a cell: about a quarter of an hour on two cores
-    python benchmarks/intervals.py --seeds 200
+    python benchmarks/intervals.py --seeds 200 --first 5000     # other seeds
+    python benchmarks/intervals.py --heads 10 30 --world beta
 
 Two equally good models answer eight statements of each true fact and of its false partner. How easy a fact is, on the probit
 scale, is a sum of normal effects: of its head and its tail (the same for both models), of model and head, of model and tail,
@@ -9,7 +10,11 @@ and of model and fact. The truth is what a model scores over all heads and tails
 of the ease is set so that the figure itself is 1, 5, 50, 95 or 99 %. Tails are shared by all facts, with frequencies by
 Zipf's law (thirty of them are worth ten), or each fact has its own.
 
-An interval should hold the truth in 95 % of the runs. Where there are fewer than ten heads there is none: "too few".
+An interval should hold the truth in 95 % of the runs. Where there are fewer than ten heads there is none: "too few". Beside
+heads and tails stands how many equal ones they are worth, on average.
+
+In the world "beta" nothing is normal: heads are of unequal size, a fact's chance of a right answer is beta about that of its
+head, or about that of its tail, and heads' and tails' chances are beta themselves (the truth is known in closed form).
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from scipy import optimize, special
 
-from medfact.metrics.clusters import Clusters
+from medfact.metrics.clusters import Clusters, Codes, worth
 from medfact.metrics.differences import Difference, paired_difference
 from medfact.metrics.uncertainty import Estimate, mean_interval
 
@@ -67,17 +73,22 @@ class Answers(NamedTuple):
     right: tuple[np.ndarray, np.ndarray]
 
 
-def simulated(heads: int, tails: int | None, mean: float, seed: tuple[int, ...]) -> Answers:
-    randomness = np.random.default_rng(seed)
+def drawn_tails(tails: int | None, pairs: int, randomness: np.random.Generator) -> Codes:
+    """The tails of each pair's true and false fact: their own, or drawn by Zipf's law from so many."""
+    if tails is None:
+        return np.arange(2 * pairs).reshape(pairs, 2)
+    frequency = 1 / np.arange(1, tails + 1)
+    frequency /= frequency.sum()
+    tail = randomness.choice(tails, (pairs, 2), p=frequency)
+    while (same := tail[:, 0] == tail[:, 1]).any():  # a false partner is another tail
+        tail[same, 1] = randomness.choice(tails, same.sum(), p=frequency)
+    return tail
+
+
+def simulated(heads: int, tails: int | None, mean: float, randomness: np.random.Generator) -> Answers:
     head = np.repeat(np.arange(heads), FACTS_PER_HEAD)
     pairs = len(head)
-    if tails is None:
-        tail = np.arange(2 * pairs).reshape(pairs, 2)
-    else:
-        frequency = 1 / np.arange(1, tails + 1)
-        tail = randomness.choice(tails, (pairs, 2), p=frequency / frequency.sum())
-        while (same := tail[:, 0] == tail[:, 1]).any():  # a false partner is another tail
-            tail[same, 1] = randomness.choice(tails, same.sum(), p=frequency / frequency.sum())
+    tail = drawn_tails(tails, pairs, randomness)
 
     def effects(variance: float, codes: np.ndarray) -> np.ndarray:
         return randomness.normal(0, variance**0.5, int(codes.max()) + 1)[codes]
@@ -88,6 +99,57 @@ def simulated(heads: int, tails: int | None, mean: float, seed: tuple[int, ...])
         own = effects(OF_MODEL_AND_HEAD, head)[:, None] + effects(OF_MODEL_AND_TAIL, tail)
         own = own + randomness.normal(0, OF_MODEL_AND_FACT**0.5, (pairs, 2))
         right.append(randomness.normal(size=(pairs, 2, STATEMENTS)) + (ease + own)[:, :, None] > 0)
+    return Answers(head, tail, (right[0], right[1]))
+
+
+BETA_OF_HEAD, BETA_OF_FACT, BETA_BY_TAIL, BETA_SHARED = 8.0, 2.0, 0.1, 0.5
+"""The world "beta". A head's or tail's chance is beta with parameters of this sum, and a fact's about that of its head, so
+often about that of its tail instead. So often is a head's or tail's chance the same for both models.
+"""
+
+
+def _all_right(chance: np.ndarray) -> np.ndarray:
+    """The chance of eight right answers to a fact, whose own chance is beta about this one."""
+    steps = np.arange(STATEMENTS)
+    return np.prod((BETA_OF_FACT * chance[..., None] + steps) / (BETA_OF_FACT + steps), axis=-1)
+
+
+def _over_heads(mean: float) -> tuple[np.ndarray, np.ndarray]:
+    """The chance of eight right answers at places of equal probability over heads, and the weight of each."""
+    places = (np.arange(4000) + 0.5) / 4000
+    chance = special.betaincinv(BETA_OF_HEAD * mean, BETA_OF_HEAD * (1 - mean), places)
+    return _all_right(chance), np.full(4000, 1 / 4000)
+
+
+def beta_joint(mean: float) -> float:
+    right, weight = _over_heads(mean)
+    return float(right @ weight)
+
+
+def beta_pair_joint(mean: float) -> float:
+    right, weight = _over_heads(mean)
+    whole = float(right @ weight)
+    return float(weight @ np.square((1 - BETA_BY_TAIL) * right + BETA_BY_TAIL * whole))
+
+
+def simulated_beta(heads: int, tails: int | None, mean: float, randomness: np.random.Generator) -> Answers:
+    head = np.repeat(np.arange(heads), randomness.integers(4, 13, heads))
+    pairs = len(head)
+    tail = drawn_tails(tails, pairs, randomness)
+
+    def chances(count: int) -> np.ndarray:
+        """Of both models: (2, count)."""
+        one, other = randomness.beta(BETA_OF_HEAD * mean, BETA_OF_HEAD * (1 - mean), (2, count))
+        return np.stack([one, np.where(randomness.random(count) < BETA_SHARED, one, other)])
+
+    of_head, of_tail = chances(heads), chances(int(tail.max()) + 1)
+    follows = randomness.random((pairs, 2)) < BETA_BY_TAIL
+    right = []
+    for model in range(2):
+        chance = np.where(follows, of_tail[model][tail], of_head[model][head][:, None])
+        a, b = BETA_OF_FACT * chance, BETA_OF_FACT * (1 - chance)
+        of_fact = randomness.beta(a.clip(1e-9), b.clip(1e-9))
+        right.append(randomness.random((pairs, 2, STATEMENTS)) < of_fact[:, :, None])
     return Answers(head, tail, (right[0], right[1]))
 
 
@@ -119,20 +181,26 @@ def of_difference(answers: Answers) -> Difference:
 
 
 class Figure(NamedTuple):
-    """truth: the figure at a mean of the ease. interval: of simulated answers. difference: whether its truth is 0."""
+    """truth: the figure at a mean of the ease, by world. interval: of simulated answers. difference: whether its truth is 0."""
 
-    truth: Callable[[float], float]
+    truth: dict[str, Callable[[float], float]]
     interval: Callable[[Answers], Estimate | Difference]
     difference: bool = False
 
 
+def _itself(mean: float) -> float:
+    return mean
+
+
 FIGURES = {
-    "average": Figure(average, of_average),
-    "joint": Figure(joint, of_joint),
-    "pair joint": Figure(pair_joint, of_pair_joint),
-    "harm": Figure(lambda mean: 1 - average(mean), of_harm),
-    "difference": Figure(average, of_difference, True),
+    "average": Figure({"probit": average, "beta": _itself}, of_average),
+    "joint": Figure({"probit": joint, "beta": beta_joint}, of_joint),
+    "pair joint": Figure({"probit": pair_joint, "beta": beta_pair_joint}, of_pair_joint),
+    "harm": Figure({"probit": lambda mean: 1 - average(mean), "beta": lambda mean: 1 - mean}, of_harm),
+    "difference": Figure({"probit": average, "beta": _itself}, of_difference, True),
 }
+WORLDS = {"probit": (simulated, (-15.0, 25.0)), "beta": (simulated_beta, (1e-4, 1 - 1e-4))}
+"""World → how answers are simulated, and between which means of the ease."""
 
 
 class Cell(NamedTuple):
@@ -142,37 +210,59 @@ class Cell(NamedTuple):
     accuracy: float
 
 
-def coverage(cell: Cell, seeds: int) -> tuple[Cell, float | None, float, float]:
-    """The cell, how often its interval holds the truth (None: too few heads to say), its mean width, how often p <= 0.05."""
-    figure = FIGURES[cell.figure]
-    mean = optimize.brentq(lambda mean: figure.truth(mean) - cell.accuracy, -15, 25)
+class Covered(NamedTuple):
+    """How often an interval holds the truth, where there is one; half its mean width; how often p <= 0.05; how many equal heads
+    and tails the facts are worth.
+    """
+
+    held: float | None
+    half: float
+    alarms: float
+    heads: float
+    tails: float
+
+
+def coverage(cell: Cell, world: str, seeds: range) -> Covered:
+    figure, (simulate, between) = FIGURES[cell.figure], WORLDS[world]
+    mean = optimize.brentq(lambda mean: figure.truth[world](mean) - cell.accuracy, *between)
     truth = 0.0 if figure.difference else cell.accuracy
-    held, width, alarms, said = 0, 0.0, 0, 0
-    for seed in range(seeds):
+    held, width, alarms, said, worths = 0, 0.0, 0, 0, np.zeros(2)
+    for seed in seeds:
         key = (seed, cell.heads, cell.tails or 0, round(1000 * cell.accuracy))
-        found = figure.interval(simulated(cell.heads, cell.tails, mean, key))
+        answers = simulate(cell.heads, cell.tails, mean, np.random.default_rng(key))
+        found = figure.interval(answers)
+        worths += worth(answers.head), worth(answers.tails.ravel())
         alarms += isinstance(found, Difference) and found.p is not None and found.p <= 0.05
         if found.low is not None and found.high is not None:
             said += 1
             held += found.low <= truth <= found.high
             width += found.high - found.low
-    return cell, held / said if said else None, width / max(said, 1), alarms / seeds
+    count = len(seeds)
+    return Covered(held / said if said else None, width / max(said, 1) / 2, alarms / count, *(worths / count))
 
 
 def main() -> None:
     """Prints the share of runs whose interval holds the truth, by heads, tails and figure, for each accuracy."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seeds", type=int, default=1000)
-    seeds = options.parse_args().seeds
-    print(f"{'heads':>5} {'tails':>6} {'figure':<11}", *(f"{accuracy:>16.0%}" for accuracy in ACCURACIES))
-    cells = [Cell(*of, accuracy) for of in product(HEADS, TAILS, FIGURES) for accuracy in ACCURACIES]
+    options.add_argument("--first", type=int, default=0, help="the first seed, for runs that nobody has seen")
+    options.add_argument("--world", choices=WORLDS, default="probit")
+    options.add_argument("--heads", type=int, nargs="+", default=HEADS)
+    chosen = options.parse_args()
+    seeds = range(chosen.first, chosen.first + chosen.seeds)
+    titles = ("heads", "tails", "worth", "figure", *(f"{accuracy:.0%}" for accuracy in ACCURACIES))
+    print("|", " | ".join(titles), "|\n" + "|---" * len(titles) + "|")
+    cells = [Cell(*of, accuracy) for of in product(chosen.heads, TAILS, FIGURES) for accuracy in ACCURACIES]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         row = []
-        for cell, held, width, alarms in pool.map(coverage, cells, [seeds] * len(cells)):
-            p = f" p {alarms:.1%}" if FIGURES[cell.figure].difference else f" ±{width / 2:.3f}"
-            row.append(f"{'too few' + p if held is None else f'{held:.1%}{p}':>16}")
+        for cell, found in zip(cells, pool.map(partial(coverage, world=chosen.world, seeds=seeds), cells), strict=True):
+            beside = f", p {found.alarms:.1%}" if FIGURES[cell.figure].difference else f" ±{found.half:.3f}"
+            row.append(
+                "too few" + beside * FIGURES[cell.figure].difference if found.held is None else f"{found.held:.1%}{beside}"
+            )
             if len(row) == len(ACCURACIES):
-                print(f"{cell.heads:>5} {cell.tails or 'own':>6} {cell.figure:<11}", *row, flush=True)
+                worths = f"{found.heads:.1f}, {found.tails:.1f}"
+                print("|", " | ".join((str(cell.heads), str(cell.tails or "own"), worths, cell.figure, *row)), "|", flush=True)
                 row = []
 
 

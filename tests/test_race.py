@@ -101,6 +101,33 @@ def test_a_clear_difference_ends_the_race_early() -> None:
     assert (start.heads, start.of) == (2, 125)
 
 
+def test_what_was_said_once_is_said_ever_after() -> None:
+    """However often one looks: at every head, the race is decided where it was the first time, or not yet."""
+    decided = 0
+    for seed in range(6):
+        differences, head, tail = models(seed, 60, 0.09, 0.3)
+        said = None
+        for counted in range(1, 61):
+            rows = head < counted
+            now = race(differences[rows], head[rows], np.full(60, 4), counted, tail[rows]).decided_at
+            assert said in (None, now)
+            assert now in (None, said, counted)
+            said = now
+        decided += said is not None
+    assert decided >= 3
+
+
+@pytest.mark.parametrize("spread", [0.25, 0.02])
+def test_what_is_guessed_of_the_spread_before_makes_no_bounds_wrong(spread: float) -> None:
+    wrong = 0
+    for seed in range(200):
+        values = np.random.default_rng(seed).beta(4, 4, 80)
+        low, high = confidence_sequence(values, 80, 0.05, spread)
+        wrong += bool((low > values.mean()).any() or (high < values.mean()).any())
+    # with a chance of 5 % there are 17 or more in one case of 40
+    assert wrong < 17
+
+
 def test_a_head_counts_once_all_before_it_are_complete() -> None:
     """12 heads with a fact each. The order hangs on the facts' numbers: head i has the number 100 − i, so head 11 is first."""
     rows = [(f"f{i:02}", f"h{i:02}", f"t{i:02}", RIGHT) for i in range(12)]

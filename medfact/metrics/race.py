@@ -55,40 +55,49 @@ def race(differences: Floats, heads: Codes, sizes: Codes, counted: int, tails: C
     sums = np.bincount(heads, weights=differences, minlength=count)[:counted].astype(np.float64)
     # a head's sum, from −most to most, as a share; the mean of these shares is that of the differences, stretched
     stretch, error = count * most / total, (1 - LEVEL) / family
-    bounds = confidence_sequence((sums / most + 1) / 2, count, error)
+    # between the ¼ of answers that all go one way and the ¼ / most of answers that have nothing to do with each other
+    bounds = confidence_sequence((sums / most + 1) / 2, count, error, 0.25 / math.sqrt(most))
     lows, highs = ((2 * bound - 1) * stretch for bound in bounds)
     if not counted:
         return Race(None, -1.0, 1.0, 0, count, None, None)
     shown = np.flatnonzero((lows > 0) | (highs < 0))
     at = int(shown[0]) + 1 if len(shown) else None
     if at and tails is not None:
-        at = _also_of_others(differences, heads, tails, at, counted, family)
+        at = _also_of_others(differences, heads, tails, range(at, counted + 1), counted == count, family)
     value = float(sums.sum() / sizes[:counted].sum())
     low, high = max(-1.0, float(lows[-1])), min(1.0, float(highs[-1]))
     return Race(value, low, high, counted, count, at, None if at else _more(sums, count, error))
 
 
-def _also_of_others(differences: Floats, heads: Codes, tails: Codes, at: int, counted: int, family: int) -> int | None:
-    """After how many heads the difference is shown for facts like these too, from `at` on; None where it is not yet."""
+def _also_of_others(differences: Floats, heads: Codes, tails: Codes, looks: range, over: bool, family: int) -> int | None:
+    """After how many heads the difference is shown for facts like these too; None where it is not yet.
+
+    looks: from the first at which the bounds show it to how many are counted. Which of them are taken hangs on the first alone,
+    so that what was once said is said ever after, and nobody looks more often by asking more often. over: no head is left.
+    """
     level = 1 - (1 - _SURER) / family
-    while True:
+    at = looks.start
+    while at in looks:
         rows = heads < at
         if len(np.unique(heads[rows])) >= FEWEST_HEADS:
             variance, free = together(parts_of(differences[rows], Clusters(heads[rows], tails[rows])))
             if abs(float(differences[rows].mean())) > t_quantile(free, level) * math.sqrt(variance):
                 return at
-        if at >= counted:
-            return None
-        at = min(counted, max(at + 1, int(at * _NEXT_LOOK)))
+        following = max(at + 1, int(at * _NEXT_LOOK))
+        at = looks[-1] if over and at < looks[-1] < following else following
+    return None
 
 
-def confidence_sequence(values: Floats, population: int, error: float) -> tuple[Floats, Floats]:
+def confidence_sequence(values: Floats, population: int, error: float, spread: float = 0.25) -> tuple[Floats, Floats]:
     """Bounds after each value for the mean of a population of values from 0 to 1, of which these were drawn in random order.
 
     For each candidate m, two gamblers bet on more and on less than what m leaves for the values to come, on average
     (N m − Σ x) / (N − t + 1). Where m is the mean they cannot grow rich: the chance that half of either's capital ever reaches
     1 / error is at most `error`. A candidate that leaves a mean below 0 or above 1 is impossible. The bets maximise the growth
     that the values so far promise (aGRAPA), and know nothing of the value that they are about.
+
+    spread: the variance of the values, above 0, as far as it is known before; it counts as one value. Any guess is valid, and a
+    good one makes for bolder bets at first.
     """
     mean = np.linspace(0, 1, _PLACES)
     more, less = np.zeros(_PLACES), np.zeros(_PLACES)
@@ -100,7 +109,7 @@ def confidence_sequence(values: Floats, population: int, error: float) -> tuple[
         out |= (left < -1e-9) | (left > 1 + 1e-9)
         left = left.clip(1e-9, 1 - 1e-9)
         guess = (0.5 + total) / (place + 1)
-        variance = (0.25 + squares) / (place + 1)
+        variance = (spread + squares) / (place + 1)
         bet = (guess - left) / (variance + np.square(guess - left))
         more += np.log1p(bet.clip(0, _BOLDEST / left) * (value - left))
         less += np.log1p(-(-bet).clip(0, _BOLDEST / (1 - left)) * (value - left))
