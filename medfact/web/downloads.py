@@ -19,9 +19,11 @@ from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
+from medfact.results.score_card import MOST_RUNS, card_of
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
 from medfact.views.report import html_report
+from medfact.views.score_card import png_of
 from medfact.web.inputs.setup import MOST_MODELS, studio_source
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing
@@ -56,6 +58,10 @@ def routes(services: Services) -> APIRouter:
     @router.get("/download/{runs}/report.html")
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
         return whole_report(services, runs, owners_reviewing(request), estimand)
+
+    @router.get("/download/{runs}/card.png")
+    def card(runs: str) -> Response:
+        return posted_card(services, runs)
 
     @router.get("/download/{run}/log-{harness}")
     def log(run: str, harness: str) -> Response:
@@ -101,6 +107,16 @@ def whole_report(services: Services, runs: str, reviewers: tuple[str, ...], esti
     text = html_report(services.store, [record.run for record in records], made_at, reviewers, estimand)
     headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def posted_card(services: Services, runs: str) -> Response:
+    """The card of one run or two as a picture, to be posted."""
+    ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
+    if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
+        return PlainTextResponse("There is no such file.", status_code=404)
+    name = f"{_plain(services.run(ids[0]))}-card.png"
+    headers = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(png_of(card_of(services.store, ids)), media_type="image/png", headers=headers)
 
 
 def other_log(services: Services, run: str, harness: str) -> Response:
