@@ -184,6 +184,7 @@
     const here = document.querySelector(".nav-holder a.active");
     here?.setAttribute("aria-current", "page");
     here?.setAttribute("tabindex", "-1"); // one stop less: it leads to where one is
+    document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
     if (answer.kept !== null) store(answer.kept);
     if (answer.query !== window.location.search) window.history.replaceState(null, "", `${window.location.pathname}${answer.query}`);
   };

@@ -10,12 +10,16 @@ from itertools import combinations
 import numpy as np
 
 from medfact.metrics.differences import holm
-from medfact.metrics.paired import paired_mastery
+from medfact.metrics.paired import paired_facts, paired_pairs
 from medfact.metrics.places import Place, places
 from medfact.results import wording
 from medfact.results.compare import SIGNIFICANT, Side, settings_of
 from medfact.results.report import Report
 from medfact.store import COMPLETE, Published, Run
+
+RANKED_BY = {"pair_joint_accuracy": paired_pairs, "joint_accuracy": paired_facts}
+"""Score by which runs are ranked → its paired comparison: the first that every run has. Who says true unless a sentence denies
+has half of all facts right, and no pair: facts alone would put such a run above others that know something."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Entry:
 class Group:
     """Runs that were asked the same statements in the same way, the best first. ranked: how many of them have a place.
 
-    told_apart: of how many pairs of them a difference is shown.
+    told_apart: of how many pairs of them a difference is shown. by: the score by which they are ranked.
     """
 
     settings: str
@@ -55,6 +59,7 @@ class Group:
     entries: tuple[Entry, ...]
     ranked: int
     told_apart: int
+    by: str
 
     @property
     def pairs(self) -> int:
@@ -88,7 +93,8 @@ def is_ranked(one: Shown) -> bool:
 
 def _group(members: Sequence[Shown]) -> Group:
     ranked = [one for one in members if is_ranked(one)]
-    shown = told_apart([one.side for one in ranked])
+    by = next((name for name in RANKED_BY if all(getattr(one.report, name).n for one in ranked)), "joint_accuracy")
+    shown = told_apart([one.side for one in ranked], by)
     found: Mapping[str, Place] = {}
     if len(ranked) > 1:
         found = {one.run.run: place for one, place in zip(ranked, places(len(ranked), shown), strict=True)}
@@ -98,23 +104,24 @@ def _group(members: Sequence[Shown]) -> Group:
     return Group(
         settings="; ".join(wording.settings(first.report)),
         facts=first.run.facts,
-        entries=tuple(sorted(entries, key=lambda entry: _order(entry, entry.run.run in found))),
+        entries=tuple(sorted(entries, key=lambda entry: _order(entry, by))),
         ranked=len(ranked),
         told_apart=len(shown),
+        by=by,
     )
 
 
-def _order(entry: Entry, has_place: bool) -> tuple[bool, int, float]:
+def _order(entry: Entry, by: str) -> tuple[bool, int, list[float]]:
     """By place, of equal ones the higher score first; those without a place last."""
-    value = entry.report.joint_accuracy.value
-    return not has_place, entry.place.first if entry.place else 0, -(value if value is not None else -1.0)
+    scores = [getattr(entry.report, name).value for name in (by, *RANKED_BY, "average_accuracy")]
+    return entry.place is None, entry.place.first if entry.place else 0, [1.0 if one is None else -one for one in scores]
 
 
-def told_apart(sides: Sequence[Side]) -> list[tuple[int, int]]:
-    """(better, worse) of every two runs whose difference in joint accuracy is shown: p, after Holm over all, below 0.05."""
+def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
+    """(better, worse) of every two runs whose difference in a score is shown: p, after Holm over all pairs, below 0.05."""
     couples = list(combinations(range(len(sides)), 2))
     records = [side.board.records() for side in sides]
-    found = [paired_mastery(records[a], records[b], sides[a].identity, sides[b].identity) for a, b in couples]
+    found = [RANKED_BY[by](records[a], records[b], sides[a].identity, sides[b].identity) for a, b in couples]
     adjusted = holm([one.p for one in found])
     return [
         (a, b) if pair.difference > 0 else (b, a)

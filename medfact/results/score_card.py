@@ -1,4 +1,4 @@
-"""What a card to be posted says of one run, or of two beside each other: names, figures with n and intervals, what it is not."""
+"""What a card to be posted says of one run, or of two beside each other: their scores with n and intervals."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """A card's content. names: one a run, as it may be drawn; ids stand in for those that cannot be. about: the facts and how they
-    were asked. marks: what else is to be known. difference: of two runs, in a sentence, else ""."""
+    """A card's content. ids, names: one a run. about: the facts, and how they were asked. marks: what else is to be known.
+    difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -75,15 +75,16 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
     reports = [report_of(store, record) for record in records]
     names = [shortened(" ".join(name.split()), LONGEST_NAME) for name in names_of_runs(records)]
     told, differs = _paired(store, records, names)
+    ended = max(record.finished_at or record.started_at for record in records)
     files = [name for name, record in zip(names, records, strict=True) if store.was_imported(record.run)]
     return ScoreCard(
         ids=tuple(record.run[:8] for record in records),
         names=tuple(names),
         about=_about(records, reports),
         figures=tuple(_figure(name, reports) for name in FIGURES),
-        marks=tuple([*_open(names, records, reports), *differs, *(f"{name}: from a file" for name in files)]),
+        marks=(*_open(names, records, reports), *differs, *(f"{name}: from a file" for name in files)),
         difference=told,
-        made=f"{date(max(record.finished_at or record.started_at for record in records)).partition(',')[0]}, medfact {__version__}",
+        made=f"{date(ended).partition(',')[0]}, medfact {__version__}",
     )
 
 

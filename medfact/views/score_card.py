@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Bar:
-    """A score from 0 to 1 on a line: its interval, and what a coin would score. place: of its run, 0 or 1. ends: its 0 and 1."""
+    """A score from 0 to 1 on a line: its interval, and a coin's score. place: of its run, 0 or 1. ends: its 0 and 1."""
 
     y: int
     ends: tuple[int, int]

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -17,6 +18,7 @@ from medfact.errors import MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
+from medfact.results.live import Version
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
 from medfact.results.score_card import MOST_RUNS, card_of
@@ -116,7 +118,14 @@ def posted_card(services: Services, runs: str) -> Response:
         return PlainTextResponse("There is no such file.", status_code=404)
     name = f"{_plain(services.run(ids[0]))}-card.png"
     headers = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(png_of(card_of(services.store, ids)), media_type="image/png", headers=headers)
+    versions = tuple((run, services.run(run).name, services.reports.version(run)) for run in ids)
+    return Response(_drawn_card(services, versions), media_type="image/png", headers=headers)
+
+
+@lru_cache(maxsize=64)
+def _drawn_card(services: Services, versions: tuple[tuple[str, str | None, Version], ...]) -> bytes:
+    """Kept until one of the runs changes, or its name."""
+    return png_of(card_of(services.store, [run for run, _, _ in versions]))
 
 
 def other_log(services: Services, run: str, harness: str) -> Response:
