@@ -126,6 +126,7 @@
   /* ---------------------------------------------------------------------------------------------------- asking the server */
 
   let question = 0, failures = 0, clock, telling;
+  let stop, returning = false; // the stop that is shown, and whether the browser's back or forward button leads to another
   let actions = Promise.resolve(); // buttons are answered one after the other: a quick second one is not lost
   let acting = 0, waiting = false; // how many of them wait for their answers, and whether there is to be a look after them
 
@@ -186,7 +187,9 @@
     here?.setAttribute("tabindex", "-1"); // one stop less: it leads to where one is
     document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
     if (answer.kept !== null) store(answer.kept);
-    if (answer.query !== window.location.search) window.history.replaceState(null, "", `${window.location.pathname}${answer.query}`);
+    const moved = stop !== undefined && answer.stop !== stop && !returning; // the back button leads to where one was
+    [stop, returning] = [answer.stop, false];
+    if (answer.query !== window.location.search) window.history[moved ? "pushState" : "replaceState"](null, "", `${window.location.pathname}${answer.query}`);
   };
 
   const warn = (text) => {
@@ -423,6 +426,10 @@
   /* ---------------------------------------------------------------------------------------------------- for the inputs */
 
   window.medfact = { choose, act };
+  window.addEventListener("popstate", () => {
+    returning = true;
+    change({ demo: "", step: 1, ...Object.fromEntries(new URLSearchParams(window.location.search)) });
+  });
   document.addEventListener("visibilitychange", () => document.hidden || look());
   look();
 })();

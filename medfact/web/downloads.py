@@ -6,7 +6,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -18,15 +17,14 @@ from medfact.errors import MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
-from medfact.results.live import Version
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
-from medfact.results.score_card import MOST_RUNS, card_of
+from medfact.results.score_card import MOST_RUNS
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
 from medfact.views.report import html_report
-from medfact.views.score_card import png_of
 from medfact.web.inputs.setup import MOST_MODELS, studio_source
+from medfact.web.posted import card_now, picture_now
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing
 
@@ -61,9 +59,9 @@ def routes(services: Services) -> APIRouter:
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
         return whole_report(services, runs, owners_reviewing(request), estimand)
 
-    @router.get("/download/{runs}/card.png")
-    def card(runs: str) -> Response:
-        return posted_card(services, runs)
+    @router.get("/download/{runs}/card.{kind}")
+    def card(runs: str, kind: Literal["png", "txt"]) -> Response:
+        return posted_card(services, runs, kind)
 
     @router.get("/download/{run}/log-{harness}")
     def log(run: str, harness: str) -> Response:
@@ -111,21 +109,16 @@ def whole_report(services: Services, runs: str, reviewers: tuple[str, ...], esti
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
-def posted_card(services: Services, runs: str) -> Response:
-    """The card of one run or two as a picture, to be posted."""
+def posted_card(services: Services, runs: str, kind: Literal["png", "txt"]) -> Response:
+    """The card of one run or two, to be posted: as a picture, or what the picture says."""
     ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
     if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
         return PlainTextResponse("There is no such file.", status_code=404)
-    name = f"{_plain(services.run(ids[0]))}-card.png"
+    name = f"{_plain(services.run(ids[0]))}-card.{kind}"
     headers = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-store"}
-    versions = tuple((run, services.run(run).name, services.reports.version(run)) for run in ids)
-    return Response(_drawn_card(services, versions), media_type="image/png", headers=headers)
-
-
-@lru_cache(maxsize=64)
-def _drawn_card(services: Services, versions: tuple[tuple[str, str | None, Version], ...]) -> bytes:
-    """Kept until one of the runs changes, or its name."""
-    return png_of(card_of(services.store, [run for run, _, _ in versions]))
+    if kind == "txt":
+        return PlainTextResponse(card_now(services, ids).words, headers=headers)
+    return Response(picture_now(services, ids), media_type="image/png", headers=headers)
 
 
 def other_log(services: Services, run: str, harness: str) -> Response:

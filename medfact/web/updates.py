@@ -103,6 +103,7 @@ def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
             "again": view.again,
             "title": view.title,
             "kept": view.runs,
+            "stop": view.stop,
             "gallery": is_open(visitor.services),
         }
     )
