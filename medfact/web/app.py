@@ -73,7 +73,7 @@ def build_page() -> gr.Blocks:
         _top("# Compare\nTwo to eight runs: what they share, where they differ, and every fact.")
         part("choose", "compared", "facts", "drawer")
     with page.route("Gallery", "/gallery"):
-        _top("# Gallery\nRuns that whoever runs this server chose to show.")
+        _top("# Gallery\nRuns that the host of this server chose to show.")
         part("gallery")
     return page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from medfact.facts import Fact
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
-from medfact.results.live import PACE, Live
+from medfact.results.live import PACE, Live, Version
 from medfact.results.pairs import Pairs
 from medfact.results.wording import FATES
 from medfact.statements import IMPLICATIONS
@@ -23,6 +24,7 @@ from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.cards import of_pair
 from medfact.web.pages.progress import progress_of
 from medfact.web.posted import card_now
+from medfact.web.services import Services
 
 STEPS = ("none", "inv", "ins", "dn", "partner")
 """What each step asks: a variant about the true fact, at last the plain sentence about its false partner."""
@@ -72,7 +74,7 @@ def tour(visitor: Visitor, show: Any) -> View:
     elif step == LAST:
         shown, again = _two_models(visitor, show)
     else:
-        story = story_of(visitor, live)
+        story = _story(visitor.services, live.run.run, live.version)
         shown = render("tour", story=story, step=step, steps=len(STEPS), report=live.report)
     fragments = {"hero": shown, "game": Markup(), "notice": Markup()}
     told = {"demo": "tour", "step": str(step) if step > 1 else "", "pair": show.pair}
@@ -83,13 +85,15 @@ def tour(visitor: Visitor, show: Any) -> View:
 # ------------------------------------------------------------------------------------------------ one fact
 
 
-def story_of(visitor: Visitor, live: Live) -> Story | None:
-    """The story of the pair that tells most; None where the run asks no pair in all eight ways."""
-    pairs = visitor.services.reports.pairs(live.run.run)
+@lru_cache(maxsize=8)
+def _story(services: Services, run: str, _: Version) -> Story | None:
+    """The story of the pair that tells most, kept for each version of the answers; None where no pair is asked in all eight
+    ways."""
+    pairs = services.reports.pairs(run)
     chosen = telling(pairs)
     if chosen is None:
         return None
-    items = of_pair(visitor.services, live, pairs.members[chosen])
+    items = of_pair(services, services.reports.live(run), pairs.members[chosen])
     facts = list({item.statement.fact.fact_id: item.statement.fact for item in items}.values())
     fact = next(one for one in facts if one.positive)
     partner = next((one for one in facts if not one.positive), None)
