@@ -103,7 +103,7 @@
       fillDraft(timed);
       countDown(timed);
     }
-    if (focused && !part.contains(document.activeElement)) part.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    if (focused && !part.contains(document.activeElement)) (part.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? part.querySelector("[data-reveal]"))?.focus({ preventScroll: true });
     const opened = part.querySelector("[data-reveal]");
     if (opened && opened.dataset.reveal !== revealed) {
       opened.scrollIntoView({ block: opened.dataset.block ?? "nearest" });

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from medfact.metrics.differences import holm
-from medfact.metrics.paired import paired_facts, paired_pairs
+from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.metrics.places import Place, places
 from medfact.results import wording
 from medfact.results.compare import SIGNIFICANT, Side, settings_of
@@ -20,6 +20,12 @@ from medfact.store import COMPLETE, Published, Run
 RANKED_BY = {"pair_joint_accuracy": paired_pairs, "joint_accuracy": paired_facts}
 """Score by which runs are ranked → its paired comparison: the first that every run has. Who says true unless a sentence denies
 has half of all facts right, and no pair: facts alone would put such a run above others that know something."""
+
+
+MOST_KEPT = 10_000
+"""Comparisons that are kept: those of 140 runs."""
+
+_kept: dict[tuple[str, int, str, int, str], Paired] = {}
 
 
 @dataclass(frozen=True)
@@ -120,14 +126,24 @@ def _order(entry: Entry, by: str) -> tuple[bool, int, list[float]]:
 def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
     """(better, worse) of every two runs whose difference in a score is shown: p, after Holm over all pairs, below 0.05."""
     couples = list(combinations(range(len(sides)), 2))
-    records = [side.board.records() for side in sides]
-    found = [RANKED_BY[by](records[a], records[b], sides[a].identity, sides[b].identity) for a, b in couples]
+    found = [_compared(sides[a], sides[b], by) for a, b in couples]
     adjusted = holm([one.p for one in found])
     return [
         (a, b) if pair.difference > 0 else (b, a)
         for (a, b), pair, p in zip(couples, found, adjusted, strict=True)
         if pair.difference and p is not None and p < SIGNIFICANT
     ]
+
+
+def _compared(a: Side, b: Side, by: str) -> Paired:
+    """The comparison of two runs, kept as long as neither changes: a run that joins others is compared with each once."""
+    key = (a.run.run, a.board.changed, b.run.run, b.board.changed, by)
+    found = _kept.get(key)
+    if found is None:
+        found = _kept[key] = RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)
+        while len(_kept) > MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+    return found
 
 
 def _names(members: Sequence[Shown]) -> dict[str, str]:

@@ -177,7 +177,7 @@ def _two_models(visitor: Visitor, show: Any) -> tuple[Markup, float | None]:
     """The button, or how far the two runs are, or what they show; and when to look again."""
     services = visitor.services
     runs = [run for run in dict.fromkeys(show.pair.split(",")) if services.asked(run)]
-    if len(runs) != len(MODELS):
+    if tuple(services.run(run).model for run in runs) != MODELS:
         return render("tour_two", lives={}, steps=len(STEPS), pairs=PAIRS, models=MODELS), None
     lives = _named([services.reports.live(run) for run in runs])
     waits = any(live.going or live.behind for live in lives.values())
