@@ -51,6 +51,7 @@ def written(app_home: Path, address: str) -> str:
 
 VIEWS = {
     "the first screen": ("", "#scores tbody tr"),
+    "the tour": ("?demo=tour&step=5", ".mf-tour h1"),
     "results": ("?run={}", "#scores tbody tr"),
     "fact by fact": ("?run={}&tab=facts", ".mf-pair"),
     "one fact": ("?run={}&tab=facts&chosen=0&fact=0", ".mf-drawer"),
@@ -106,7 +107,9 @@ LOOK_OF_FOCUS = """(element) => {
 """How an element, and what is around it, is drawn: a focus may be shown on either."""
 
 
-@pytest.mark.parametrize("view", ["the first screen", "fact by fact", "facts", "review", "studio", "write", "runs", "compare"])
+@pytest.mark.parametrize(
+    "view", ["the first screen", "the tour", "fact by fact", "facts", "review", "studio", "write", "runs", "compare"]
+)
 def test_every_control_shows_its_focus(visited: Page, address: str, runs: str, view: str) -> None:
     path, ready = VIEWS[view]
     visited.goto(address + path.format(runs))

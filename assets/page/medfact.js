@@ -103,7 +103,7 @@
       fillDraft(timed);
       countDown(timed);
     }
-    if (focused && !part.contains(document.activeElement)) part.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    if (focused && !part.contains(document.activeElement)) (part.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? part.querySelector("[data-reveal]"))?.focus({ preventScroll: true });
     const opened = part.querySelector("[data-reveal]");
     if (opened && opened.dataset.reveal !== revealed) {
       opened.scrollIntoView({ block: opened.dataset.block ?? "nearest" });
@@ -126,6 +126,7 @@
   /* ---------------------------------------------------------------------------------------------------- asking the server */
 
   let question = 0, failures = 0, clock, telling;
+  let stop, returning = false; // the stop that is shown, and whether the browser's back or forward button leads to another
   let actions = Promise.resolve(); // buttons are answered one after the other: a quick second one is not lost
   let acting = 0, waiting = false; // how many of them wait for their answers, and whether there is to be a look after them
 
@@ -184,8 +185,11 @@
     const here = document.querySelector(".nav-holder a.active");
     here?.setAttribute("aria-current", "page");
     here?.setAttribute("tabindex", "-1"); // one stop less: it leads to where one is
+    document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
     if (answer.kept !== null) store(answer.kept);
-    if (answer.query !== window.location.search) window.history.replaceState(null, "", `${window.location.pathname}${answer.query}`);
+    const moved = stop !== undefined && answer.stop !== stop && !returning; // the back button leads to where one was
+    [stop, returning] = [answer.stop, false];
+    if (answer.query !== window.location.search) window.history[moved ? "pushState" : "replaceState"](null, "", `${window.location.pathname}${answer.query}`);
   };
 
   const warn = (text) => {
@@ -442,6 +446,10 @@
   /* ---------------------------------------------------------------------------------------------------- for the inputs */
 
   window.medfact = { choose, act };
+  window.addEventListener("popstate", () => {
+    returning = true;
+    change({ demo: "", step: 1, ...Object.fromEntries(new URLSearchParams(window.location.search)) });
+  });
   document.addEventListener("visibilitychange", () => document.hidden || look());
   look();
 })();

@@ -171,7 +171,24 @@ COMMANDS = (
             DATABASE,
         ),
     ),
-    Command("card", "show_results:card", "print a snippet for a model's page on the Hub", (RUNS, DATABASE)),
+    Command(
+        "card",
+        "show_results:card",
+        "print a snippet for a model's page on the Hub, or draw a card of one run or two",
+        (RUNS, argument("--png", metavar="FILE", help="draw a card that can be posted, 1200 x 630"), DATABASE),
+    ),
+    Command(
+        "publish",
+        "publish:publish",
+        "show runs to everybody on the page Gallery, or list what is shown",
+        (
+            argument("run", metavar="RUN", nargs="*", help="the ids of runs, or the starts of them"),
+            argument("--withdraw", action="store_true", help="show them no longer"),
+            argument("--name", metavar="TEXT", help="what a run is called there (default: its name, or its model's)"),
+            DATABASE,
+            OUTPUT,
+        ),
+    ),
     Command(
         "answers",
         "show_results:answers",

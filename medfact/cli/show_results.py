@@ -25,6 +25,7 @@ from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import model_card
 from medfact.results.over_models import over_models
 from medfact.results.report import report_of
+from medfact.results.score_card import card_of
 from medfact.results.text import comparison_text, report_text
 from medfact.results.wording import counted, names_of_runs
 from medfact.reviews.summary import summary
@@ -76,9 +77,23 @@ def _write_report(store: Store, runs: Sequence[str], file: Path, estimand: str) 
     return OK
 
 
+def _draw_card(store: Store, runs: Sequence[str], file: Path) -> int:
+    from medfact.views.score_card import png_of  # Pillow is wanted for this alone
+
+    drawn = card_of(store, runs)
+    try:
+        file.write_bytes(png_of(drawn))
+    except OSError as error:
+        raise Mistake(f"{file.name} cannot be written: {error.strerror}.", "Choose another place.") from None
+    print_progress(f"card written to {file}; what it says, for those who cannot see it:\n{drawn.words}")
+    return OK
+
+
 def card(options: argparse.Namespace) -> int:
-    """Prints what can stand on a model's page: figures as metadata, and as a table."""
+    """Prints what can stand on a model's page, figures as metadata and as a table; or draws a card of one run or two."""
     store = Store(options.db)
+    if options.png:
+        return _draw_card(store, options.run, Path(options.png))
     print(model_card([report_of(store, store.run(run)) for run in options.run]), end="")
     return OK
 

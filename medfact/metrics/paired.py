@@ -66,6 +66,16 @@ def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family:
     }
 
 
+def paired_facts(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> Paired:
+    """The comparison of two runs in joint accuracy alone. The arguments are those of `paired`."""
+    return _of_facts(*_sides(a, b, a_identity, b_identity), 1)
+
+
+def paired_pairs(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> Paired:
+    """The comparison of two runs in pair joint accuracy alone. The arguments are those of `paired`."""
+    return _of_pairs(*_sides(a, b, a_identity, b_identity), 1)
+
+
 def by_truth(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> dict[str, Paired]:
     """The paired comparison over all statements, over those of facts that hold, and over those of false facts (MKJ's Acc,
     Acc_pos and Acc_neg). The arguments are those of `paired`.

@@ -168,7 +168,7 @@ def pairs_of(sides: Sequence[Side]) -> list[Pair]:
 
 def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     """What is the same in all runs, and what differs, under the names that a person reads."""
-    all_ = [_settings_of(side.run) for side in sides]
+    all_ = [settings_of(side.run) for side in sides]
     same, differs = {}, {}
     for name in all_[0]:
         values = [settings[name] for settings in all_]
@@ -179,7 +179,7 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     return same, differs
 
 
-def _settings_of(run: Run) -> dict[str, tuple[Any, str]]:
+def settings_of(run: Run) -> dict[str, tuple[Any, str]]:
     """Setting → what a person reads of it, and what tells it from another."""
     spec, protocol = run.spec, protocol_of(run.spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives

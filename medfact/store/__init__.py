@@ -30,6 +30,7 @@ from medfact.store.entities import (
     Plan,
     Planned,
     PrototypeEdit,
+    Published,
     Rejection,
     Retrieved,
     Run,
@@ -40,6 +41,7 @@ from medfact.store.lifecycle import Lifecycle
 from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.prototype_edits import PrototypeEdits
+from medfact.store.publications import Publications
 from medfact.store.recording import Recording
 from medfact.store.run_answers import News, RunAnswers
 from medfact.store.sheets import Sheet
@@ -49,12 +51,12 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED", "PAUSED",
     "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked", "DraftDecision",
-    "News", "Plan", "Planned", "PrototypeEdit", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store",
+    "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store",
     "Verdict", "default_url", "exists", "home",
 ]  # fmt: skip
 
 
-class Store(Recording, Lifecycle, RunAnswers, Decisions, Verdicts, PrototypeEdits):
+class Store(Recording, Lifecycle, RunAnswers, Decisions, Verdicts, PrototypeEdits, Publications):
     """The database at one URL, as one owner uses it."""
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:

@@ -204,6 +204,14 @@ class PrototypeEdit:
     decided_at: str = ""
 
 
+class Published(NamedTuple):
+    """A run that is shown to everybody. name: what it was called when it was published. published_at: ISO 8601, UTC."""
+
+    run: str
+    name: str
+    published_at: str
+
+
 @dataclass(frozen=True)
 class DraftDecision:
     """What a person decided on drafted templates. sentences: by form, as the person left them. decided_at: ISO 8601, UTC."""

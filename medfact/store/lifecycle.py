@@ -18,7 +18,7 @@ from medfact.store.workers import in_words, myself
 
 _TABLES_OF_RUNS = (
     schema.answers, schema.run_statements, schema.demonstrations, schema.retrieved, schema.events, schema.sheets,
-    schema.runs,
+    schema.publications, schema.runs,
 )  # fmt: skip
 
 

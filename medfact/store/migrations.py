@@ -167,6 +167,10 @@ def _population(connection: sql.Connection) -> None:
     connection.execute(sql.text("ALTER TABLE runs ADD COLUMN population TEXT"))
 
 
+def _publications(_: sql.Connection) -> None:
+    """11 → 12: a new table, which is created with all that are missing."""
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -205,6 +209,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _prototype_edits,
     _retrieved,
     _population,
+    _publications,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

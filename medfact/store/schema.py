@@ -208,6 +208,15 @@ prototype_edits = sql.Table(
 )
 """A log: rows are added, never changed."""
 
+publications = sql.Table(
+    "publications",
+    metadata,
+    sql.Column("run", StoredText(32), primary_key=True),
+    sql.Column("name", StoredText(), nullable=False),
+    sql.Column("published_at", StoredText(32), nullable=False),
+)
+"""The runs that whoever runs the server shows to everybody."""
+
 answers = sql.Table(
     "answers",
     metadata,

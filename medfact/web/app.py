@@ -72,6 +72,9 @@ def build_page() -> gr.Blocks:
     with page.route("Compare", "/compare"):
         _top("# Compare\nTwo to eight runs: what they share, where they differ, and every fact.")
         part("choose", "compared", "facts", "drawer")
+    with page.route("Gallery", "/gallery"):
+        _top("# Gallery\nRuns that the host of this server chose to show.")
+        part("gallery")
     return page
 
 

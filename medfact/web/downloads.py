@@ -19,10 +19,12 @@ from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
+from medfact.results.score_card import MOST_RUNS
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
 from medfact.views.report import html_report
 from medfact.web.inputs.setup import MOST_MODELS, studio_source
+from medfact.web.posted import card_now, picture_now
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing
 
@@ -56,6 +58,10 @@ def routes(services: Services) -> APIRouter:
     @router.get("/download/{runs}/report.html")
     def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
         return whole_report(services, runs, owners_reviewing(request), estimand)
+
+    @router.get("/download/{runs}/card.{kind}")
+    def card(runs: str, kind: Literal["png", "txt"]) -> Response:
+        return posted_card(services, runs, kind)
 
     @router.get("/download/{run}/log-{harness}")
     def log(run: str, harness: str) -> Response:
@@ -101,6 +107,18 @@ def whole_report(services: Services, runs: str, reviewers: tuple[str, ...], esti
     text = html_report(services.store, [record.run for record in records], made_at, reviewers, estimand)
     headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def posted_card(services: Services, runs: str, kind: Literal["png", "txt"]) -> Response:
+    """The card of one run or two, to be posted: as a picture, or what the picture says."""
+    ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
+    if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
+        return PlainTextResponse("There is no such file.", status_code=404)
+    name = f"{_plain(services.run(ids[0]))}-card.{kind}"
+    headers = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-store"}
+    if kind == "txt":
+        return PlainTextResponse(card_now(services, ids).words, headers=headers)
+    return Response(picture_now(services, ids), media_type="image/png", headers=headers)
 
 
 def other_log(services: Services, run: str, harness: str) -> Response:

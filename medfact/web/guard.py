@@ -34,7 +34,7 @@ UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
 
 USED = re.compile(
-    r"/|/(facts|review|studio|write|runs|compare)/?"
+    r"/|/(facts|review|studio|write|runs|compare|gallery)/?"
     r"|/(updates|healthz|config|config/|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
     r"|/(export|download)/[^/]+(/[^/]+)?"
     r"|/(page|assets|static)/.+"

@@ -19,6 +19,7 @@ from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
 from medfact.web.pages.compare import COMPARE
 from medfact.web.pages.evaluate import EVALUATE
 from medfact.web.pages.facts import FACTS
+from medfact.web.pages.gallery import GALLERY, is_open
 from medfact.web.pages.review import REVIEW
 from medfact.web.pages.runs import RUNS
 from medfact.web.pages.studio import STUDIO
@@ -34,6 +35,7 @@ PAGES = {
     "write": WRITE,
     "runs": RUNS,
     "compare": COMPARE,
+    "gallery": GALLERY,
 }
 
 MOST_VALUES = 64
@@ -101,6 +103,8 @@ def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
             "again": view.again,
             "title": view.title,
             "kept": view.runs,
+            "stop": view.stop,
+            "gallery": is_open(visitor.services),
         }
     )
 

@@ -74,7 +74,7 @@ class View:
     fragments: HTML by the names of the page's parts. show: the view as it was possible (a page number kept in range). query:
     of the
     page's address. again: seconds until the page should ask again; None: when something is clicked. title: of the tab. runs:
-    for the browser to remember.
+    for the browser to remember. stop: a place that the browser's back button returns to, "" where it is none.
     """
 
     fragments: Mapping[str, str]
@@ -83,6 +83,7 @@ class View:
     again: float | None = None
     title: str = "medfact"
     runs: str | None = None
+    stop: str = ""
 
 
 Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]

@@ -32,6 +32,7 @@ from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
 from medfact.web.pages.rarity import rarity, take_frequencies
+from medfact.web.pages.tour import LAST, compare, tour
 from medfact.web.pages.under_review import under_review
 
 TABS = {
@@ -52,6 +53,7 @@ class EvaluateShow(Show):
     none. sort: the score by which models are sorted, "" for the order of the runs. estimand: what intervals are about.
     frequencies: the visitor's table of how often names occur. change, flips: whose answers that passages turned are
     listed, and which. case: of the case study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
+    demo, step, pair: of the tour (`tour`).
     """
 
     setup: str = ""
@@ -85,6 +87,9 @@ class EvaluateShow(Show):
     case: int = Field(0, ge=0, le=10**9)
     game: int = Field(0, ge=0, le=10**4)
     clock: bool = True
+    demo: Literal["", "tour"] = ""
+    step: int = Field(1, ge=1, le=LAST)
+    pair: str = Field("", max_length=100)
 
 
 Lives = Mapping[str, Live]
@@ -93,6 +98,8 @@ Lives = Mapping[str, Live]
 
 def view(visitor: Visitor, show: EvaluateShow) -> View:
     """The runs of the address, else those that this browser showed last, else the demonstration."""
+    if show.demo:
+        return tour(visitor, show)
     if show.setup:
         setup.note_choice(visitor, show)
     runs, missing = _runs(visitor, show)
@@ -327,12 +334,13 @@ EVALUATE = Page(
         "stop": stop,
         "resume": resume,
         "game_done": done,
+        "tour_compare": compare,
     },
     says={
         **dict.fromkeys(("take_file", "use_columns", "drop_file"), "facts-said"),
         "take_pool": "pool-said",
         **dict.fromkeys(documents.ACTIONS, "documents-said"),
-        "game_done": "game-said",
+        **dict.fromkeys(("game_done", "tour_compare"), "game-said"),
         "take_frequencies": "rarity-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },

@@ -1,0 +1,146 @@
+"""What a card to be posted says of one run, or of two beside each other: their scores with n and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from medfact import __version__
+from medfact.errors import Mistake
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.compare import SIGNIFICANT, Pair, comparison, sides_of
+from medfact.results.report import Report, report_of
+from medfact.results.text import difference
+from medfact.results.wording import (
+    STATES,
+    counted,
+    date,
+    names_of_runs,
+    points,
+    score,
+    share,
+    shortened,
+)
+from medfact.store import COMPLETE, Run, Store
+
+MOST_RUNS = 2
+NOT_COMPETENCE = "Not a measure of clinical competence"
+FIGURES = ("joint_accuracy", "average_accuracy")
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A score of every run on the card. chance: what a fair coin is expected to score, None where that is not known."""
+
+    title: str
+    of: str
+    estimates: tuple[Estimate, ...]
+    chance: float | None
+
+
+@dataclass(frozen=True)
+class ScoreCard:
+    """A card's content. ids, names: one a run. about: the facts, and how they were asked. marks: what else is to be known.
+    difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    about: str
+    figures: tuple[Figure, ...]
+    marks: tuple[str, ...]
+    difference: str
+    made: str
+
+    @property
+    def words(self) -> str:
+        """All that the card says, for those who cannot see it."""
+        scores = [
+            f"{name}: "
+            + "; ".join(
+                f"{figure.title} {share(figure.estimates[place])} of {counted(figure.estimates[place].n, figure.of)}"
+                for figure in self.figures
+            )
+            for place, name in enumerate(self.names)
+        ]
+        sentences = [self.about, *scores, self.difference, *self.marks, NOT_COMPETENCE, self.made]
+        return " ".join(f"{sentence.rstrip('.')}." for sentence in sentences if sentence)
+
+
+def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
+    """The card of one run or two. Raises Mistake and UnknownName."""
+    records = [store.run(run) for run in runs]
+    if not 1 <= len(records) <= MOST_RUNS:
+        raise Mistake(f"A card shows one run or two, not {len(records)}.", "Choose one or two runs.")
+    reports = [report_of(store, record) for record in records]
+    names = [shortened(" ".join(name.split()), LONGEST_NAME) for name in names_of_runs(records)]
+    told, differs = _paired(store, records, names)
+    ended = max(record.finished_at or record.started_at for record in records)
+    files = [name for name, record in zip(names, records, strict=True) if store.was_imported(record.run)]
+    return ScoreCard(
+        ids=tuple(record.run[:8] for record in records),
+        names=tuple(names),
+        about=_about(records, reports),
+        figures=tuple(_figure(name, reports) for name in FIGURES),
+        marks=(*_open(names, records, reports), *differs, *(f"{name}: from a file" for name in files)),
+        difference=told,
+        made=f"{date(ended).partition(',')[0]}, medfact {__version__}",
+    )
+
+
+def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
+    datasets = " and ".join(dict.fromkeys(shortened(" ".join(record.dataset.split()), LONGEST_NAME) for record in records))
+    facts = " and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records))
+    methods = " and ".join(dict.fromkeys(report.method for report in reports))
+    ways = max(len(report.by_variant) for report in reports)
+    asked = "asked in eight ways" if ways == 8 else f"asked in {counted(ways, 'way')}" if ways else "not asked yet"
+    return f"{datasets}: {facts}, true and false ones, {asked}. Method: {methods}."
+
+
+def _figure(name: str, reports: Sequence[Report]) -> Figure:
+    shown = score(name, max(len(report.by_variant) for report in reports))
+    chances = {getattr(report.chance, name) for report in reports}
+    return Figure(
+        shown.heading,
+        shown.of.removesuffix("s"),
+        tuple(getattr(report, name) for report in reports),
+        chances.pop() if len(chances) == 1 else None,
+    )
+
+
+def _open(names: Sequence[str], records: Sequence[Run], reports: Sequence[Report]) -> list[str]:
+    """What of the runs is not answered."""
+    told = []
+    for name, record, report in zip(names, records, reports, strict=True):
+        if record.state != COMPLETE:
+            asked = report.answered + report.failed
+            told.append(f"{name}: {STATES[record.state]}, {asked:,} of {counted(report.statements, 'statement')} asked")
+        elif report.failed:
+            told.append(f"{name}: {counted(report.failed, 'call')} failed, not counted")
+    return told
+
+
+def _paired(store: Store, records: Sequence[Run], names: Sequence[str]) -> tuple[str, list[str]]:
+    """The difference of two runs in a sentence, and in what they differ apart from the model."""
+    if len(records) < MOST_RUNS:
+        return "", []
+    made = comparison(sides_of(store, [record.run for record in records]))
+    pair = next(pair for pair in made.pairs if pair.metric == FIGURES[0])
+    named = dict(zip((record.run for record in records), names, strict=True))
+    return difference_in_words(pair, named), [f"The runs also differ in: {', '.join(made.differs)}"] if made.differs else []
+
+
+def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
+    """What a comparison of two runs in joint accuracy shows, in a sentence. names: run → what to call it."""
+    a, b = names[pair.a], names[pair.b]
+    if pair.difference is None:
+        return f"{a} and {b} have no fact in common that both answered in every way."
+    of = f"the {counted(pair.n, 'fact')} that both answered" if pair.n > 1 else "the one fact that both answered"
+    if pair.low is None or pair.high is None:
+        return f"No difference can be shown between {a} and {b} on {of}: too few heads to say."
+    if pair.p_holm is None or pair.p_holm >= SIGNIFICANT:
+        return f"On {of}, no difference is shown between {a} and {b} in facts with all answers right: {difference(pair)}."
+    better, other = (a, b) if pair.difference > 0 else (b, a)
+    low, high = (pair.low, pair.high) if pair.difference > 0 else (-pair.high, -pair.low)
+    more = f"{100 * abs(pair.difference):.1f} points more often"
+    return f"On {of}, {better} has all answers right {more} than {other} (95% interval {points(low)} to {points(high)})."

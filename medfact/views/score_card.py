@@ -1,0 +1,255 @@
+"""The card of one run or two as a picture: PNG, 1200 × 630, drawn here with Pillow and its own font."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from io import BytesIO
+
+from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
+
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.score_card import NOT_COMPETENCE, Figure, ScoreCard
+from medfact.results.wording import NO_VALUE, TOO_FEW, percent
+
+WIDTH, HEIGHT = 1200, 630
+_SCALE = 2
+"""Everything is drawn so much larger and then reduced: smooth edges."""
+
+LEFT, RIGHT = 64, 1136
+BARS = ((350, RIGHT), (524, 860))
+"""Left and right end of a bar, from 0 to 1: of one run, and of two."""
+
+INK, QUIET, PAPER, GRID = "#1b1f24", "#4b5563", "#ffffff", "#d7dce2"
+COLOURS = ("#0072B2", "#D55E00")
+WARN = "#8f2f00"
+
+MOST_LINES = 4
+"""Lines below the figures; what goes beyond is cut off with an ellipsis, and stands in the picture's description."""
+
+_SPARE_FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "NotoSansCJK-Regular.ttc", "Arial Unicode.ttf", "arial.ttf")
+"""Fonts of the machine for names that Pillow's own font cannot draw."""
+
+_ALIKE = str.maketrans({"–": "-", "−": "-", "—": "-", "·": "|", "×": "x", "→": ">", "\u00a0": " "})
+"""Signs that Pillow's own font lacks, and what says the same."""
+
+_NOTHING = "\uffff"
+"""No character: what a font draws for it, it draws for all that it lacks."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A text on the card: its left edge (or, at_right, its right one) and its top."""
+
+    x: int
+    y: int
+    text: str
+    size: int
+    colour: str = INK
+    bold: bool = False
+    at_right: bool = False
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A score from 0 to 1 on a line: its interval, and a coin's score. place: of its run, 0 or 1. ends: its 0 and 1."""
+
+    y: int
+    ends: tuple[int, int]
+    estimate: Estimate
+    chance: float | None
+    place: int
+
+
+def png_of(card: ScoreCard) -> bytes:
+    """The picture. It carries what it says as text, too, in the entry "Description"."""
+    picture = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), PAPER)
+    pen = ImageDraw.Draw(picture)
+    face = _face_for(card)
+    pen.rectangle((0, 0, 20 * _SCALE, HEIGHT * _SCALE), fill=COLOURS[0])
+    for piece in layout(card, face):
+        if isinstance(piece, Bar):
+            _draw_bar(pen, piece)
+        else:
+            _draw_line(pen, piece, face)
+    described = PngImagePlugin.PngInfo()
+    described.add_itxt("Description", card.words)
+    file = BytesIO()
+    picture.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(file, "PNG", pnginfo=described, optimize=True)
+    return file.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------ what stands where
+
+
+def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
+    """All that is drawn. face: the font, "" for Pillow's own."""
+    card = _drawable(card, face)
+    two = len(card.names) > 1
+    yield Line(LEFT, 34, "medfact", 26, COLOURS[0], bold=True)
+    yield Line(LEFT + 118, 34, "Does a model know a medical fact, or only one way of saying it?", 26, QUIET)
+    title = "Two models, the same facts" if two else card.names[0]
+    yield Line(LEFT, 84, fitted(title, 50, RIGHT - LEFT, face), 50, bold=True)
+    yield Line(LEFT, 152, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
+    for number, figure in enumerate(card.figures):
+        yield from _block(figure, card.names if two else (), 206 + number * 140, face)
+    below = [(line, INK) for line in wrapped(card.difference, 20, RIGHT - LEFT, face)]
+    below += [(line, WARN) for line in wrapped(". ".join(card.marks), 20, RIGHT - LEFT, face)]
+    for number, (text, colour) in enumerate(below[:MOST_LINES]):
+        last = number == MOST_LINES - 1 and len(below) > MOST_LINES
+        yield Line(LEFT, 484 + number * 25, fitted(f"{text} …", 20, RIGHT - LEFT, face) if last else text, 20, colour)
+    yield Line(LEFT, 588, f"{NOT_COMPETENCE}.", 27, bold=True)
+    yield Line(RIGHT, 591, card.made, 22, QUIET, at_right=True)
+
+
+def _block(figure: Figure, names: Sequence[str], top: int, face: str) -> Iterator[Line | Bar]:
+    """A score: its heading, and a row for each run."""
+    yield Line(LEFT, top, f"{figure.title[0].upper()}{figure.title[1:]}", 27, bold=True)
+    if figure.chance is not None:
+        coin = f"thin line: a coin, {100 * figure.chance:.2g}%"
+        yield Line(RIGHT, top + 2, coin, 22, QUIET, at_right=True)
+    for place, estimate in enumerate(figure.estimates):
+        y = top + 40 + place * 46
+        if names:
+            yield Line(LEFT, y + 7, fitted(names[place], 20, 345, face), 20)
+            if estimate.value is not None:
+                yield Line(BARS[1][0] - 22, y, percent(estimate.value), 30, COLOURS[place], bold=True, at_right=True)
+            yield Line(RIGHT, y + 7, f"{_interval(estimate)}, n = {estimate.n:,}", 20, QUIET, at_right=True)
+            yield Bar(y + 19, BARS[1], estimate, figure.chance, place)
+            continue
+        yield Line(LEFT, y - 4, percent(estimate.value), 60, COLOURS[0], bold=True)
+        doubt = f"95% interval {_interval(estimate)}" if estimate.low is not None else _interval(estimate)
+        yield Line(BARS[0][0], y + 36, f"{doubt}, of {estimate.n:,} {figure.of}{'' if estimate.n == 1 else 's'}", 23, QUIET)
+        yield Bar(y + 16, BARS[0], estimate, figure.chance, place)
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return NO_VALUE
+    return TOO_FEW if estimate.low is None or estimate.high is None else f"{percent(estimate.low)} to {percent(estimate.high)}"
+
+
+# ------------------------------------------------------------------------------------------------ letters
+
+
+def _drawable(card: ScoreCard, face: str) -> ScoreCard:
+    """A card whose every letter the font has. Accents that it lacks are left out; for a name with other letters stands the
+    run's id, and elsewhere "?" stands for each; the card says both."""
+    names = [_plain(name, face) for name in card.names]
+    shown = [name if _has(face, name) else f"run {run}" for name, run in zip(names, card.ids, strict=True)]
+    unread = [run for name, run in zip(names, card.ids, strict=True) if not _has(face, name)]
+
+    def told(text: str) -> str:
+        for name, instead in zip(card.names, shown, strict=True):
+            text = text.replace(name, instead)
+        return "".join(letter if _has(face, letter) else "?" for letter in _plain(text, face))
+
+    said = [f"The name of run {run} has letters that this picture cannot show" for run in unread]
+    about = told(card.about)
+    if about.count("?") > card.about.count("?"):
+        said.append("“?” stands for a letter that this picture cannot show")
+    marks = (*map(told, card.marks), *said)
+    return replace(card, names=tuple(shown), about=about, marks=marks, difference=told(card.difference))
+
+
+def _plain(text: str, face: str) -> str:
+    """A text without the accents that the font lacks, and with the nearest sign for others."""
+    letters = (letter if _has(face, letter) else _bare(letter) for letter in text.translate(_ALIKE))
+    return "".join(letters)
+
+
+def _bare(letter: str) -> str:
+    """é → e; what has no accent as it is."""
+    parts = unicodedata.normalize("NFKD", letter)
+    return "".join(part for part in parts if not unicodedata.combining(part)) or letter
+
+
+def _face_for(card: ScoreCard) -> str:
+    """The font that can draw all names; Pillow's own where none can."""
+    names = " ".join(card.names).translate(_ALIKE)
+    return next((face for face in ("", *_SPARE_FONTS) if _is_there(face) and _has(face, names)), "")
+
+
+@cache
+def _font(face: str, size: int) -> ImageFont.FreeTypeFont:
+    made = ImageFont.truetype(face, size) if face else ImageFont.load_default(size)
+    assert isinstance(made, ImageFont.FreeTypeFont)
+    return made
+
+
+@cache
+def _is_there(face: str) -> bool:
+    try:
+        _font(face, 20)
+    except OSError:
+        return False
+    return True
+
+
+def _has(face: str, text: str) -> bool:
+    """Whether a font can draw every character."""
+    return all(character.isspace() or _look(face, character) != _look(face, _NOTHING) for character in set(text))
+
+
+@lru_cache(maxsize=4096)
+def _look(face: str, character: str) -> tuple[object, bytes]:
+    mask = _font(face, 20).getmask(character)
+    return mask.size, bytes(mask)
+
+
+def width_of(text: str, size: int, face: str) -> float:
+    """How wide a text is, in pixels of the card."""
+    return _font(face, size * _SCALE).getlength(text.translate(_ALIKE)) / _SCALE
+
+
+def fitted(text: str, size: int, width: int, face: str = "") -> str:
+    """A text cut so that it fits, with an ellipsis where it was cut."""
+    if width_of(text, size, face) <= width:
+        return text
+    while text and width_of(f"{text}…", size, face) > width:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
+
+
+def wrapped(text: str, size: int, width: int, face: str = "") -> list[str]:
+    """A text in lines that fit."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width_of(f"{lines[-1]} {word}", size, face) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(fitted(word, size, width, face))
+    return lines
+
+
+# ------------------------------------------------------------------------------------------------ with ink
+
+
+def _draw_line(pen: ImageDraw.ImageDraw, line: Line, face: str) -> None:
+    font = _font(face, line.size * _SCALE)
+    text = line.text.translate(_ALIKE)
+    x = line.x - (width_of(text, line.size, face) if line.at_right else 0)
+    # Pillow's font has one weight: a line around the letters makes them heavier
+    pen.text((x * _SCALE, line.y * _SCALE), text, font=font, fill=line.colour, stroke_width=int(line.bold))
+
+
+def _draw_bar(pen: ImageDraw.ImageDraw, bar: Bar) -> None:
+    (left, right), y = bar.ends, bar.y * _SCALE
+
+    def at(share: float) -> float:
+        return (left + share * (right - left)) * _SCALE
+
+    pen.rounded_rectangle((at(0), y - 7, at(1), y + 7), radius=7, fill=GRID)
+    if bar.chance is not None:
+        pen.rectangle((at(bar.chance) - 1, y - 26, at(bar.chance) + 1, y + 26), fill=QUIET)
+    estimate = bar.estimate
+    if estimate.value is None:
+        return
+    if estimate.low is not None and estimate.high is not None:
+        pen.rounded_rectangle((at(estimate.low), y - 9, at(estimate.high), y + 9), radius=9, fill=COLOURS[bar.place])
+    x = at(estimate.value)
+    ends = (x - 16, y - 16, x + 16, y + 16)
+    shape = pen.rectangle if bar.place else pen.ellipse
+    shape(ends, fill=PAPER, outline=COLOURS[bar.place], width=6)

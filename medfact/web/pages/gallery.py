@@ -1,0 +1,100 @@
+"""The page Gallery: the runs that whoever runs the server has published, in groups that were asked the same."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markupsafe import Markup
+
+from medfact.errors import MedfactError
+from medfact.results.compare import Side
+from medfact.results.gallery import Entry, Group, Shown, gallery
+from medfact.results.live import PACE, Live, Version
+from medfact.results.wording import date
+from medfact.store import Published
+from medfact.views.fragments import render
+from medfact.web.pages import Page, Show, View, Visitor
+from medfact.web.services import Services
+
+LOOKED_UP_SECONDS = 3.0
+"""How long a page may go on without the link to a gallery that has just opened."""
+
+_making = threading.Lock()
+
+
+class GalleryShow(Show):
+    """There is nothing to choose."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """An entry as it is shown. shared: how many have the same place, itself among them."""
+
+    entry: Entry
+    shared: int
+    date: str
+
+
+def view(visitor: Visitor, show: GalleryShow) -> View:
+    """All that is published."""
+    services = visitor.services
+    lives = _published(services)
+    versions = tuple((publication, live.version) for publication, live in lives)
+    with _making:  # one visitor's look serves all who wait for it
+        fragment = _drawn(services, versions)
+    going = any(live.going or live.behind for _, live in lives)
+    again = max(PACE, services.reports.pace()) if going else None
+    return View({"gallery": fragment}, show, again=again, title="Gallery · medfact")
+
+
+def _published(services: Services) -> list[tuple[Published, Live]]:
+    found = []
+    for publication in services.store.published():
+        try:
+            found.append((publication, services.reports.live(publication.run)))
+        except MedfactError:  # it was deleted just now
+            continue
+    return found
+
+
+@lru_cache(maxsize=4)
+def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) -> Markup:
+    """Kept until a run is published or withdrawn, or one of them changes."""
+    shown = [_shown(services, publication) for publication, _ in versions]
+    groups = [(group, _lines(group)) for group in gallery(shown)]
+    return render("gallery", groups=groups)
+
+
+def _shown(services: Services, publication: Published) -> Shown:
+    reports, live = services.reports, services.reports.live(publication.run)
+    imported = services.store.was_imported(publication.run)
+    return Shown(publication, Side(live.run, reports.board(publication.run)), live.report, imported)
+
+
+def _lines(group: Group) -> list[Line]:
+    often = Counter(entry.place.first for entry in group.entries if entry.place)
+    return [
+        Line(
+            entry,
+            often[entry.place.first] if entry.place else 0,
+            date(entry.run.finished_at or entry.run.started_at).partition(",")[0],
+        )
+        for entry in group.entries
+    ]
+
+
+def is_open(services: Services) -> bool:
+    """Whether anything is published, as of a moment ago."""
+    return _is_open(services, int(time.monotonic() / LOOKED_UP_SECONDS))
+
+
+@lru_cache(maxsize=4)
+def _is_open(services: Services, _: int) -> bool:
+    return bool(services.store.published())
+
+
+GALLERY = Page(GalleryShow, view, {})

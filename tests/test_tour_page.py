@@ -1,0 +1,195 @@
+"""The tour, its card and the gallery in a real browser: by keyboard, on a phone, in the dark. Needs Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import trouble_of
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.store import COMPLETE, Store
+
+pytestmark = pytest.mark.browser
+
+LOOKS = {"light": ("light", 1280), "dark": ("dark", 1280), "phone": ("light", 390)}
+
+
+def store_of(app_home: Path) -> Store:
+    return Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    found = Axe().run(page).response["violations"]
+    return [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found]
+
+
+def fits(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+
+
+@pytest.fixture(params=LOOKS)
+def opened(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
+    scheme, width = LOOKS[request.param]
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, reduced_motion="reduce")
+    page = context.new_page()
+    trouble = trouble_of(page, address)
+    yield page
+    context.close()
+    assert trouble == []
+
+
+def test_a_visitor_goes_through_by_keyboard_alone(page: Page, address: str) -> None:
+    expect(page.locator("[data-key=tour-open]")).to_be_visible(timeout=120_000)  # once the model has answered
+    page.keyboard.press("o")
+    tour = page.locator(".mf-tour")
+    expect(tour).to_be_focused()
+    expect(page.locator("#workbench")).to_be_hidden()
+    titles = ["1. Asked plainly", "2. Said backwards", "3. As a patient's case", "4. Denied", "5. A false partner"]
+    for number, title in enumerate(titles, 1):
+        expect(tour.locator("h1")).to_have_text(title)
+        expect(page).to_have_url(re.compile(r"\?demo=tour$" if number == 1 else rf"\?demo=tour&step={number}$"))
+        expect(tour.locator(".mf-tour-said li")).to_have_count(number)
+        page.keyboard.press("ArrowRight")
+    expect(tour.locator("h1")).to_have_text("Which of two models knows more?")
+    page.keyboard.press("ArrowLeft")
+    expect(tour.locator("h1")).to_have_text(titles[4])
+    page.keyboard.press("Tab")
+    assert tour.evaluate("(tour) => tour.contains(document.activeElement)")
+    page.keyboard.press("Escape")
+    expect(tour).to_have_count(0)
+    expect(page.locator("#hero h1")).to_contain_text("Does a language model know")
+    expect(page.locator("#workbench")).to_be_visible()
+    assert page.url == address
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+    page.reload()
+    expect(page.locator("#hero h1")).to_contain_text("Does a language model know")
+
+
+def test_the_buttons_keep_the_focus_and_the_browser_goes_back_and_forth(page: Page) -> None:
+    page.locator("[data-key=tour-open-here]").click()
+    heading = page.locator(".mf-tour h1")
+    following = page.locator("[data-key=tour-next]")
+    for step in (2, 3):
+        following.focus()
+        page.keyboard.press("Enter")
+        expect(heading).to_contain_text(f"{step}.")
+        expect(following).to_be_focused()
+    for _ in range(2):
+        page.go_back()
+    expect(heading).to_contain_text("1.")
+    page.go_back()
+    expect(page.locator("#hero h1")).to_contain_text("Does a language model know")
+    for step in (1, 2, 3):
+        page.go_forward()
+        expect(heading).to_contain_text(f"{step}.")
+
+
+def test_a_link_opens_a_step_whose_answers_are_the_models_own(page: Page, address: str, app_home: Path) -> None:
+    page.goto(f"{address}?demo=tour&step=5")
+    tour = page.locator(".mf-tour")
+    expect(tour.locator("h1")).to_have_text("5. A false partner", timeout=120_000)
+    store = store_of(app_home)
+    demonstration = next(run for run in store.runs("demonstration") if run.state == COMPLETE)
+    asked = {item.statement.text: item for item in store.asked(demonstration.run)}
+    lines = tour.locator(".mf-tour-said li").all()
+    assert len(lines) == 5
+    for line in lines:
+        sentence = line.locator(".mf-sentence").text_content() or ""
+        item = asked[sentence]
+        said = "true" if item.answer and item.answer.answer else "false"
+        right = item.answer is not None and item.answer.answer == item.statement.label
+        whole = line.locator(".mf-tour-whole")
+        expect(whole).to_contain_text(f"The model says {said}: {'right' if right else 'wrong'}.")
+        expect(whole.locator(".mf-badge")).to_have_text("true" if item.statement.label else "FALSE (test statement)")
+    fact = asked[tour.locator(".mf-sentence").first.text_content() or ""].statement.fact
+    expect(tour.locator(".mf-tour-fact")).to_contain_text(f"{fact.head} — {fact.relation} → {fact.tail}")
+    own = [item for item in asked.values() if item.statement.fact == fact]
+    right = sum(item.answer is not None and item.answer.answer == item.statement.label for item in own)
+    expect(tour).to_contain_text(f"{right} of 8 right about the fact: not mastered")
+
+
+@pytest.mark.parametrize("step", ["0", "7", "x", "-1", "1e9"])
+def test_a_step_that_is_none_is_the_first(page: Page, address: str, step: str) -> None:
+    page.goto(f"{address}?demo=tour&step={step}")
+    expect(page.locator(".mf-tour h1")).to_have_text("1. Asked plainly", timeout=120_000)
+
+
+def test_the_tour_looks_right_and_axe_finds_nothing(opened: Page, address: str) -> None:
+    for step in (1, 4, 5, 6):
+        opened.goto(f"{address}?demo=tour&step={step}")
+        expect(opened.locator(".mf-tour h1")).to_be_visible(timeout=120_000)
+        expect(opened.locator("#workbench")).to_be_hidden()
+        assert fits(opened)
+        assert violations(opened) == []
+    moving = "document.querySelector('.mf-now') && getComputedStyle(document.querySelector('.mf-now')).animationName"
+    opened.goto(f"{address}?demo=tour&step=2")
+    expect(opened.locator(".mf-now")).to_be_visible()
+    assert opened.evaluate(moving) == "none"  # who wants no motion sees none
+
+
+def test_two_models_are_asked_live_and_their_card_can_be_posted(
+    opened: Page, browser: Browser, address: str, app_home: Path
+) -> None:
+    opened.goto(f"{address}?demo=tour&step=6")
+    opened.get_by_role("button", name="Ask both models").click()
+    card = opened.locator(".mf-posted img")
+    expect(card).to_be_visible(timeout=180_000)
+    expect(opened).to_have_url(re.compile(r"step=6&pair=[0-9a-f]{32},[0-9a-f]{32}$"))
+    assert opened.evaluate("[...document.querySelectorAll('.mf-posted img')].every((one) => one.alt.length > 100)")
+    expect(opened.locator(".mf-scores tbody tr")).to_have_count(2)
+    expect(opened.locator(".mf-tour-told")).to_contain_text("On the 80 facts that both answered")
+    words = card.get_attribute("alt") or ""
+    assert (opened.locator(".mf-tour-told").text_content() or "") in words
+    assert "Not a measure of clinical competence." in words
+    opened.wait_for_function("document.querySelector('.mf-posted img').naturalWidth === 1200")
+    assert fits(opened)
+    assert violations(opened) == []
+    runs = opened.url.rpartition("=")[2].split(",")
+    assert {store_of(app_home).run(run).model for run in runs} == {"medfact-tiny", "medfact-tiny-narrow"}
+    with opened.expect_download() as saved:
+        opened.get_by_role("link", name="Download the card").click()
+    assert re.fullmatch(r"medfact-[\w-]+-card\.png", saved.value.suggested_filename)
+    assert Path(saved.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    opened.keyboard.press("Escape")
+    expect(opened.locator(".mf-tour")).to_have_count(0)
+    assert opened.evaluate("localStorage.length") == 0
+    stranger = browser.new_context().new_page()
+    stranger.goto(f"{address}?demo=tour&step=6&pair={','.join(runs)}")
+    expect(stranger.locator(".mf-posted img")).to_be_visible()
+    stranger.context.close()
+
+
+def test_the_gallery_is_found_once_something_is_shown(opened: Page, address: str, app_home: Path) -> None:
+    store = store_of(app_home)
+    for one in store.published():
+        store.withdraw(one.run)
+    opened.wait_for_timeout(3_100)
+    opened.goto(address)
+    expect(opened.locator("#hero h1")).to_be_visible()
+    link = opened.get_by_role("link", name="Gallery")
+    expect(link).to_be_hidden()
+    made = [start(RunSpec(model=f"baseline:{name}", limit=20, shots=0), store) for name in ("negation-cue", "random")]
+    for run in made:
+        list(answer(run, store))
+        store.publish(run, f"${{alert(1)}} <i>{run[:4]}</i>")
+    opened.wait_for_timeout(3_100)
+    opened.reload()
+    expect(link).to_be_visible()
+    link.click()
+    expect(opened.locator("#gallery tbody tr")).to_have_count(2)
+    expect(opened.locator("#gallery")).to_contain_text(f"${{alert(1)}} <i>{made[0][:4]}</i>")
+    expect(opened.locator("#gallery")).to_contain_text("1 (shared)")
+    opened.locator("#gallery summary").click()
+    assert fits(opened)
+    assert violations(opened) == []
+    opened.locator(f"[data-key=open-{made[0]}]").click()
+    expect(opened.locator("#scores tbody tr").first).to_be_visible()
+    opened.locator("[data-key=download]").click()
+    expect(opened.locator("[data-key=download-card]")).to_have_attribute("href", f"download/{made[0]}/card.png")
