@@ -11,9 +11,10 @@ from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import METRICS, Comparison, Pair, race_in_words, verdict
+from medfact.results.compare import METRICS, Comparison, Pair, verdict
 from medfact.results.danger import Danger
 from medfact.results.evidence import Change
+from medfact.results.race_words import race_in_words
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
@@ -175,7 +176,11 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report], found: Se
             estimate = getattr(report, metric)
             lines.append(f"  {names[report.run]}: {share(estimate)} of {count(estimate.n)}")
         lines += [f"  {_pair(pair)} {verdict(pair, names)}" for pair in comparison.pairs if pair.metric == metric]
-    lines += ["", f"race (answers right; {RACE})", *(f"  {race_in_words(one, names)}" for one in comparison.races)]
+    lines += [
+        "",
+        f"race (answers right; {RACE})",
+        *(f"  {race_in_words(one.a, one.b, one.race, names)}" for one in comparison.races),
+    ]
     if found:
         lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names))]
     lines += ["", "Differences are paired: statements that both runs answered. Intervals and p are clustered by head and tail."]

@@ -13,8 +13,9 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import plots
-from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, race_in_words, verdict
+from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, verdict
 from medfact.results.fact_table import SHOWN, FactTable
+from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
 from medfact.results.wording import STATES, counted, names_of_runs, p_value, run_name, shortened
 from medfact.statements import VARIANTS
@@ -105,7 +106,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         comparison=comparison,
         metrics=metrics,
         several=len(records) > FEWEST,
-        races=[race_in_words(one, names) for one in comparison.races],
+        races=[race_in_words(one.a, one.b, one.race, names) for one in comparison.races],
         changes=change_rows(visitor.services, records),
         change_metrics=CHANGES,
     )
