@@ -22,7 +22,7 @@ from medfact.models.services.policy import named_address_key
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
-from medfact.runs.racing import RacingRuns, of_one_race, racing_specs
+from medfact.runs.racing import RacingRuns, of_one_race, racing_specs, still_racing
 from medfact.runs.run import answer, check_address, is_ones_own
 from medfact.runs.start import recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
@@ -102,10 +102,12 @@ def resume(options: argparse.Namespace) -> int:
         service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
         key = named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record, store))
         asking[record.run] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
-    if of_one_race(records):
-        code = _ask_in_race(records, store, asking)
-        return max(code, _print_rows(list(asking), store, None, code))
-    return max([_resume_alone(record, store, asking[record.run]) for record in records])
+    racing = still_racing(records)
+    code = 0
+    if racing:
+        code = _ask_in_race(racing, store, asking)
+        code = max(code, _print_rows([record.run for record in racing], store, None, code))
+    return max([code, *(_resume_alone(record, store, asking[record.run]) for record in records if record not in racing)])
 
 
 def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:

@@ -158,6 +158,10 @@ def races_of(sides: Sequence[Side]) -> Iterator[Raced]:
         yield Raced(a.run.run, b.run.run, standing, found, len(couples))
 
 
+def _all_races(sides: Sequence[Side]) -> tuple[Raced, ...]:
+    return tuple(races_of(sides))
+
+
 def pairs_of(sides: Sequence[Side]) -> list[Pair]:
     """Every pair of runs in each accuracy, with p and bounds adjusted for their number."""
     records = [(side, side.board.records()) for side in sides]
@@ -248,6 +252,10 @@ class Comparisons:
     def table(self, runs: Sequence[str]) -> FactTable:
         """As `fact_table`."""
         return cast(FactTable, self._once(fact_table, runs))
+
+    def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
+        """As `races_of`."""
+        return cast(tuple[Raced, ...], self._once(_all_races, runs))
 
     def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
         key = (make, *((run, self._reports.version(run)) for run in runs))

@@ -39,7 +39,7 @@ class Report(Measures):
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
     average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
     implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off.
-    p_true_source: where P(True) comes from.
+    p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
@@ -65,6 +65,7 @@ class Report(Measures):
     shot_seed: int | None
     shot_draws: int
     state: str
+    reason: str | None
     cut: int
     p_true_source: str
     service: Mapping[str, Any] | None
@@ -102,6 +103,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         shot_seed=run.spec.shot_seed,
         shot_draws=run.spec.shot_draws,
         state=run.state,
+        reason=run.reason,
         cut=bill["cut"] if bill else 0,
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,

@@ -24,6 +24,7 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    how_it_ended,
     p_value,
     percent,
     points,
@@ -42,6 +43,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.shots} shots, seed {report.seed}",
         f"{report.answered} of {report.statements} statements answered: {report.right} right, {report.wrong} wrong, "
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
+        *filter(None, [how_it_ended(report.state, report.reason)]),
         "",
         _line("all eight right (joint accuracy)", report.joint_accuracy, "facts"),
         _line("right answers (average accuracy)", report.average_accuracy, "statements"),
@@ -168,6 +170,7 @@ def comparison_text(comparison: Comparison, reports: Sequence[Report], found: Se
     names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
     lines = [f"{comparison.shared_facts} facts are in all runs; they have {of}."]
+    lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
     for metric, title in METRICS.items():

@@ -24,7 +24,7 @@ from medfact.metrics.race import Race, order_of, race
 from medfact.models import is_local
 from medfact.runs.board import Board
 from medfact.spec import RunSpec
-from medfact.store import DECIDED, STOPPED, Plan, Run, Sheet, Store
+from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
 from medfact.store.sheets import sheet_of
 
 FIRST_LOOK, NEXT_LOOK = 256, 1 / 8
@@ -65,6 +65,12 @@ def _places(sheet: Sheet) -> Codes:
 def of_one_race(runs: Sequence[Run]) -> bool:
     """Whether these are runs of one race."""
     return len(runs) > 1 and runs[0].spec.race is not None and len({run.spec.race for run in runs}) == 1
+
+
+def still_racing(runs: Sequence[Run]) -> list[Run]:
+    """Those of the runs whose race can go on: at least two of one race that is not decided for them, else none."""
+    open_ = [run for run in runs if run.state not in (DECIDED, COMPLETE)]
+    return open_ if of_one_race(open_) else []
 
 
 class RacingRuns:
@@ -109,6 +115,12 @@ class RacingRuns:
         """How the race ended a run, and why: a state and a reason. None where it did not."""
         with self._changed:
             return self._ends.get(run)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether any of its runs is asked, or going to be."""
+        with self._changed:
+            return self._left != self._runs.keys()
 
     def leave(self, run: str) -> None:
         """Called once a run is asked no more, for whatever reason."""

@@ -17,7 +17,7 @@ from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, ver
 from medfact.results.fact_table import SHOWN, FactTable
 from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
-from medfact.results.wording import STATES, counted, names_of_runs, p_value, run_name, shortened
+from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened, state_in_words
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
@@ -125,7 +125,7 @@ def _shared(comparison: Comparison, records: Sequence[Run]) -> str:
         text = f"All of them ask the same {counted(count, 'fact')}."
     else:
         text = f"{counted(count, 'fact')} {'is' if count == 1 else 'are'} in all of them, of {', '.join(f'{n:,}' for n in of)}."
-    others = ", ".join(dict.fromkeys(STATES[run.state] for run in records if run.state != COMPLETE))
+    others = ", ".join(dict.fromkeys(state_in_words(run.state, run.reason) for run in records if run.state != COMPLETE))
     return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
 
 
