@@ -16,7 +16,7 @@ from medfact.metrics.clusters import Clusters
 from medfact.metrics.differences import paired_difference
 from medfact.metrics.miscalibration import defect_of, overconfidence_of
 from medfact.metrics.power import expected_error, power
-from medfact.metrics.race import race
+from medfact.metrics.race import Differences, Race, race
 from medfact.statements import IMPLICATIONS
 
 NEGATED = np.array([one.negated for one in IMPLICATIONS.values()])
@@ -58,6 +58,12 @@ def models(seed: int, heads: int, a_head: int, difference: float, effect: float)
     return right[0] - right[1], randomness.permutation(heads)[head], tail
 
 
+def ended_race(differences: np.ndarray, head: np.ndarray, tail: np.ndarray, a_head: int) -> Race:
+    """The race over all heads."""
+    sizes = np.full(len(differences) // a_head, a_head)
+    return race(Differences(differences, differences, head, sizes, len(sizes), tail))
+
+
 def main(seeds: range) -> None:
     print("| a calibrated model is accused | coherent, uniform | coherent, U | not coherent, uniform | not coherent, U |")
     print("|---|---|---|---|---|")
@@ -77,7 +83,7 @@ def main(seeds: range) -> None:
         fixed = raced = missed = 0
         for seed in seeds:
             differences, head, tail = models(seed, heads, 4, 0.0, effect)
-            found, ended = paired_difference(differences, head, tail), race(differences, head, np.full(heads, 4), heads, tail)
+            found, ended = paired_difference(differences, head, tail), ended_race(differences, head, tail, 4)
             fixed += found.p is not None and found.p <= 0.05
             raced += ended.decided_at is not None
             missed += not ended.low <= differences.mean() <= ended.high
@@ -88,7 +94,7 @@ def main(seeds: range) -> None:
         differences, head, tail = models(seed, 250, 2, 0.05, 0.0)
         made = paired_difference(differences, head, tail)
         found += made.p is not None and made.p <= 0.05
-        ended.append(race(differences, head, np.full(250, 2), 250, tail).decided_at)
+        ended.append(ended_race(differences, head, tail, 2).decided_at)
     said = power(0.05, expected_error(Clusters(np.repeat(np.arange(250), 2), np.arange(500)), 8))
     used = np.mean([one or 250 for one in ended]) / 250
     print(f"\n5 points on 500 facts: found in {100 * found / len(seeds):.1f}%, predicted {100 * said:.1f}%;", end=" ")

@@ -146,6 +146,8 @@ class RunSpec:
     budget:         USD that the run may cost; None means any sum.
     reuse:          whether to reuse earlier answers to identical prompts.
     placement:      how a local model is loaded.
+    race:           an id that the runs of one race share: they are asked side by side, disease by disease, until it is decided.
+    racers:         how many models race, 0 where none do.
     """
 
     model: str
@@ -185,6 +187,8 @@ class RunSpec:
     budget: float | None = None
     reuse: bool = False
     placement: Placement = HERE
+    race: str | None = None
+    racers: int = 0
 
     def to_record(self) -> dict[str, Any]:
         """A record for JSON, without the service's key; `from_record` reads it back."""

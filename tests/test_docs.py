@@ -61,6 +61,8 @@ def test_every_setting_of_a_run_has_an_option() -> None:
     assert FIELDS.keys() - records - set(re.findall(r"\b(?:spec|placement|service)\.\w+", code)) == {
         "spec.entailment",  # an option of `write` alone
         "spec.model",
+        "spec.race",  # --race sets both, for all models at once
+        "spec.racers",
         "spec.task",
         "spec.writer",
         "spec.writing",

@@ -1,15 +1,14 @@
 """The race of two models: its bounds against brute force, and how often it is wrong, however often one looks."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from test_metrics import RIGHT, records_of
 
-from medfact.metrics import PENDING
+from medfact.metrics import FAILED, PENDING
 from medfact.metrics.paired import raced
-from medfact.metrics.race import confidence_sequence, race
+from medfact.metrics.race import Differences, Race, band, confidence_sequence, order_of, race
 
 
 def bounds_by_brute_force(values: list[float], population: int, error: float) -> tuple[float, float]:
@@ -80,23 +79,28 @@ def models(seed: int, heads: int, difference: float, effect: float = 0.0) -> tup
     return right[0] - right[1], head, tail
 
 
+def race_of(differences: np.ndarray, head: np.ndarray, heads: int, counted: int, tail: np.ndarray) -> Race:
+    """The race over heads of four facts each."""
+    return race(Differences(differences, differences, head, np.full(heads, 4), counted, tail))
+
+
 @pytest.mark.parametrize("effect", [0.0, 0.5])
 def test_equal_models_are_told_apart_in_a_twentieth_of_cases_at_most(effect: float) -> None:
     claimed = 0
     for seed in range(100):
         differences, head, tail = models(seed, 60, 0.0, effect)
-        claimed += race(differences, head, np.full(60, 4), 60, tail).decided_at is not None
+        claimed += race_of(differences, head, 60, 60, tail).decided_at is not None
     assert claimed <= 10
 
 
 def test_a_clear_difference_ends_the_race_early() -> None:
-    made = [race(d, head, np.full(125, 4), 125, tail) for d, head, tail in (models(seed, 125, 0.1) for seed in range(20))]
+    made = [race_of(d, head, 125, 125, tail) for d, head, tail in (models(seed, 125, 0.1) for seed in range(20))]
     assert all(one.decided_at is not None and one.low > 0 for one in made)
     assert np.mean([one.decided_at or 0 for one in made]) < 125 * 2 / 3
     # after two heads it is not decided, and how many more it takes is told
     differences, head, tail = models(0, 125, 0.1)
     early = head < 2
-    start = race(differences[early], head[early], np.full(125, 4), 2, tail[early])
+    start = race_of(differences[early], head[early], 125, 2, tail[early])
     assert start.decided_at is None
     assert (start.heads, start.of) == (2, 125)
 
@@ -109,7 +113,7 @@ def test_what_was_said_once_is_said_ever_after() -> None:
         said = None
         for counted in range(1, 61):
             rows = head < counted
-            now = race(differences[rows], head[rows], np.full(60, 4), counted, tail[rows]).decided_at
+            now = race_of(differences[rows], head[rows], 60, counted, tail[rows]).decided_at
             assert said in (None, now)
             assert now in (None, said, counted)
             said = now
@@ -129,23 +133,88 @@ def test_what_is_guessed_of_the_spread_before_makes_no_bounds_wrong(spread: floa
 
 
 def test_a_head_counts_once_all_before_it_are_complete() -> None:
-    """12 heads with a fact each. The order hangs on the facts' numbers: head i has the number 100 − i, so head 11 is first."""
+    """12 heads with a fact each."""
     rows = [(f"f{i:02}", f"h{i:02}", f"t{i:02}", RIGHT) for i in range(12)]
     ours = records_of(*rows)
     wrong = records_of(*[(*row[:3], "FFFFTTTT") for row in rows])
-    identity = 100 - ours.fact
-    whole = raced(ours, wrong, identity, identity)
+    whole = raced(ours, wrong, ours.fact, ours.fact)
     assert whole is not None
-    assert (whole.heads, whole.of, whole.value) == (12, 12, 1.0)
+    standing = race(whole)
+    assert (standing.heads, standing.of, standing.value) == (12, 12, 1.0)
+    order = order_of(ours.head, ours.fact)
+    assert sorted(set(order.tolist())) == list(range(12))
     answer = wrong.answer.copy()
-    answer[np.flatnonzero(wrong.fact == 9)[3]] = PENDING
-    part = raced(ours, replace(wrong, answer=answer), identity, identity)
+    answer[np.flatnonzero(order == 2)[3]] = PENDING
+    part = raced(ours, replace(wrong, answer=answer), ours.fact, ours.fact)
     assert part is not None
-    assert part.heads == 2, "heads 11 and 10 count; 9 is not complete, nor is any after it counted"
-    assert raced(ours, wrong, identity, identity + 1000) is None
+    assert part.counted == 2, "the first two heads count; the third is not complete, nor is any after it counted"
+    assert set(part.heads.tolist()) == {0, 1}
+    assert raced(ours, wrong, ours.fact, ours.fact + 1000) is None
+
+
+def test_the_order_hangs_on_the_facts_alone_and_favours_no_head() -> None:
+    randomness = np.random.default_rng(0)
+    head = np.repeat(np.arange(200), np.where(np.arange(200) < 100, 1, 9))
+    first = []
+    for _ in range(40):
+        identity = randomness.integers(0, 2**60, len(head))
+        order = order_of(head, identity)
+        shuffled = randomness.permutation(len(head))
+        assert (order_of(head[shuffled], identity[shuffled]) == order[shuffled]).all(), "not on how facts are listed"
+        assert (order_of(199 - head, identity) == order).all(), "nor on how heads are numbered"
+        first.append((np.unique(head[order < 50]) < 100).mean())
+    # heads of one fact are as often among the first fifty as heads of nine: 0.5, with a standard error of 0.01
+    assert np.mean(first) == pytest.approx(0.5, abs=0.04)
+
+
+def test_failed_calls_count_against_whoever_leads() -> None:
+    """30 heads with a fact each: the one model is always right, the other never, but for calls that failed."""
+    rows = [(f"f{i:02}", f"h{i:02}", f"t{i:02}", RIGHT) for i in range(30)]
+    ours, wrong = records_of(*rows), records_of(*[(*row[:3], "FFFFTTTT") for row in rows])
+    order = order_of(ours.head, ours.fact)
+
+    def standing(failing: int) -> Race:
+        answer = wrong.answer.copy()
+        answer[order < failing] = FAILED
+        found = raced(ours, replace(wrong, answer=answer), ours.fact, ours.fact)
+        assert found is not None
+        return race(found)
+
+    clear, some, many = standing(0), standing(4), standing(25)
+    assert (clear.failed, some.failed, many.failed) == (0, 4 * 8, 25 * 8)
+    assert clear.heads == some.heads == many.heads == 30, "a call that always fails holds nothing up"
+    assert clear.value == some.value == 1.0, "the difference that is shown is of what both answered"
+    assert clear.decided_at is not None
+    assert some.decided_at is not None
+    assert some.decided_at > clear.decided_at
+    assert 26 / 30 - 0.1 < some.low <= 26 / 30, "the least that it may be: as if the four had been answered as well"
+    assert some.high == 1.0
+    assert many.decided_at is None, "of five answered heads in thirty nothing follows"
+
+
+def test_what_is_decided_stays_decided() -> None:
+    for seed in range(10):
+        differences, head, tail = models(seed, 60, 0.1, 0.3)
+        decided = None
+        for counted in range(1, 61):
+            rows = head < counted
+            made = race_of(differences[rows], head[rows], 60, counted, tail[rows])
+            assert decided is None or made.decided_at == decided
+            decided = made.decided_at
+            assert decided is None or decided <= counted
+
+
+def test_the_band_is_the_race_at_every_head() -> None:
+    differences, head, tail = models(1, 60, 0.1)
+    drawn = band(Differences(differences, differences, head, np.full(60, 4), 60, tail))
+    for counted in (1, 10, 60):
+        rows = head < counted
+        made = race_of(differences[rows], head[rows], 60, counted, tail[rows])
+        assert drawn.value[counted - 1] == pytest.approx(made.value)
+        assert (drawn.low[counted - 1], drawn.high[counted - 1]) == pytest.approx((made.low, made.high))
 
 
 def test_nothing_answered_has_no_value() -> None:
-    made = race(np.zeros(0), np.zeros(0, dtype=np.int64), np.full(20, 8), 0)
+    nothing = np.zeros(0)
+    made = race(Differences(nothing, nothing, np.zeros(0, dtype=np.int64), np.full(20, 8), 0))
     assert (made.value, made.low, made.high, made.heads, made.decided_at) == (None, -1.0, 1.0, 0, None)
-    assert math.isfinite(made.low)

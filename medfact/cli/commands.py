@@ -77,6 +77,7 @@ COMMANDS = (
                     help="ask the sentences that `write` wrote; may repeat, with other writings, `prototypes` and `origin`",
                 ),
             ),
+            argument("--race", action="store_true", help="ask the models side by side, and stop once it is decided"),
             argument("--dry-run", action="store_true", help="ask nothing; show what each model would cost"),
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
@@ -142,9 +143,9 @@ COMMANDS = (
     Command(
         "resume",
         "evaluate:resume",
-        "continue a run that was stopped or interrupted, or in which calls failed",
+        "continue runs that were stopped or interrupted, or in which calls failed; runs of one race go on with it",
         (
-            RUN,
+            RUNS,
             RESUMED_SERVICE,
             argument("--yes", action="store_true", help="send your key to the service that an imported run names"),
             DATABASE,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
@@ -12,14 +13,16 @@ from typing import Any
 from medfact.cli import MISTAKE, write
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
-from medfact.cli.progress import show_progress
+from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import emit, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
-from medfact.errors import StoreError
+from medfact.errors import Mistake, StoreError
 from medfact.models import BUNDLED_MODEL, is_service
 from medfact.models.services.policy import named_address_key
+from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
+from medfact.runs.racing import RacingRuns, of_one_race, racing_specs, still_racing
 from medfact.runs.run import answer, check_address, is_ones_own
 from medfact.runs.start import recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
@@ -39,6 +42,8 @@ def _ask_written(options: argparse.Namespace) -> int:
     store = Store(options.db)
     first = writing_of(options.writing[0], store)
     asked: list[tuple[RunSpec, Plan]] = []
+    if options.race:
+        raise Mistake("Sets of written sentences cannot race.", "Leave out --race, and compare the runs afterwards.")
     for model, name in product(options.model or [BUNDLED_MODEL], options.writing):
         spec, planned = asked_set(name, first, model, store)
         asked.append((repeated_spec(options, model, replace(first, spec=spec)), planned))
@@ -52,7 +57,7 @@ def _ask_written(options: argparse.Namespace) -> int:
 
 
 def _start(options: argparse.Namespace) -> int:
-    specs = [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]]
+    specs = _racing(options, [spec_of(options, model) for model in options.model or [BUNDLED_MODEL]])
     check_models(specs)
     collection = load_collection(specs[0])
     held = held_in(options)
@@ -63,11 +68,15 @@ def _start(options: argparse.Namespace) -> int:
     return _ask_all([start(spec, store, collection, held) for spec in specs], store, options.output, service_key(options))
 
 
+def _racing(options: argparse.Namespace, specs: list[RunSpec]) -> list[RunSpec]:
+    return racing_specs(specs) if options.race else specs
+
+
 def _repeat(options: argparse.Namespace) -> int:
     """Repeats a run from its record: the files that it was made from are not needed."""
     store = Store(options.db)
     record = store.run(options.again)
-    specs = [repeated_spec(options, model, record) for model in options.model or [record.model]]
+    specs = _racing(options, [repeated_spec(options, model, record) for model in options.model or [record.model]])
     check_models(specs)
     if options.dry_run:
         planned = recorded_plan(record, store)
@@ -82,34 +91,67 @@ def _repeat(options: argparse.Namespace) -> int:
 
 
 def resume(options: argparse.Namespace) -> int:
-    """Continues a run from its record; notes where its data or its pool have changed since."""
+    """Continues runs from their records; notes where their data or their pool have changed since."""
     store = Store(options.db)
-    record = store.run(options.run)
-    print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
+    records = list({record.run: record for record in map(store.run, options.run)}.values())
+    for record in records:
+        print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
     settings = typed_settings(options)
-    service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
-    key = named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record, store))
-    asking: dict[str, Any] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
+    asking: dict[str, dict[str, Any]] = {}
+    for record in records:
+        service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
+        key = named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record, store))
+        asking[record.run] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
+    racing = still_racing(records)
+    code = 0
+    if racing:
+        code = _ask_in_race(racing, store, asking)
+        code = max(code, _print_rows([record.run for record in racing], store, None, code))
+    return max([code, *(_resume_alone(record, store, asking[record.run]) for record in records if record not in racing)])
+
+
+def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
     if record.spec.task is not None:
         return write.go_on(record.run, store, None, **asking)
-    events = answer(record.run, store, **asking)
-    code = show_progress(events, record.model)
+    code = show_progress(answer(record.run, store, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))
 
 
 def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
-    """Asks models behind services all at once, and local models one after the other at the same time."""
+    """Asks models behind services all at once, and local ones one after the other at the same time; a race in step."""
     print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
+    records = [store.run(run_id) for run_id in run_ids]
+    if of_one_race(records):
+        code = _ask_in_race(records, store, {run_id: {"key": key} for run_id in run_ids})
+        return max(code, _print_rows(run_ids, store, output, code))
 
     def ask(run_id: str) -> int:
         return show_progress(answer(run_id, store, key=key), store.run(run_id).model)
 
-    remote = [run_id for run_id in run_ids if is_service(store.run(run_id).model)]
+    remote = [record.run for record in records if is_service(record.model)]
     with ThreadPoolExecutor(max(len(remote), 1)) as threads:
         pending = [threads.submit(ask, run_id) for run_id in remote]
         codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
         code = max([*codes, *(future.result() for future in pending)])
     return max(code, _print_rows(run_ids, store, output, code))
+
+
+def _ask_in_race(records: Sequence[Run], store: Store, asking: Mapping[str, dict[str, Any]]) -> int:
+    """Asks the runs of a race side by side, and says where it stands. asking: options of `answer`, by run."""
+    names = dict(zip([record.run for record in records], names_of_runs(records), strict=True))
+    race, stop = RacingRuns(records, store, race_teller(names)), threading.Event()
+
+    def ask(record: Run) -> int:
+        events = answer(record.run, store, stopped=stop.is_set, race=lambda: race, **asking[record.run])
+        return show_progress(events, names[record.run])
+
+    with ThreadPoolExecutor(len(records)) as threads:
+        pending = [threads.submit(ask, record) for record in records]
+        try:
+            return max(future.result() for future in pending)
+        except KeyboardInterrupt:
+            stop.set()  # each of them ends by itself, and records that a person stopped it
+            raise
 
 
 def _print_rows(run_ids: Sequence[str], store: Store, output: str | None, code: int) -> int:

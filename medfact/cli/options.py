@@ -240,7 +240,7 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
         )
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
     return replace(
-        replace(record.spec, model=model, reuse=False),
+        replace(record.spec, model=model, reuse=False, race=None, racers=0),
         **settings["spec"],
         placement=replace(placement, **settings["placement"]),
         service=replace(record.spec.service, **settings["service"]),

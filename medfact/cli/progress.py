@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from medfact.cli import MISTAKE, OK, SOME_FAILED
 from medfact.cli.rows import print_progress
+from medfact.results.race_words import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.racing import Standing
 
 
 def show_progress(events: Iterable[Event], model: str) -> int:
@@ -34,6 +36,24 @@ def show_progress(events: Iterable[Event], model: str) -> int:
                 print_progress(f"medfact: {event.error}")
                 code = MISTAKE
     return code
+
+
+def race_teller(names: Mapping[str, str]) -> Callable[[Sequence[Standing]], None]:
+    """Says where each pair of a race stands: when twice as many diseases count as when it was said before, when it is decided,
+    and at its end. names: run → what to call it.
+    """
+    said: dict[tuple[str, str], tuple[int, bool]] = {}
+
+    def tell(standings: Sequence[Standing]) -> None:
+        for a, b, race in standings:
+            heads, decided = said.get((a.run, b.run), (0, False))
+            if race is None or decided or race.heads == heads:
+                continue
+            if race.decided_at or race.heads >= 2 * heads or race.heads == race.of:
+                print_progress(f"race: {race_in_words(a.run, b.run, race, names)}")
+                said[a.run, b.run] = race.heads, race.decided_at is not None
+
+    return tell
 
 
 def _moving_line(text: str) -> bool:

@@ -21,10 +21,10 @@ from medfact.prototypes.pool import READY
 from medfact.retrieval.index import RETRIEVERS
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Statement
-from medfact.store.entities import COMPLETE, FAILED_RUN, PAUSED, STOPPED
+from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS
 
-AT_REST = frozenset({COMPLETE, STOPPED, FAILED_RUN, PAUSED})
+AT_REST = frozenset({COMPLETE, DECIDED, STOPPED, FAILED_RUN, PAUSED})
 """Stored states of a run that is not going on."""
 
 _MAX_PASSAGES = 100

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, crossed
+from medfact.metrics.clusters import Bools, Codes, Floats, crossed
 from medfact.metrics.differences import least_p, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
-from medfact.metrics.race import Race, race
+from medfact.metrics.race import Differences, order_of
 from medfact.metrics.records import PENDING, Names, Records
 
 
@@ -97,27 +97,30 @@ def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Co
     return rows[both], others[both]
 
 
-def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1, like: bool = True) -> Race | None:
-    """The race of two runs over the statements that both ask, in answers right; None where they share none.
+def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, like: bool = True) -> Differences | None:
+    """What two runs have raced over, of the statements that both ask, in answers right; None where they share none.
 
-    Heads race in an order that hangs on their facts alone, so that it is fixed before anybody answers. A head counts once both
-    runs have asked all that they share of it, and once all heads before it count; a failed call counts for neither. like:
-    whether a claim is about facts like these. The other arguments are those of `paired`.
+    Heads race in an order that hangs on their facts alone (`order_of`). A head counts once both runs have asked all that they
+    share of it, and once all heads before it count; what a failed call would have answered stays open. like: whether a claim
+    is about facts like these. The other arguments are those of `paired`.
     """
     ours, theirs = _sides(a, b, a_identity, b_identity)
     rows, others = _matched(ours.statement, theirs.statement)
     if not len(rows):
         return None
-    head = np.unique(a.head[rows], return_inverse=True)[1]
-    first = np.full(int(head.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, head, a_identity[rows])
-    place = np.argsort(np.argsort(first, kind="stable"), kind="stable")[head]
+    place = order_of(a.head[rows], a_identity[rows])
     open_ = place[(a.answer[rows] == PENDING) | (b.answer[others] == PENDING)]
-    counted = int(open_.min()) if len(open_) else len(first)
-    there = (place < counted) & a.scored[rows] & b.scored[others]
-    differences = a.right[rows][there].astype(float) - b.right[others][there]
+    counted = int(open_.min()) if len(open_) else int(place.max()) + 1
+    there = place < counted
+    (least_a, most_a), (least_b, most_b) = _right_or_open(a, rows[there]), _right_or_open(b, others[there])
     tails = a.tail[rows][there] if like else None
-    return race(differences, place[there], np.bincount(place), counted, tails, family)
+    return Differences(least_a - most_b, most_a - least_b, place[there], np.bincount(place), counted, tails)
+
+
+def _right_or_open(records: Records, rows: Codes) -> tuple[Floats, Floats]:
+    """The least and the most that a run may have right in some rows: of a failed call 0 and 1."""
+    right, scored = records.right[rows], records.scored[rows]
+    return (right & scored).astype(np.float64), (right | ~scored).astype(np.float64)
 
 
 def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:

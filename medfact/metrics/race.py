@@ -7,7 +7,7 @@ the mean of a finite population, drawn without replacement, by betting (Waudby-S
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Race(NamedTuple):
     """Where a race stands. value: mean difference a − b over the counted heads; low, high: bounds of that over all heads, which
     hold at every look at once. heads: how many are counted, of how many; decided_at: after how many a difference was shown for
     the first time, None where none was. more: about how many heads more it takes, None where it is decided or hopeless.
+    failed: how many differences are not known, since a call failed; they count against whichever model leads.
     """
 
     value: float | None
@@ -41,50 +42,120 @@ class Race(NamedTuple):
     of: int
     decided_at: int | None
     more: int | None
+    failed: int = 0
 
 
-def race(differences: Floats, heads: Codes, sizes: Codes, counted: int, tails: Codes | None = None, family: int = 1) -> Race:
-    """The race of two models over heads in an order that was fixed before, of which the first `counted` are complete in both.
+class Differences(NamedTuple):
+    """What two models have raced over: differences a − b, each from −1 to 1, of heads in an order that was fixed before.
 
-    differences: a − b, each from −1 to 1, of what is complete; heads: of each, its head's place in the order; sizes: how many
-    each head will have. The bounds are about these heads and tails and no others. tails: of each difference, where a claim is
-    to be about facts like these: then the interval that is clustered by head and tail must show it too, at 0.6 %. family: how
-    many pairs of models race together (Bonferroni).
+    least, most: of each difference what it may be; both are the same but where a call failed. heads: its head's place in the
+    order. sizes: how many differences each head will have. counted: the first so many heads are complete in both. tails: of
+    each difference, where a claim is to be about facts like these; else None.
     """
-    count, most, total = len(sizes), int(sizes.max()), int(sizes.sum())
-    sums = np.bincount(heads, weights=differences, minlength=count)[:counted].astype(np.float64)
-    # a head's sum, from −most to most, as a share; the mean of these shares is that of the differences, stretched
-    stretch, error = count * most / total, (1 - LEVEL) / family
-    # between the ¼ of answers that all go one way and the ¼ / most of answers that have nothing to do with each other
-    bounds = confidence_sequence((sums / most + 1) / 2, count, error, 0.25 / math.sqrt(most))
-    lows, highs = ((2 * bound - 1) * stretch for bound in bounds)
-    if not counted:
+
+    least: Floats
+    most: Floats
+    heads: Codes
+    sizes: Codes
+    counted: int
+    tails: Codes | None = None
+
+
+class Band(NamedTuple):
+    """The difference so far after each counted head, and the bounds of it over all heads at that time."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def order_of(head: Codes, identity: Codes) -> Codes:
+    """Of each row, the place of its head in the random order in which heads race.
+
+    identity: per row a number that names the fact, wherever it is asked. The order hangs on these alone, so that it is fixed
+    before anybody answers. A head's least number is mixed once more: the least of many is small, and heads of many facts would
+    come first.
+    """
+    codes = np.unique(head, return_inverse=True)[1]
+    least = np.full(int(codes.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, codes, identity)
+    return np.asarray(np.argsort(np.argsort(_mixed(least), kind="stable"), kind="stable")[codes], dtype=np.int64)
+
+
+def _mixed(numbers: Codes) -> Any:
+    """Numbers whose order says nothing about that of the given ones (splitmix64; Steele, Lea and Flood 2014)."""
+    z = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def race(found: Differences, family: int = 1) -> Race:
+    """The race of two models as it stands. family: how many pairs of models race together (Bonferroni).
+
+    The bounds are about these heads and tails and no others. With tails, the interval that is clustered by head and tail must
+    show a difference too, at 0.6 %.
+    """
+    count = len(found.sizes)
+    if not found.counted:
         return Race(None, -1.0, 1.0, 0, count, None, None)
+    value, lows, highs = band(found, family)
     shown = np.flatnonzero((lows > 0) | (highs < 0))
     at = int(shown[0]) + 1 if len(shown) else None
-    if at and tails is not None:
-        at = _also_of_others(differences, heads, tails, range(at, counted + 1), counted == count, family)
-    value = float(sums.sum() / sizes[:counted].sum())
-    low, high = max(-1.0, float(lows[-1])), min(1.0, float(highs[-1]))
-    return Race(value, low, high, counted, count, at, None if at else _more(sums, count, error))
+    if at and found.tails is not None:
+        at = _also_of_others(found, found.tails, at, up=bool(lows[at - 1] > 0), family=family)
+    known = found.least == found.most
+    more = None if at else _more(found, Band(value[-1:], lows[-1:], highs[-1:]), family)
+    mean = float(value[-1]) if known.any() else None
+    return Race(mean, float(lows[-1]), float(highs[-1]), found.counted, count, at, more, int((~known).sum()))
 
 
-def _also_of_others(differences: Floats, heads: Codes, tails: Codes, looks: range, over: bool, family: int) -> int | None:
-    """After how many heads the difference is shown for facts like these too; None where it is not yet.
+def band(found: Differences, family: int = 1) -> Band:
+    """The whole course of a race, head by head.
 
-    looks: from the first at which the bounds show it to how many are counted. Which of them are taken hangs on the first alone,
-    so that what was once said is said ever after, and nobody looks more often by asking more often. over: no head is left.
+    Where calls failed, the lower bound takes the least that a difference may be, and the upper bound the most: whatever these
+    answers would have been, and why ever they failed, the bounds hold, since a gambler who bets on more loses by less.
     """
-    level = 1 - (1 - _SURER) / family
-    at = looks.start
-    while at in looks:
-        rows = heads < at
-        if len(np.unique(heads[rows])) >= FEWEST_HEADS:
-            variance, free = together(parts_of(differences[rows], Clusters(heads[rows], tails[rows])))
-            if abs(float(differences[rows].mean())) > t_quantile(free, level) * math.sqrt(variance):
+    count, largest = len(found.sizes), int(found.sizes.max())
+    # a head's sum, from −largest to largest, as a share; the mean of these shares is that of the differences, stretched
+    stretch = count * largest / int(found.sizes.sum())
+
+    def bounds(values: Floats) -> tuple[Floats, Floats]:
+        shares = (_by_head(found, values) / largest + 1) / 2
+        # between the ¼ of answers that all go one way and the ¼ / largest of answers that have nothing to do with each other
+        low, high = confidence_sequence(shares, count, (1 - LEVEL) / family, 0.25 / math.sqrt(largest))
+        return ((2 * low - 1) * stretch).clip(-1, 1), ((2 * high - 1) * stretch).clip(-1, 1)
+
+    low, high = bounds(found.least)
+    known = found.least == found.most
+    if not known.all():
+        high = bounds(found.most)[1]
+    answered = _by_head(found, known.astype(float)).cumsum()
+    value = _by_head(found, np.where(known, found.least, 0.0)).cumsum() / np.maximum(answered, 1)
+    return Band(value, low, high)
+
+
+def _by_head(found: Differences, values: Floats) -> Floats:
+    """The sum of values over each counted head."""
+    sums = np.bincount(found.heads, weights=values, minlength=len(found.sizes))
+    return sums[: found.counted].astype(np.float64)
+
+
+def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, family: int) -> int | None:
+    """After how many heads the difference is shown for facts like these too, from `at` on; None where it is not yet.
+
+    The looks hang on `at` alone, so that what is decided once stays decided whatever comes. up: whether a is the better one.
+    """
+    level, differences = 1 - (1 - _SURER) / family, found.least if up else -found.most
+    while at <= found.counted:
+        rows = found.heads < at
+        if len(np.unique(found.heads[rows])) >= FEWEST_HEADS:
+            variance, free = together(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
+            if float(differences[rows].mean()) > t_quantile(free, level) * math.sqrt(variance):
                 return at
-        following = max(at + 1, int(at * _NEXT_LOOK))
-        at = looks[-1] if over and at < looks[-1] < following else following
+        if at == len(found.sizes):
+            return None
+        at = min(len(found.sizes), max(at + 1, int(at * _NEXT_LOOK)))
     return None
 
 
@@ -122,13 +193,19 @@ def confidence_sequence(values: Floats, population: int, error: float, spread: f
     return np.maximum.accumulate(lows), np.minimum.accumulate(highs)
 
 
-def _more(sums: Floats, heads: int, error: float) -> int | None:
-    """About how many heads more decide, if those to come are like those so far: capital grows by μ² / 2 σ² a head."""
-    mean, variance = float(sums.mean()), float(sums.var())
-    if not 2 <= len(sums) < heads or mean == 0:
+def _more(found: Differences, now: Band, family: int) -> int | None:
+    """About how many heads more decide, if those to come are like those so far; None where all of them would not.
+
+    Both intervals shrink with the root of the heads; the one about these facts the sooner, the fewer of them are left.
+    """
+    counted, heads, value = found.counted, len(found.sizes), abs(float(now.value[0]))
+    width = float(now.value[0] - now.low[0] if now.value[0] > 0 else now.high[0] - now.value[0])
+    if not 2 <= counted < heads or value == 0:
         return None
-    # what is left of a finite population is told by as much sooner as less is left
-    needed = math.log(2 / error) * 2 * variance / mean**2
-    needed = needed / (1 + needed / heads)
-    more = math.ceil(needed - len(sums))
-    return max(1, more) if len(sums) + more < heads else None
+    needed = 1 / (1 / heads + min(1, (value / width) ** 2 if width > 0 else 1) * (1 / counted - 1 / heads))
+    if found.tails is not None:
+        differences = (found.least + found.most) / 2
+        variance, free = together(parts_of(differences, Clusters(found.heads, found.tails)))
+        needed = max(needed, counted * variance * (t_quantile(free, 1 - (1 - _SURER) / family) / value) ** 2)
+    more = max(1, math.ceil(min(needed, 2 * heads)) - counted)
+    return more if counted + more < heads else None

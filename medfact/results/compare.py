@@ -16,13 +16,13 @@ from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import holm
 from medfact.metrics.paired import Paired, paired, raced
-from medfact.metrics.race import Race
+from medfact.metrics.race import Differences, Race, race
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
-from medfact.results.wording import counted, names_of_runs
+from medfact.results.wording import names_of_runs
 from medfact.runs.plan import protocol_of, question_of
 from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store
@@ -88,11 +88,15 @@ class Pair(Paired):
 
 @dataclass(frozen=True)
 class Raced:
-    """The race of two runs in answers right, as a − b; None where they share no statement."""
+    """The race of two runs in answers right, as a − b: where it stands, and what it is made from; None where they share no
+    statement. family: how many pairs race together.
+    """
 
     a: str
     b: str
     race: Race | None
+    found: Differences | None
+    family: int
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,13 @@ def races_of(sides: Sequence[Side]) -> Iterator[Raced]:
     records = [(side, side.board.records()) for side in sides]
     couples = list(combinations(records, 2))
     for (a, ours), (b, theirs) in couples:
-        yield Raced(a.run.run, b.run.run, raced(ours, theirs, a.identity, b.identity, len(couples)))
+        found = raced(ours, theirs, a.identity, b.identity)
+        standing = None if found is None else race(found, len(couples))
+        yield Raced(a.run.run, b.run.run, standing, found, len(couples))
+
+
+def _all_races(sides: Sequence[Side]) -> tuple[Raced, ...]:
+    return tuple(races_of(sides))
 
 
 def pairs_of(sides: Sequence[Side]) -> list[Pair]:
@@ -226,21 +236,6 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
     return f"{better} has more right than {other}."
 
 
-def race_in_words(raced: Raced, names: Mapping[str, str]) -> str:
-    """Where a race stands, in a sentence. names: run → what to call it."""
-    a, b, race = names[raced.a], names[raced.b], raced.race
-    if race is None or race.value is None:
-        return f"{a} and {b}: no disease is complete in both yet."
-    of = f"{race.heads:,} of {counted(race.of, 'disease')} counted"
-    if race.decided_at:
-        better, other, least = (a, b, race.low) if race.value > 0 else (b, a, -race.high)
-        by = f", by {100 * least:.1f} points at least on these facts" if least > 0 else ""
-        return f"Enough: {better} is better than {other}{by}; shown after {counted(race.decided_at, 'disease')} ({of})."
-    more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
-    hopeless = "the rest would hardly decide" if race.heads < race.of else "these facts do not decide it"
-    return f"No decision between {a} and {b}: {more or hopeless} ({of})."
-
-
 class Comparisons:
     """Comparisons and fact tables, made once per version of their runs, and kept for those last looked at."""
 
@@ -265,6 +260,10 @@ class Comparisons:
 
     def _over_models(self, sides: Sequence[Side]) -> OverModels:
         return over_models(sides, self._store)
+
+    def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
+        """As `races_of`."""
+        return cast(tuple[Raced, ...], self._once(_all_races, runs))
 
     def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
         key = (make, *((run, self._reports.version(run)) for run in runs))

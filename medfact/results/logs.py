@@ -11,6 +11,7 @@ from typing import Any
 from medfact import __version__
 from medfact.exchange.rows import statement_row
 from medfact.results.report import Report
+from medfact.results.wording import how_it_ended, state_in_words
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text
 from medfact.store import COMPLETE, Answer, Asked, Run, Store
 
@@ -54,6 +55,7 @@ def _lm_eval(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
     prompt = prompt_of(item, demonstrations, run.spec, chat=bool(run.chat))
     text, target = prompt_text(run, item, demonstrations), _word(item.statement.label)
     doc = {**statement_row(item.statement), "shot_draw": item.draw, "p_true": answer.p_true, "failure": answer.failure}
+    doc["run_ended"] = state_in_words(run.state, run.reason)
     return {
         "doc_id": number,
         "doc": doc,
@@ -90,7 +92,13 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
             "model_args": {"revision": run.model_revision} if run.model_revision else {},
             "config": {},
             "packages": {"medfact": __version__},
-            "metadata": {"spec": run.spec.to_record(), "dataset_fingerprint": run.dataset_fingerprint, "pool": run.pool},
+            "metadata": {
+                "spec": run.spec.to_record(),
+                "dataset_fingerprint": run.dataset_fingerprint,
+                "pool": run.pool,
+                "ended": state_in_words(run.state, run.reason),
+                "why": how_it_ended(run.state, run.reason),
+            },
         },
         "plan": {"name": "plan", "steps": []},
         "results": {

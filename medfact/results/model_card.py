@@ -9,7 +9,7 @@ import yaml
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
-from medfact.results.wording import count, model_name, share
+from medfact.results.wording import count, how_it_ended, model_name, share
 
 _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "facts"),
@@ -78,6 +78,9 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
         yield "|---|---|---|"
         for _, title, of, figure in _figures(report):
             yield f"| {title} | {share(figure)} | {count(figure.n)} {of} |"
+        if ended := how_it_ended(report.state, report.reason):
+            yield ""
+            yield _cell(ended)
     yield ""
     yield LIMITS
 

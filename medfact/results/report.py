@@ -1,4 +1,4 @@
-"""A run's statements and answers as arrays, and its report."""
+"""The report of a run, from its statements and answers as arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
-from medfact.metrics import PENDING, Measures, Names, Records, measure, record_of
+from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.diagnosis import OPPOSITE, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
@@ -21,79 +21,15 @@ from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, read_record
 from medfact.results.categories import by_category, categories_key
 from medfact.results.recall import Evidence, evidence_of
+from medfact.runs.board import Board as Board
+from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
 from medfact.runs.plan import question_of
 from medfact.spec import method_label
-from medfact.statements import VARIANTS
-from medfact.store import RUNNING, WAITING, News, Run, Sheet, Store
+from medfact.store import RUNNING, WAITING, Run, Store
 
 FIRST_TOKEN = "first token"
 """Where P(True) of a model on this machine comes from: all that it could say next, or there where it says its answer."""
-
-
-class Board:
-    """A run's records, which move as answers come: one row per statement, by position."""
-
-    def __init__(self, sheet: Sheet) -> None:
-        self.sheet = sheet
-        self.changed = -1
-        count = len(sheet.fact)
-        self.answer = np.full(count, PENDING, dtype=np.int8)
-        self.p_true, self.p_mass = np.full(count, np.nan), np.full(count, np.nan)
-        self._names = _names_of(sheet)
-
-    def take(self, news: News) -> None:
-        """Brings the rows up to date with what was answered since `changed`."""
-        self.answer[news.position] = news.answer
-        self.p_true[news.position] = news.p_true
-        self.p_mass[news.position] = news.p_mass
-        self.changed = news.changed
-
-    def records(self) -> Records:
-        """The records as they stand; later answers do not move them."""
-        sheet, fact = self.sheet, self.sheet.fact
-        draws = int(sheet.draw.max(initial=0)) + 1
-        positive = sheet.positive[fact]
-        return Records(
-            fact=fact * draws + sheet.draw,
-            pair=sheet.pair[fact] * draws + sheet.draw,
-            head=sheet.head[fact],
-            tail=sheet.tail[fact],
-            draw=sheet.draw,
-            positive=positive,
-            label=positive != self._names["negated"],
-            answer=self.answer.copy(),
-            p_true=self.p_true.copy(),
-            p_mass=self.p_mass.copy(),
-            variants=self._names["variants"],
-            relations=self._names["relations"],
-            tail_types=self._names["tail_types"],
-            difficulties=self._names["difficulties"],
-        )
-
-    def fates(self) -> np.ndarray[Any, np.dtype[np.int8]]:
-        """Of each statement by position: 1 right, 0 wrong, or what `Records.answer` has beside these."""
-        records = self.records()
-        return np.where(records.answer >= 0, (records.answer == records.label).astype(np.int8), records.answer)
-
-
-def _names_of(sheet: Sheet) -> dict[str, Any]:
-    keys = [str(key) for key in sheet.variants]
-    negated = np.array([VARIANTS[key].negated for key in keys], dtype=bool)
-    return {
-        "variants": Names(keys, sheet.variant),
-        "negated": negated[sheet.variant] if keys else np.zeros(0, dtype=bool),
-        "relations": Names([str(name) for name in sheet.relations], sheet.relation[sheet.fact]),
-        "tail_types": Names([str(name) for name in sheet.tail_types], sheet.tail_type[sheet.fact]),
-        "difficulties": Names([str(name) for name in sheet.difficulties], sheet.difficulty[sheet.fact]),
-    }
-
-
-def board_of(store: Store, run_id: str) -> Board:
-    """A run's records as they are on disk now."""
-    board = Board(store.sheet(run_id))
-    board.take(store.news(run_id))
-    return board
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +39,7 @@ class Report(Measures):
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
     average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
     implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off.
-    p_true_source: where P(True) comes from.
+    p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
@@ -129,6 +65,7 @@ class Report(Measures):
     shot_seed: int | None
     shot_draws: int
     state: str
+    reason: str | None
     cut: int
     p_true_source: str
     service: Mapping[str, Any] | None
@@ -166,6 +103,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         shot_seed=run.spec.shot_seed,
         shot_draws=run.spec.shot_draws,
         state=run.state,
+        reason=run.reason,
         cut=bill["cut"] if bill else 0,
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,

@@ -11,11 +11,12 @@ from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import METRICS, Comparison, Pair, race_in_words, verdict
+from medfact.results.compare import METRICS, Comparison, Pair, verdict
 from medfact.results.danger import Danger
 from medfact.results.evidence import Change
 from medfact.results.over_models import OverModels
 from medfact.results.over_models_text import over_models_lines
+from medfact.results.race_words import race_in_words
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.report import Report
@@ -25,6 +26,7 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    how_it_ended,
     p_value,
     percent,
     points,
@@ -43,6 +45,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.shots} shots, seed {report.seed}",
         f"{report.answered} of {report.statements} statements answered: {report.right} right, {report.wrong} wrong, "
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
+        *filter(None, [how_it_ended(report.state, report.reason)]),
         "",
         _line("all eight right (joint accuracy)", report.joint_accuracy, "facts"),
         _line("right answers (average accuracy)", report.average_accuracy, "statements"),
@@ -173,6 +176,7 @@ def comparison_text(
     names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
     lines = [f"{comparison.shared_facts} facts are in all runs; they have {of}."]
+    lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
     for metric, title in METRICS.items():
@@ -181,7 +185,11 @@ def comparison_text(
             estimate = getattr(report, metric)
             lines.append(f"  {names[report.run]}: {share(estimate)} of {count(estimate.n)}")
         lines += [f"  {_pair(pair)} {verdict(pair, names)}" for pair in comparison.pairs if pair.metric == metric]
-    lines += ["", f"race (answers right; {RACE})", *(f"  {race_in_words(one, names)}" for one in comparison.races)]
+    lines += [
+        "",
+        f"race (answers right; {RACE})",
+        *(f"  {race_in_words(one.a, one.b, one.race, names)}" for one in comparison.races),
+    ]
     if found:
         lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names))]
     lines += ["", *over_models_lines(together)] if together else []

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import hashlib
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -30,9 +31,17 @@ _WINDOW_STATEMENTS_PER_GROUP = 32
 
 
 def ask(
-    run_id: str, pending: Sequence[Asked], model: Model, store: Store, stopped: Callable[[], bool]
+    run_id: str,
+    pending: Sequence[Asked],
+    model: Model,
+    store: Store,
+    stopped: Callable[[], bool],
+    race: Iterator[int] | None = None,
 ) -> Iterator[tuple[Answer, ...]]:
-    """Asks statements a window at a time, within which the model chooses the order. Yields answers once they are on disk."""
+    """Asks statements a window at a time, within which the model chooses the order. Yields answers once they are on disk.
+
+    race: the positions before which each window ends, where the run takes part in one (`RacingRuns.windows`).
+    """
     record = store.run(run_id)
     prompts = _Prompts(record, pending, store.demonstrations(run_id), model)
     if record.spec.reuse:
@@ -43,14 +52,11 @@ def ask(
             yield batch
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
-    size = max(_WINDOW_STATEMENTS, _WINDOW_STATEMENTS_PER_GROUP * len({item.shots_of for item in pending}))
-    if is_service(record.model):  # it would be idle at the end of each window
-        size = max(len(prompts), 1)
     saved = 0
-    for first in range(0, len(prompts), size):
+    for items in _windows(record, prompts.items) if race is None else _windows_of_race(prompts.items, race):
         if stopped():
             return
-        window = prompts.only(prompts.items[first : first + size])
+        window = prompts.only(items)
         answers = (window.answer(index, completion) for index, completion in model.complete(window))
         for batch in _batches(answers, saved):
             store.save(run_id, batch)
@@ -58,6 +64,24 @@ def ask(
             yield batch
             if stopped() and not is_service(record.model):
                 return  # the model of a service ends by itself, after the replies in flight
+
+
+def _windows(record: Run, items: Sequence[Asked]) -> Iterator[Sequence[Asked]]:
+    """Statements that a model gets at once."""
+    size = max(_WINDOW_STATEMENTS, _WINDOW_STATEMENTS_PER_GROUP * len({item.shots_of for item in items}))
+    if is_service(record.model):  # it would be idle at the end of each window
+        size = max(len(items), 1)
+    yield from (items[first : first + size] for first in range(0, len(items), size))
+
+
+def _windows_of_race(items: Sequence[Asked], race: Iterator[int]) -> Iterator[Sequence[Asked]]:
+    """The same in a race. items: by position."""
+    first = 0
+    for before in race:
+        last = bisect_left(items, before, key=lambda item: item.position)
+        if last > first:
+            yield items[first:last]
+        first = last
 
 
 def _reused_answers(prompts: _Prompts, store: Store) -> list[Answer]:

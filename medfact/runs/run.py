@@ -14,8 +14,9 @@ from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, is_service, load_model
 from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
-from medfact.runs.costs import Purse, purse_of
+from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
@@ -38,12 +39,34 @@ def answer(
     key: str | None = None,
     budget: float | None = None,
     service: ServiceSettings | None = None,
+    race: Callable[[], RacingRuns] | None = None,
 ) -> Iterator[Event]:
     """Asks the pending statements of a run: all of them at first; after an interruption, the rest and failed calls.
 
     key: of a service, and sent only there. Without it, a service that only an imported file names is not asked.
     budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec.
+    race: the race that it takes part in, whose other runs must be asked at the same time.
     """
+    if race is None:
+        yield from _answer(run_id, store, stopped, load, key, budget, service, None)
+        return
+    racing = race()
+    try:
+        yield from _answer(run_id, store, stopped, load, key, budget, service, racing)
+    finally:
+        racing.leave(run_id)
+
+
+def _answer(
+    run_id: str,
+    store: Store,
+    stopped: Callable[[], bool],
+    load: Callable[..., Model],
+    key: str | None,
+    budget: float | None,
+    service: ServiceSettings | None,
+    race: RacingRuns | None,
+) -> Iterator[Event]:
     record = store.run(run_id)
     if service is not None:
         record = replace(record, spec=replace(record.spec, service=service))
@@ -67,9 +90,13 @@ def answer(
         return
     watch = RunMonitor(stop, purse, record.spec.service.timeout)
     load_it = partial(loaded_model, load, record, watch, key)
-    events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key)
+    events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key, race)
+
+    def early_end() -> tuple[str, str | None]:
+        return (race and race.end_of(record.run)) or (STOPPED, purse.reason)
+
     with supervised(record.run, store, claim, stop):
-        yield from _until_end(record, store, claim, events, len(pending), purse)
+        yield from _until_end(record, store, claim, events, len(pending), early_end)
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
@@ -93,24 +120,36 @@ def _ask(
     load: Callable[[], Generator[Loading, None, Model]],
     stopped: Callable[[], bool],
     key: str | None,
+    race: RacingRuns | None,
 ) -> Iterator[Event]:
     """Retrieves the passages of a run, loads its model, and asks it."""
     pending = yield from with_progress(partial(retrieve_for, record, pending, store, stopped, key), record.run)
     with contextlib.ExitStack() as at_end:
-        model = yield from load()
+        with race.turn(record.run) if race else contextlib.nullcontext():
+            model = yield from load()
         at_end.callback(close, model)
         at_end.callback(record_model, record, model, store)
         record_model(record, model, store)
         notes = model.info.get("notes", ())
-        for answers in ask(record.run, pending, model, store, stopped):
+        windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
+        for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
             if model.info.get("notes", ()) != notes:  # the first replies of a service gave rise to a note
                 notes = model.info.get("notes", ())
                 record_model(record, model, store)
 
 
-def _until_end(record: Run, store: Store, claim: int, events: Iterator[Event], pending: int, purse: Purse) -> Iterator[Event]:
-    """The events of a claimed run and, once its end is recorded, how it ended."""
+def _until_end(
+    record: Run,
+    store: Store,
+    claim: int,
+    events: Iterator[Event],
+    pending: int,
+    early_end: Callable[[], tuple[str, str | None]],
+) -> Iterator[Event]:
+    """The events of a claimed run and, once its end is recorded, how it ended. early_end: its state and why, where it did not
+    ask all that was pending.
+    """
     started, done, failures = time.monotonic(), 0, Counter[str]()
     try:
         yield Started(record.run, record.statements, record.statements - pending)
@@ -119,8 +158,7 @@ def _until_end(record: Run, store: Store, claim: int, events: Iterator[Event], p
                 done += len(event.answers)
                 failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
             yield event
-        state = COMPLETE if done == pending else STOPPED
-        reason = purse.reason if state == STOPPED else None
+        state, reason = (COMPLETE, None) if done == pending else early_end()
         store.set_state(record.run, state, reason)
     except StoreError as error:
         try:

@@ -9,6 +9,7 @@ from functools import cache
 from medfact import __version__
 from medfact.datasets import Collection, Held
 from medfact.runs.plan import NOTHING_HELD, plan
+from medfact.runs.racing import in_order_of_race
 from medfact.spec import RunSpec
 from medfact.store import NOTED, Plan, Planned, Run, Store
 
@@ -19,8 +20,8 @@ def start(spec: RunSpec, store: Store, collection: Collection | None = None, hel
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
-    """Records a run of a plan; returns its id."""
-    return store.start_run(spec, planned, _versions())
+    """Records a run of a plan; returns its id. What races is asked in the order of the race."""
+    return store.start_run(spec, in_order_of_race(planned) if spec.race else planned, _versions())
 
 
 def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:

@@ -13,6 +13,7 @@ from medfact.store.decisions import Decisions
 from medfact.store.engine import default_url, exists, home
 from medfact.store.entities import (
     COMPLETE,
+    DECIDED,
     FAILED_RUN,
     GOING,
     IMPORTED,
@@ -49,10 +50,10 @@ from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
 
 __all__ = [
-    "BEAT_SECONDS", "COMPLETE", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED", "PAUSED",
-    "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked", "DraftDecision",
-    "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store",
-    "Verdict", "default_url", "exists", "home",
+    "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED",
+    "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked",
+    "DraftDecision", "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run", "RunEvent",
+    "Sheet", "Store", "Verdict", "default_url", "exists", "home",
 ]  # fmt: skip
 
 

@@ -11,16 +11,20 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 
 WAITING, RUNNING, COMPLETE, STOPPED, FAILED_RUN = "waiting", "running", "complete", "stopped", "failed"
-"""States of a run. Stopped: by hand, or because its budget was spent. Failed: its model could not go on."""
+"""States of a run. Stopped: by hand, or for the reason that is recorded, such as a spent budget. Failed: its model could not go
+on."""
 
 PAUSED = "paused"
 """The database could not be written (disk full, locked), or a service stopped answering; the run can be resumed after that."""
+
+DECIDED = "decided"
+"""The race that a run took part in was decided, and its model was asked no more. The run can be resumed to ask the rest."""
 
 INTERRUPTED = "interrupted"
 """Waiting or running, but its process is gone. This state is never stored: it is derived when a run is read."""
 
 GOING = frozenset({WAITING, RUNNING})
-RESUMABLE = frozenset({STOPPED, FAILED_RUN, PAUSED, INTERRUPTED})
+RESUMABLE = frozenset({STOPPED, DECIDED, FAILED_RUN, PAUSED, INTERRUPTED})
 
 IMPORTED, STOP_ASKED, NOTED = "imported", "stop asked", "noted"
 """Events of a run that are not states: it came from a file, another program asked to stop it, its model gave rise to a note."""

@@ -128,10 +128,9 @@ def _headline(section: Section) -> str:
     first = wording.stands_out(report)
     stands_out = f" What stands out: {first}." if first else ""
     if section.run.state != COMPLETE:
-        stands_out += (
-            f" The run is not complete ({wording.STATES[section.run.state]}): its figures are of what was answered, and who "
-            "looks at a run before stopping it may stop where the figures please."
-        )
+        state = wording.state_in_words(section.run.state, section.run.reason)
+        stands_out += f" The run is not complete ({state}): its figures are of what was answered."
+        stands_out += f" {wording.how_it_ended(section.run.state, section.run.reason)}".rstrip()
     return (
         f"{section.name} gets {every} right for {wording.share(joint)} of {wording.counted(joint.n, 'fact')}, true and false "
         f"ones, and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"

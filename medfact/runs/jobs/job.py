@@ -51,6 +51,14 @@ def _update_of(event: Event) -> JobUpdate:
     return JobUpdate(event.state, event.reason)
 
 
+@dataclass(frozen=True)
+class Together:
+    """The runs of a race: asked by one process, at the same time. token: names this time that they are asked."""
+
+    token: str
+    runs: tuple[str, ...]
+
+
 Ask = Callable[..., Iterator[Event]]
 """Asks a run of a store, with the options of `runs.run.answer`, and yields events. A module's function: processes get it."""
 
@@ -97,6 +105,7 @@ class Snapshot:
 @dataclass(eq=False)
 class Job:
     """A run that is asked or waits. key: of its service, kept in memory until its turn. budget: replaces that of its spec.
+    race: the runs that it races with, itself among them; its kind is that of them all.
 
     last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
     """
@@ -108,6 +117,7 @@ class Job:
     version: int
     key: str | None = field(repr=False)
     budget: float | None
+    race: Together | None = None
     state: str = WAITING
     reason: str | None = None
     done: int = 0

@@ -12,14 +12,18 @@ LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
 """Kinds of models."""
 
 
-def kind_of(model: str) -> str:
-    if is_local(model):
+def kind_of(*models: str) -> str:
+    """The kind of a model, or of several that are asked together: who has the least room decides."""
+    if any(map(is_local, models)):
         return LOCAL
-    return SERVICE if is_service(model) else BASELINE
+    return SERVICE if any(map(is_service, models)) else BASELINE
 
 
 class Lane:
-    """Jobs of one kind of model. At most `most` run at once, at most `most_of_owner` of them one owner's; the others wait."""
+    """Jobs of one kind of model. At most `most` run at once, at most `most_of_owner` of them one owner's; the others wait.
+
+    The runs of a race have their turn together, as if they were one.
+    """
 
     def __init__(self, most: int, most_of_owner: int) -> None:
         self.running: list[Job] = []
@@ -44,9 +48,11 @@ class Lane:
 
     def start_next(self) -> Job | None:
         """Moves the next job to the running ones and returns it; None if none waits that may run now."""
-        of_owner = Counter(job.owner for job in self.running)
-        allowed = (job for job in self._in_order() if of_owner[job.owner] < self._most_of_owner)
-        job = next(allowed, None) if len(self.running) < self._most else None
+        of_owner, order = Counter(job.owner for job in self.running), self._in_order()
+        races = {job.race for job in self.running if job.race}
+        room = len(self.running) < self._most
+        allowed = (job for job in order if job.race in races or (room and of_owner[job.owner] < self._most_of_owner))
+        job = next(allowed, None)
         if job is not None:
             self._waiting.remove(job)
             self.running.append(job)

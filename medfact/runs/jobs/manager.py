@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import secrets
 import signal
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from medfact.errors import Mistake, StoreError
 from medfact.models import load_model
 from medfact.models.local import zero_gpu
-from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot
+from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot, Together
 from medfact.runs.jobs.lanes import BASELINE, LOCAL, SERVICE, Lane, kind_of
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.runs.jobs.worker import Worker
@@ -56,18 +58,33 @@ class Jobs:
         key: of its service; kept in memory for this job alone. budget: USD for the whole run, replaces that of its spec.
         Raises Mistake if another process asks it.
         """
+        self.submit_all({run: (key, budget)})
+
+    def submit_race(self, runs: Mapping[str, tuple[str | None, float | None]]) -> None:
+        """Queues recorded runs that race, each with its key and its budget, to be asked side by side. They end together."""
+        self.submit_all(runs, Together(secrets.token_hex(8), tuple(runs)))
+
+    def submit_all(self, runs: Mapping[str, tuple[str | None, float | None]], race: Together | None = None) -> None:
+        """Queues recorded runs that are not queued yet: all of them, or none where one cannot be. race: what joins them."""
         with self._lock:
-            known = self._jobs.get(run)
-            if known is not None and known.going:
-                return
-            record = self.store.run(run)
-            if record.state == RUNNING and (known is None or known.state != PAUSED):
-                raise Mistake(f"Run {run} is being asked by {in_words(record.worker)}.", "Watch it, or stop it there.")
-            version = known.version + 1 if known else 1
-            job = Job(run, record.owner, kind_of(record.model), record.statements, version, key, budget)
-            self._jobs[run] = job
-            self._lanes[job.kind].add(job)
-            self._start_next(job.kind)
+            records = [self.store.run(run) for run in runs if not (run in self._jobs and self._jobs[run].going)]
+            for record in records:
+                known = self._jobs.get(record.run)
+                if record.state == RUNNING and (known is None or known.state != PAUSED):
+                    raise Mistake(
+                        f"Run {record.run} is being asked by {in_words(record.worker)}.", "Watch it, or stop it there."
+                    )
+            kind = kind_of(*(record.model for record in records)) if records else ""
+            if race:
+                race = Together(race.token, tuple(record.run for record in records)) if len(records) > 1 else None
+            for record in records:
+                known = self._jobs.get(record.run)
+                version = known.version + 1 if known else 1
+                job = Job(record.run, record.owner, kind, record.statements, version, *runs[record.run], race)
+                self._jobs[record.run] = job
+                self._lanes[kind].add(job)
+            if records:
+                self._start_next(kind)
 
     def going(self, owner: str | None = None) -> int:
         """How many runs (of an owner, if given) wait or run here."""
@@ -80,7 +97,7 @@ class Jobs:
             return None if job is None else job.snapshot(*self._lanes[job.kind].ahead_of(job))
 
     def stop(self, run: str) -> None:
-        """Asks a job to end, which takes little more than STOP_SECONDS; its answers are kept.
+        """Asks a job to end, and those that race with it, which takes little more than STOP_SECONDS; their answers are kept.
 
         If another program asks the run, that program is asked to stop it.
         """
@@ -90,20 +107,22 @@ class Jobs:
                 if self.store.run(run).state in GOING:
                     self.store.ask_to_stop(run)
                 return
-            if job.stopping:
-                return
-            job.stopping = True
-            waited = job not in self._lanes[job.kind].running
-            if waited:
-                self._lanes[job.kind].remove(job)
-            else:
-                self._worker(job.kind).stop(run)
-                if self._worker(job.kind) is self._local:
-                    timer = threading.Timer(STOP_SECONDS, self._kill_if_going, (job,))
-                    timer.daemon = True
-                    timer.start()
-        if waited:
-            self._record_end(job, JobUpdate(STOPPED))
+            together = [self._jobs[one] for one in job.race.runs] if job.race else [job]
+            waited = [one for one in together if one.going and not one.stopping and self._stop_one(one)]
+        for one in waited:
+            self._record_end(one, JobUpdate(STOPPED))
+
+    def _stop_one(self, job: Job) -> bool:
+        """Asks a job to end; returns whether it waited."""
+        job.stopping = True
+        if job not in self._lanes[job.kind].running:
+            return self._lanes[job.kind].remove(job)
+        self._worker(job.kind).stop(job.run)
+        if self._worker(job.kind) is self._local:
+            timer = threading.Timer(STOP_SECONDS, self._kill_if_going, (job,))
+            timer.daemon = True
+            timer.start()
+        return False
 
     def _kill_if_going(self, job: Job) -> None:
         if job.going and self._jobs.get(job.run) is job:
@@ -133,7 +152,7 @@ class Jobs:
         while not self._closed and (job := self._lanes[kind].start_next()) is not None:
             key, job.key = job.key, None
             job.apply(JobUpdate())
-            self._worker(kind).ask(job.run, key, job.budget)
+            self._worker(kind).ask(job.run, key, job.budget, job.race)
 
     def _watch_local(self) -> None:
         """Kills the process of local models if its run gives no sign for long: a chat template may never end."""
@@ -142,7 +161,8 @@ class Jobs:
             lane = self._lanes[LOCAL]
             with self._lock:
                 most = SILENT_SECONDS_WHEN_WAITED_FOR if lane.has_waiting() else SILENT_SECONDS
-                silent = [job for job in lane.running if time.monotonic() - job.last_sign > most]
+                last = max((job.last_sign for job in lane.running), default=math.inf)  # in a race each waits for the others
+                silent = list(lane.running) if time.monotonic() - last > most else []
                 for job in silent:
                     job.silent = True
             if silent and not zero_gpu.is_there():

@@ -7,9 +7,12 @@ import gc
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from medfact.models import HERE, Model, Placement, is_local, load_model
-from medfact.runs.jobs.job import Ask, JobUpdate, ask_run
+from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
+from medfact.runs.racing import RacingRuns
 from medfact.store import Store
 
 
@@ -19,13 +22,27 @@ class RunThreads:
     def __init__(self, store: Store, load: Callable[..., Model], report: Callable[[str, JobUpdate], None], ask: Ask) -> None:
         self._store, self._load, self._report, self._ask = store, load, report, ask
         self._stops: dict[str, threading.Event] = {}
+        self._races: dict[str, RacingRuns] = {}
+        self._lock = threading.Lock()
 
-    def ask(self, run: str, key: str | None, budget: float | None) -> None:
-        """Starts to ask a run. key: of its service. budget: USD for the whole run, replaces that of its spec."""
+    def ask(self, run: str, key: str | None, budget: float | None, race: Together | None = None) -> None:
+        """Starts to ask a run. key: of its service. budget: USD for the whole run, replaces that of its spec. race: the runs
+        that it races with; all of them must be asked here, soon after each other.
+        """
         self._stops[run] = threading.Event()
-        options = {"stopped": self._stops[run].is_set, "load": self._load, "key": key, "budget": budget}
+        options: dict[str, Any] = {"stopped": self._stops[run].is_set, "load": self._load, "key": key, "budget": budget}
+        if race is not None:
+            options["race"] = partial(self._racing, race)
         arguments = (self._ask, run, self._store, lambda update: self._report(run, update))
         threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
+
+    def _racing(self, race: Together) -> RacingRuns:
+        """The race of these runs, the same for each of them."""
+        with self._lock:
+            if race.token not in self._races:
+                self._races = {name: one for name, one in self._races.items() if one.goes_on}
+                self._races[race.token] = RacingRuns([self._store.run(run) for run in race.runs], self._store)
+            return self._races[race.token]
 
     def stop(self, run: str) -> None:
         """Asks a run to end."""

@@ -16,7 +16,7 @@ import psutil
 
 from medfact.errors import MedfactError
 from medfact.models.local.machine import memory_is_short
-from medfact.runs.jobs.job import Ask, JobUpdate
+from medfact.runs.jobs.job import Ask, JobUpdate, Together
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.store import Store
 
@@ -54,9 +54,9 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def ask(self, run: str, key: str | None, budget: float | None) -> None:
+    def ask(self, run: str, key: str | None, budget: float | None, race: Together | None = None) -> None:
         """Starts to ask a run; see `RunThreads.ask`."""
-        self._send("ask", run, key, budget)
+        self._send("ask", run, key, budget, race)
 
     def stop(self, run: str) -> None:
         """Asks a run to end."""

@@ -74,7 +74,13 @@ def _models() -> None:
     models = gr.CheckboxGroup(
         [(model_name(spec), spec) for spec in model_choices()], value=[BUNDLED_MODEL], label="Models", elem_id="models"
     )
+    race = gr.Checkbox(
+        label="Stop as soon as it is decided",
+        info="For two or more models: diseases in random order, and no more of them once it is clear which model is better.",
+        elem_id="race",
+    )
     tells(models, "models")
+    tells(race, "race")
 
 
 def _more_models() -> None:

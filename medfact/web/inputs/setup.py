@@ -16,6 +16,7 @@ from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.plan import protocol_of
+from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import Plan
@@ -45,6 +46,7 @@ class Setup(BaseModel):
     pool with what the visitor has edited of it, and the facts that are asked with it. reviewed: whether to ask only facts
     that reviewers have confirmed. retrieval: how passages are retrieved; settings: with which of WITHOUT, READ and RELATED each
     model is asked; corpus: the visitor's own documents, "" for the known facts; encoder: of dense retrieval, "" for the usual.
+    race: whether the runs end as soon as it is decided which is better.
     """
 
     dataset: Short = RunSpec.dataset
@@ -69,6 +71,7 @@ class Setup(BaseModel):
     corpus: str = ""
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
+    race: bool = False
 
     @property
     def sets(self) -> list[str]:
@@ -206,10 +209,17 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     for spec, _ in asked:
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
+    racing = setup.race and len(asked) > 1
+    specs = [spec for spec, _ in asked]
+    specs = racing_specs(specs) if racing else specs
     store = services.store.of(owner)
-    runs = [start_planned(spec, plan, store) for spec, plan in asked]
-    for run, (spec, _) in zip(runs, asked, strict=True):
-        services.jobs.submit(run, key if is_service(spec.model) else None)
+    runs = [start_planned(spec, plan, store) for spec, (_, plan) in zip(specs, asked, strict=True)]
+    asking = {run: (key if is_service(spec.model) else None, None) for run, spec in zip(runs, specs, strict=True)}
+    if racing:
+        services.jobs.submit_race(asking)
+        return runs
+    for run, (of_service, _) in asking.items():
+        services.jobs.submit(run, of_service)
     return runs
 
 

@@ -13,10 +13,11 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import evidence_plots, findings, over_models_text, plots
-from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, race_in_words, verdict
+from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, verdict
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
+from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
-from medfact.results.wording import STATES, counted, names_of_runs, p_value, run_name, shortened
+from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened, state_in_words
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
@@ -108,7 +109,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         differences=evidence_plots.paired_differences(comparison.pairs, names),
         finding=findings.of_differences(comparison.pairs, names),
         several=len(records) > FEWEST,
-        races=[race_in_words(one, names) for one in comparison.races],
+        races=[race_in_words(one.a, one.b, one.race, names) for one in comparison.races],
         together=visitor.services.comparisons.over_models([run.run for run in records]),
         in_words=over_models_text,
         review=",".join(run.run for run in records),
@@ -130,7 +131,7 @@ def _shared(comparison: Comparison, records: Sequence[Run]) -> str:
         text = f"All of them ask the same {counted(count, 'fact')}."
     else:
         text = f"{counted(count, 'fact')} {'is' if count == 1 else 'are'} in all of them, of {', '.join(f'{n:,}' for n in of)}."
-    others = ", ".join(dict.fromkeys(STATES[run.state] for run in records if run.state != COMPLETE))
+    others = ", ".join(dict.fromkeys(state_in_words(run.state, run.reason) for run in records if run.state != COMPLETE))
     return f"{text} Not all are complete ({others}): only what both of a pair answered counts." if others else text
 
 

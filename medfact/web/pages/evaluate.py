@@ -16,6 +16,7 @@ from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import PACE, Live
 from medfact.runs.costs import bill_in_words
+from medfact.runs.racing import still_racing
 from medfact.runs.start import start_again
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED
@@ -30,7 +31,7 @@ from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
-from medfact.web.pages.progress import progress_of
+from medfact.web.pages.progress import progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
 from medfact.web.pages.tour import LAST, compare, tour
 from medfact.web.pages.under_review import under_review
@@ -181,6 +182,7 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
     return render(
         "progress",
         runs=[progress_of(name, live) for name, live in lives.items()],
+        races=race_lines(visitor.services, lives),
         demonstration=not own,
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
@@ -209,10 +211,16 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
         chance=first.report.chance,
         words_alone=words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {},
         settings=wording.shared_settings([live.report for live in lives.values()]),
-        notes=list(dict.fromkeys(note for live in lives.values() for note in live.run.notes)),
+        notes=list(dict.fromkeys([*_endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
         bills=[line for live in lives.values() if live.report.service for line in bill_in_words(dict(live.report.service))],
         ids=",".join(live.run.run for live in lives.values()),
     )
+
+
+def _endings(lives: Lives) -> list[str]:
+    """How runs ended that did not ask everything."""
+    ended = {name: wording.how_it_ended(live.state, live.run.reason) for name, live in lives.items()}
+    return [f"{name}: {text}" for name, text in ended.items() if text]
 
 
 def _value(live: Live, name: str) -> float:
@@ -274,12 +282,16 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
     """Goes on with those of the runs that did not end, and asks failed calls again."""
     key = action.fields.get("key", "").strip() or None
     budget = _dollars(action.fields.get("budget", ""))
-    for run in _own(visitor, show):
-        live = visitor.services.reports.live(run)
-        if live.resumable:
-            check_room(visitor.services, live.run.owner, 1)
-            service = is_service(live.run.model)
-            visitor.services.jobs.submit(run, key if service else None, budget if service else None)
+    lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
+    records = [live.run for live in lives if live.resumable]
+    asking = {record.run: (key, budget) if is_service(record.model) else (None, None) for record in records}
+    for record in records:
+        check_room(visitor.services, record.owner, 1)
+    if racing := [record.run for record in still_racing(records)]:
+        visitor.services.jobs.submit_race({run: asking[run] for run in racing})
+        return show, Message()
+    for run, (of_service, dollars) in asking.items():
+        visitor.services.jobs.submit(run, of_service, dollars)
     return show, Message()
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import Live
+from medfact.results.race_words import race_in_words
+from medfact.runs.racing import of_one_race
 from medfact.store import RUNNING, WAITING
+from medfact.web.services import Services
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,20 @@ def progress_of(name: str, live: Live) -> Progress:
     )
 
 
+def race_lines(services: Services, lives: Mapping[str, Live]) -> list[str]:
+    """Where the race of these runs stands, a line a pair; none where they do not race."""
+    runs = [live.run for live in lives.values()]
+    if not of_one_race(runs):
+        return []
+    names = {live.run.run: name for name, live in lives.items()}
+    return [race_in_words(one.a, one.b, one.race, names) for one in services.comparisons.races([run.run for run in runs])]
+
+
 def _how_it_goes(live: Live, done: int) -> list[str]:
     if live.state == WAITING:
         return [_turn(live)]
     if live.state != RUNNING:
-        return [wording.STATES[live.state]]
+        return [wording.state_in_words(live.state, live.run.reason)]
     if live.job is None:
         return ["asked by another program on this machine"]
     begins = "waiting for the first answer" if is_service(live.run.model) else "loading the model"

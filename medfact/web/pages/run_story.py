@@ -12,6 +12,7 @@ from medfact.results import wording
 from medfact.runs.plan import changes, names_files
 from medfact.store import (
     COMPLETE,
+    DECIDED,
     FAILED_RUN,
     IMPORTED,
     INTERRUPTED,
@@ -37,6 +38,7 @@ EVENTS = {
     RUNNING: "the model began to be asked",
     COMPLETE: "complete",
     STOPPED: "stopped by hand",
+    DECIDED: "its race was decided",
     FAILED_RUN: "ended early",
     PAUSED: "paused",
     NOTED: "noted",
@@ -48,9 +50,7 @@ EVENTS = {
 
 def state_in_words(state: str, reason: str | None) -> tuple[str, str]:
     """A state in a word or two, and what there is to say of it in general."""
-    if state == STOPPED and reason:
-        return "stopped", ""  # by its budget, not by hand
-    word, _, why = wording.STATES[state].partition(": ")
+    word, _, why = wording.state_in_words(state, reason).partition(": ")
     return word, why
 
 

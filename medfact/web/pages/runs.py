@@ -18,6 +18,7 @@ from medfact.runs.costs import bill_in_words
 from medfact.spec import LOCAL_OWNER, PROTOCOLS
 from medfact.store import (
     COMPLETE,
+    DECIDED,
     IMPORTED,
     INTERRUPTED,
     KEPT_DELETED,
@@ -234,7 +235,7 @@ def state_of(live: Live) -> State:
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
     reason = live.job.reason if live.job and live.job.reason else live.run.reason
     rest = tuple(text for text in (how_far, failed, reason or why) if text)
-    return State(word, rest, done, total, live.going, live.state in RESUMABLE - {STOPPED})
+    return State(word, rest, done, total, live.going, live.state in RESUMABLE - {STOPPED, DECIDED})
 
 
 def cost(bill: Any) -> tuple[str, str]:

@@ -1,0 +1,29 @@
+"""A race in words, once for the page, the command line and reports: where it stands, and what that says of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from medfact.metrics.race import Race
+from medfact.results.wording import counted
+
+ABOUT = (
+    "Diseases count in a random order that was fixed before, each once both models have been asked all of it. The bounds hold "
+    "however often one looks."
+)
+
+
+def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -> str:
+    """Where the race of two runs stands, in a sentence. names: run → what to call it."""
+    one, other = names[a], names[b]
+    if race is None or not race.heads:
+        return f"{one} and {other}: no disease is complete in both yet."
+    failed = f"; {counted(race.failed, 'failed call')} counted against whoever leads" if race.failed else ""
+    of = f"{race.heads:,} of {counted(race.of, 'disease')} counted{failed}"
+    if race.decided_at:
+        better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
+        by = f", by {100 * least:.1f} points at least on these facts" if least > 0 else ""
+        return f"Enough: {better} is better than {worse}{by}; shown after {counted(race.decided_at, 'disease')} ({of})."
+    more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
+    hopeless = "the rest would hardly decide" if race.heads < race.of else "these facts do not decide it"
+    return f"No decision between {one} and {other}: {more or hopeless} ({of})."

@@ -1,0 +1,76 @@
+"""A run's statements and answers as arrays, which move as answers come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from medfact.metrics import PENDING, Names, Records
+from medfact.statements import VARIANTS
+from medfact.store import News, Sheet, Store
+
+
+class Board:
+    """A run's records, which move as answers come: one row per statement, by position."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self.changed = -1
+        count = len(sheet.fact)
+        self.answer = np.full(count, PENDING, dtype=np.int8)
+        self.p_true, self.p_mass = np.full(count, np.nan), np.full(count, np.nan)
+        self._names = _names_of(sheet)
+
+    def take(self, news: News) -> None:
+        """Brings the rows up to date with what was answered since `changed`."""
+        self.answer[news.position] = news.answer
+        self.p_true[news.position] = news.p_true
+        self.p_mass[news.position] = news.p_mass
+        self.changed = news.changed
+
+    def records(self) -> Records:
+        """The records as they stand; later answers do not move them."""
+        sheet, fact = self.sheet, self.sheet.fact
+        draws = int(sheet.draw.max(initial=0)) + 1
+        positive = sheet.positive[fact]
+        return Records(
+            fact=fact * draws + sheet.draw,
+            pair=sheet.pair[fact] * draws + sheet.draw,
+            head=sheet.head[fact],
+            tail=sheet.tail[fact],
+            draw=sheet.draw,
+            positive=positive,
+            label=positive != self._names["negated"],
+            answer=self.answer.copy(),
+            p_true=self.p_true.copy(),
+            p_mass=self.p_mass.copy(),
+            variants=self._names["variants"],
+            relations=self._names["relations"],
+            tail_types=self._names["tail_types"],
+            difficulties=self._names["difficulties"],
+        )
+
+    def fates(self) -> np.ndarray[Any, np.dtype[np.int8]]:
+        """Of each statement by position: 1 right, 0 wrong, or what `Records.answer` has beside these."""
+        records = self.records()
+        return np.where(records.answer >= 0, (records.answer == records.label).astype(np.int8), records.answer)
+
+
+def _names_of(sheet: Sheet) -> dict[str, Any]:
+    keys = [str(key) for key in sheet.variants]
+    negated = np.array([VARIANTS[key].negated for key in keys], dtype=bool)
+    return {
+        "variants": Names(keys, sheet.variant),
+        "negated": negated[sheet.variant] if keys else np.zeros(0, dtype=bool),
+        "relations": Names([str(name) for name in sheet.relations], sheet.relation[sheet.fact]),
+        "tail_types": Names([str(name) for name in sheet.tail_types], sheet.tail_type[sheet.fact]),
+        "difficulties": Names([str(name) for name in sheet.difficulties], sheet.difficulty[sheet.fact]),
+    }
+
+
+def board_of(store: Store, run_id: str) -> Board:
+    """A run's records as they are on disk now."""
+    board = Board(store.sheet(run_id))
+    board.take(store.news(run_id))
+    return board

@@ -1,0 +1,195 @@
+"""Runs that race: asked side by side, the same diseases in the same order, until it is decided which model is better.
+
+Every run is asked in a thread of its own, as it would be alone, but a window of diseases at a time: it waits until the others
+have asked the same window. The last to arrive looks at the race, from answers that are on disk.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from medfact.errors import Mistake
+from medfact.metrics import PENDING
+from medfact.metrics.clusters import Codes
+from medfact.metrics.paired import raced
+from medfact.metrics.race import Race, order_of, race
+from medfact.models import is_local
+from medfact.runs.board import Board
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
+from medfact.store.sheets import sheet_of
+
+FIRST_LOOK, NEXT_LOOK = 256, 1 / 8
+"""Statements of a window, at least, and as a share of those before it. Small windows are slow: a model on this machine computes
+what statements have in common once in each, and its last calls leave a service idle. In large ones a race outlasts its end."""
+
+_LOOK_SECONDS = 0.2
+"""Time between two checks whether a run that waits for the others was stopped."""
+
+
+class Standing(NamedTuple):
+    """A pair of runs, and where their race stands; None where they share no statement."""
+
+    a: Run
+    b: Run
+    race: Race | None
+
+
+def racing_specs(specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """The specs of runs that race with each other. Raises Mistake where there is only one."""
+    if len(specs) < 2:
+        raise Mistake("One model alone cannot race.", "Give --model twice or more often, or leave out --race.")
+    name = secrets.token_hex(8)
+    return [replace(spec, race=name, racers=len(specs)) for spec in specs]
+
+
+def in_order_of_race(plan: Plan) -> Plan:
+    """The same plan, disease by disease in the order of the race, with all draws of demonstrations of one before the next."""
+    order = np.argsort(_places(sheet_of(plan.statements)), kind="stable")
+    return replace(plan, statements=tuple(plan.statements[number] for number in order))
+
+
+def _places(sheet: Sheet) -> Codes:
+    """Of each statement, the place of its disease in the race."""
+    return order_of(sheet.head[sheet.fact], sheet.identity[sheet.fact])
+
+
+def of_one_race(runs: Sequence[Run]) -> bool:
+    """Whether these are runs of one race."""
+    return len(runs) > 1 and runs[0].spec.race is not None and len({run.spec.race for run in runs}) == 1
+
+
+def still_racing(runs: Sequence[Run]) -> list[Run]:
+    """Those of the runs whose race can go on: at least two of one race that is not decided for them, else none."""
+    open_ = [run for run in runs if run.state not in (DECIDED, COMPLETE)]
+    return open_ if of_one_race(open_) else []
+
+
+class RacingRuns:
+    """A race of recorded runs. tell: gets the standing of every pair after each look, from one thread at a time.
+
+    With more than two models every pair of them is looked at, and what is claimed holds for all pairs together (Bonferroni). A
+    model is asked until all its pairs are decided.
+    """
+
+    def __init__(self, runs: Sequence[Run], store: Store, tell: Callable[[list[Standing]], None] = lambda _: None) -> None:
+        self._runs: Mapping[str, Run] = {run.run: run for run in runs}
+        self._store, self._tell = store, tell
+        self._boards = {run.run: Board(store.sheet(run.run)) for run in runs}
+        # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
+        self._places = {name: np.maximum.accumulate(_places(board.sheet)) for name, board in self._boards.items()}
+        self._windows = _windows(next(iter(self._places.values())))
+        racers = max(len(runs), *(run.spec.racers for run in runs))
+        self._family = racers * (racers - 1) // 2
+        self._reached = dict.fromkeys(self._runs, -1)
+        self._left: set[str] = set()
+        self._ends: dict[str, tuple[str, str]] = {}
+        self._looked = -1
+        self._changed = threading.Condition()
+        self._machine = threading.Lock()
+
+    def turn(self, run: str) -> AbstractContextManager[object]:
+        """Meanwhile no other model on this machine loads or answers."""
+        return self._machine if is_local(self._runs[run].model) else nullcontext()
+
+    def windows(self, run: str, stopped: Callable[[], bool]) -> Generator[int, None, None]:
+        """Window after window, the position before which statements are asked, as long as the race goes on for a run."""
+        places = self._places[run]
+        for window, heads in enumerate(self._windows):
+            if not self._goes_on(run, window, stopped):
+                return
+            last = window == len(self._windows) - 1
+            with self.turn(run):
+                yield len(places) if last else int(np.searchsorted(places, heads))
+        self._goes_on(run, len(self._windows), stopped)
+
+    def end_of(self, run: str) -> tuple[str, str] | None:
+        """How the race ended a run, and why: a state and a reason. None where it did not."""
+        with self._changed:
+            return self._ends.get(run)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether any of its runs is asked, or going to be."""
+        with self._changed:
+            return self._left != self._runs.keys()
+
+    def leave(self, run: str) -> None:
+        """Called once a run is asked no more, for whatever reason."""
+        with self._changed:
+            self._left.add(run)
+            self._changed.notify_all()
+
+    def _goes_on(self, run: str, window: int, stopped: Callable[[], bool]) -> bool:
+        """Waits until all have asked what comes before a window; then, whether the run is to ask it."""
+        with self._changed:
+            self._reached[run] = window
+            self._changed.notify_all()
+            while not stopped():
+                others = self._runs.keys() - self._left - self._ends.keys()
+                if all(self._reached[other] >= window for other in others):
+                    if self._looked < window:
+                        self._look()
+                        self._looked = window
+                    return run not in self._ends
+                self._changed.wait(_LOOK_SECONDS)
+        return False
+
+    def _identity(self, run: str) -> Codes:
+        sheet = self._boards[run].sheet
+        return sheet.identity[sheet.fact]
+
+    def _look(self) -> None:
+        """Looks at every pair, and ends the runs that are to be asked no more."""
+        for run, board in self._boards.items():
+            board.take(self._store.news(run, board.changed))
+        records = {run: board.records() for run, board in self._boards.items()}
+        standings, gone = [], {run for run in self._left if (records[run].answer == PENDING).any() and run not in self._ends}
+        for a, b in combinations(self._runs, 2):
+            found = raced(records[a], records[b], self._identity(a), self._identity(b))
+            standings.append(Standing(self._runs[a], self._runs[b], race(found, self._family) if found else None))
+        for run in self._runs.keys() - self._ends.keys() - self._left:
+            own = [one for one in standings if run in (one.a.run, one.b.run)]
+            open_ = [one for one in own if one.race is None or one.race.decided_at is None]
+            if not open_:
+                self._ends[run] = DECIDED, _why_decided(own)
+            elif all(gone & {one.a.run, one.b.run} for one in open_):
+                self._ends[run] = STOPPED, _why_alone([self._runs[other].model for other in sorted(gone)])
+        self._tell(standings)
+
+
+def _windows(places: Codes) -> list[int]:
+    """How many diseases are asked before each look. places: of each statement that of its disease, sorted."""
+    after = np.cumsum(np.bincount(places))  # statements up to each disease
+    windows, asked = [], 0
+    while asked < len(places):
+        wanted = asked + max(FIRST_LOOK, int(asked * NEXT_LOOK))
+        heads = min(int(np.searchsorted(after, wanted)) + 1, len(after))
+        windows.append(heads)
+        asked = int(after[heads - 1])
+    return windows
+
+
+def _why_decided(standings: Sequence[Standing]) -> str:
+    """How many diseases decided it, and for whom."""
+    verdicts = []
+    for a, b, standing in standings:
+        if standing is not None and standing.value is not None:
+            better, worse, least = (a, b, standing.low) if standing.low > -standing.high else (b, a, -standing.high)
+            by = f" by at least {100 * least:.1f} points on these facts" if least > 0 else ""
+            verdicts.append(f"{better.model} is better than {worse.model}{by}")
+    most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
+    return f"The race stopped it: decided after {most.heads:,} of {most.of:,} diseases. {'; '.join(verdicts)}."
+
+
+def _why_alone(others: Sequence[str]) -> str:
+    names = " and ".join(others)
+    return f"The race stopped it without a decision, since {names} did not go on. Resume them together to go on with the race."
