@@ -19,7 +19,7 @@ from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, 
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
-from medfact.runs.supervision import RunMonitor, StopSignal, record_end, supervised
+from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Asked, Run, Store
 
@@ -38,11 +38,13 @@ def answer(
     key: str | None = None,
     budget: float | None = None,
     service: ServiceSettings | None = None,
+    stopped_as: Callable[[], End] = by_hand,
 ) -> Iterator[Event]:
     """Asks the pending statements of a run: all of them at first; after an interruption, the rest and failed calls.
 
     key: of a service, and sent only there. Without it, a service that only an imported file names is not asked.
-    budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec.
+    budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec. stopped_as: the state and
+    the reason of a run that `stopped` has ended.
     """
     record = store.run(run_id)
     if service is not None:
@@ -55,7 +57,7 @@ def answer(
         yield Finished(record.run, COMPLETE, 0, 0.0)
         return
     purse = purse_of(record, store, budget)
-    stop = StopSignal(stopped)
+    stop = StopSignal(stopped, stopped_as)
     try:
         if key is None:
             check_address(record, store)
@@ -69,7 +71,7 @@ def answer(
     load_it = partial(loaded_model, load, record, watch, key)
     events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key)
     with supervised(record.run, store, claim, stop):
-        yield from _until_end(record, store, claim, events, len(pending), purse)
+        yield from _until_end(record, store, claim, events, len(pending), purse, stop)
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
@@ -109,7 +111,9 @@ def _ask(
                 record_model(record, model, store)
 
 
-def _until_end(record: Run, store: Store, claim: int, events: Iterator[Event], pending: int, purse: Purse) -> Iterator[Event]:
+def _until_end(
+    record: Run, store: Store, claim: int, events: Iterator[Event], pending: int, purse: Purse, stop: StopSignal
+) -> Iterator[Event]:
     """The events of a claimed run and, once its end is recorded, how it ended."""
     started, done, failures = time.monotonic(), 0, Counter[str]()
     try:
@@ -119,8 +123,7 @@ def _until_end(record: Run, store: Store, claim: int, events: Iterator[Event], p
                 done += len(event.answers)
                 failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
             yield event
-        state = COMPLETE if done == pending else STOPPED
-        reason = purse.reason if state == STOPPED else None
+        state, reason = (COMPLETE, None) if done == pending else (STOPPED, purse.reason) if purse.empty else stop.how()
         store.set_state(record.run, state, reason)
     except StoreError as error:
         try:

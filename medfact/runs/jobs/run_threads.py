@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from medfact.models import HERE, Model, Placement, is_local, load_model
 from medfact.runs.jobs.job import Ask, JobUpdate, ask_run
-from medfact.store import Store
+from medfact.runs.supervision import End, by_hand
+from medfact.store import STOPPED, Store
 
 
 class RunThreads:
@@ -19,17 +20,21 @@ class RunThreads:
     def __init__(self, store: Store, load: Callable[..., Model], report: Callable[[str, JobUpdate], None], ask: Ask) -> None:
         self._store, self._load, self._report, self._ask = store, load, report, ask
         self._stops: dict[str, threading.Event] = {}
+        self._ends: dict[str, End] = {}
 
     def ask(self, run: str, key: str | None, budget: float | None) -> None:
         """Starts to ask a run. key: of its service. budget: USD for the whole run, replaces that of its spec."""
         self._stops[run] = threading.Event()
-        options = {"stopped": self._stops[run].is_set, "load": self._load, "key": key, "budget": budget}
+        self._ends.pop(run, None)
+        how = {"stopped": self._stops[run].is_set, "stopped_as": lambda: self._ends.get(run, by_hand())}
+        options = {**how, "load": self._load, "key": key, "budget": budget}
         arguments = (self._ask, run, self._store, lambda update: self._report(run, update))
         threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
 
-    def stop(self, run: str) -> None:
-        """Asks a run to end."""
+    def stop(self, run: str, state: str = STOPPED, reason: str | None = None) -> None:
+        """Asks a run to end, in a state and for a reason."""
         if run in self._stops:
+            self._ends[run] = state, reason
             self._stops[run].set()
 
     def stop_all(self) -> None:

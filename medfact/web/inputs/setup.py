@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
-from medfact.models.services.policy import check_model_source, check_new_run
+from medfact.models.services.policy import check_encoder_source, check_new_run
 from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
@@ -154,7 +154,7 @@ def _evidence(services: Services, owner: str, setup: Setup) -> list[dict[str, ob
         raise Mistake("No setting of the retrieved passages is chosen.", "Tick one, or retrieve none.")
     encoder = setup.encoder.removeprefix("hf:")
     if setup.retrieval == DENSE and encoder:
-        check_model_source(encoder)
+        check_encoder_source(encoder)
     fields: dict[str, object] = {
         "retrieval": setup.retrieval,
         "corpus": str(services.uploads.of(owner, setup.corpus)) if setup.corpus else None,
