@@ -1,7 +1,7 @@
 """What strangers may use of a public server, read from one small file; on one's own machine there are few limits.
 
-A server is public on Hugging Face Spaces, and with MEDFACT_PUBLIC=1. Its limits stand in `assets/public-limits.yaml`, or in the file
-that MEDFACT_LIMITS names.
+A server is public on Hugging Face Spaces, and with MEDFACT_PUBLIC=1. Its limits stand in `assets/public-limits.yaml`, or in the
+file that MEDFACT_LIMITS names.
 """
 
 from __future__ import annotations

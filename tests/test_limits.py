@@ -79,7 +79,7 @@ def test_models_that_are_not_named_are_not_loaded(public: None, tmp_path: Path, 
         with pytest.raises(ModelError):
             check_spec(spec)
     check_encoder_source("c/d")
-    with pytest.raises(ModelError, match="does not load the sentence encoder a/b. Choose one of these: c/d."):
+    with pytest.raises(ModelError, match="does not load the sentence encoder a/b"):
         check_encoder_source("a/b")
 
 

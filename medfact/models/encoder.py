@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from medfact.errors import MedfactError, ModelError
+from medfact.limits import is_public_server
 from medfact.models.services.policy import NO_KEY, check_encoder_source
 from medfact.models.services.settings import ServiceSettings
 

@@ -43,8 +43,8 @@ def answer(
     """Asks the pending statements of a run: all of them at first; after an interruption, the rest and failed calls.
 
     key: of a service, and sent only there. Without it, a service that only an imported file names is not asked.
-    budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec. stopped_as: the state and
-    the reason of a run that `stopped` has ended.
+    budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec. stopped_as: the
+    state and the reason of a run that `stopped` has ended.
     """
     record = store.run(run_id)
     if service is not None:

@@ -134,8 +134,8 @@ def check_size(repository: Repository) -> None:
     parameters = max(repository.parameters, repository.stored_bytes // 4)
     if parameters > most:
         raise ModelError(
-            f"The model {repository.source!r} has {parameters / 1e6:,.0f} million parameters; this public server loads models of at "
-            f"most {most / 1e6:,.0f} million.",
+            f"The model {repository.source!r} has {parameters / 1e6:,.0f} million parameters; this public server loads models "
+            f"of at most {most / 1e6:,.0f} million.",
             "Choose a smaller one, or run medfact on a machine of your own.",
         )
 

@@ -90,8 +90,8 @@ class Lane:
         return [job for job in self._in_order() if of_owner[job.owner] < self._most_of_owner]
 
     def _in_order(self) -> list[Job]:
-        """The waiting jobs: of who has used least first, to a slice; among equals, one of each owner, then a second of each, and
-        so on, counting running ones; then of who had a turn longest ago.
+        """The waiting jobs: of who has used least first, to a slice; among equals, one of each owner, then a second of each,
+        and so on, counting running ones; then of who had a turn longest ago.
         """
         earlier = Counter(job.owner for job in self.running)
         used = {owner: self.used(owner) // SLICE_SECONDS for owner in {job.owner for job in self._waiting}}

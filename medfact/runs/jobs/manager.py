@@ -43,12 +43,12 @@ def _lanes() -> dict[str, Lane]:
     return {LOCAL: Lane(1, 1), SERVICE: services, BASELINE: Lane(2, 2)}
 
 
-def minutes_are_used_up(owner: str) -> str:
+def minutes_are_used_up(owner: str) -> Mistake:
     """What to say to an owner whose minutes of local models are used up."""
     minutes = limits().of(owner).local_minutes_a_day
-    return (
-        f"The models of this server may work {minutes:,.0f} minutes a day for you, and have. The answers so far are kept: resume "
-        "after midnight (UTC), or choose a model behind a service."
+    return Mistake(
+        f"The models of this server may work {minutes:,.0f} minutes a day for you, and have.",
+        "Your answers are kept: go on after midnight (UTC), or choose a model behind a service.",
     )
 
 
@@ -164,7 +164,7 @@ class Jobs:
                 for job in self._lanes[LOCAL].running:
                     if not job.stopping and self.local_minutes_left(job.owner) <= 0:
                         job.stopping = True
-                        self._worker(LOCAL).stop(job.run, STOPPED, minutes_are_used_up(job.owner))
+                        self._worker(LOCAL).stop(job.run, STOPPED, minutes_are_used_up(job.owner).public)
 
     def local_minutes_left(self, owner: str) -> float:
         """Minutes that local models may still work for an owner today."""

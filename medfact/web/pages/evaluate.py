@@ -239,7 +239,7 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     """Records the shown runs anew, from their records, and queues them. Models behind a service are set up again instead."""
     services = visitor.services
     runs = [run for run in show.run.split(",") if services.asked(run) and not is_service(services.run(run).model)]
-    check_room(services, visitor.owner, len(runs))
+    check_room(services, visitor.owner, len(runs), [services.run(run).model for run in runs])
     with services.planning:
         new = [start_again(run, services.store.of(visitor.owner)) for run in runs]
     for run in new:
@@ -270,7 +270,7 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
     for run in _own(visitor, show):
         live = visitor.services.reports.live(run)
         if live.resumable:
-            check_room(visitor.services, live.run.owner, 1)
+            check_room(visitor.services, live.run.owner, 1, [live.run.model])
             service = is_service(live.run.model)
             visitor.services.jobs.submit(run, key if service else None, budget if service else None)
     return show, Message()
