@@ -109,7 +109,7 @@ def test_so_many_uploads_at_once(public: None, clock: Clock) -> None:
     gate = UploadGate(clock)
     with gate.uploading(ADA, 1), gate.uploading(ADA, 1):
         with (
-            pytest.raises(NotNow, match="2 files just now, which is the most at once. Try again in 5 seconds"),
+            pytest.raises(NotNow, match="2 files just now, which is the most"),
             gate.uploading(ADA, 1),
         ):
             pass
@@ -136,7 +136,7 @@ def test_so_many_files_and_bytes_an_hour(public: None, clock: Clock) -> None:
     for _ in range(int(share.uploads_an_hour)):
         with gate.uploading(ADA, 1):
             clock.now += 1
-    with pytest.raises(NotNow, match="60 files within an hour.*Try again in 59 minutes"), gate.uploading(ADA, 1):
+    with pytest.raises(NotNow, match=r"60 files within an hour.*Try again in 59 minutes"), gate.uploading(ADA, 1):
         pass
     clock.now += HOUR_SECONDS
     for _ in range(int(share.megabytes_an_hour // 50)):

@@ -28,6 +28,7 @@ from medfact.web.pages.danger import danger_board
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
+from medfact.web.pages.keeping import keeping
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of
@@ -179,6 +180,7 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
         may_resume=any(live.resumable for live in mine),
         asks_for_key=any(live.resumable and is_service(live.run.model) for live in mine),
         others=own and len(mine) < len(lives),
+        keeping=keeping([live.run for live in mine]) if own else Markup(),
         ids=",".join(live.run.run for live in lives.values()),
     )
 
