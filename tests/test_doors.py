@@ -22,14 +22,16 @@ from mock_service import Behaviour, MockService
 from visitors import Visitor
 
 from medfact.exchange import export_run
+from medfact.limits import OWN_MACHINE
 from medfact.models import ServiceSettings
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Store
 from medfact.web.guard import UPDATE_BYTES
 from medfact.web.updates import PAGES
-from medfact.web.uploads import MOST_FILES_EACH, Uploads
+from medfact.web.uploads import Uploads
 
+MOST_FILES = int(OWN_MACHINE.visitor.files)
 KEY = "sk-of-whoever-runs-the-server-0123456789"
 TYPED = "sk-typed-by-a-visitor-0123456789"
 TABLE = b"head,relation,tail\n" + b"".join(b"disease%d,symptoms,sign%d\n" % (n, n) for n in range(14))
@@ -175,8 +177,8 @@ def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
 
 
 def test_a_visitor_keeps_the_last_few_files(visitor: Visitor) -> None:
-    paths = [visitor.upload("facts.csv", TABLE + b"x,symptoms,%d\n" % number) for number in range(MOST_FILES_EACH + 3)]
-    assert [Path(path).exists() for path in paths] == [False] * 3 + [True] * MOST_FILES_EACH
+    paths = [visitor.upload("facts.csv", TABLE + b"x,symptoms,%d\n" % number) for number in range(MOST_FILES + 3)]
+    assert [Path(path).exists() for path in paths] == [False] * 3 + [True] * MOST_FILES
 
 
 def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from small_models import small_llama
 
 from medfact.errors import Mistake
+from medfact.limits import OWN_MACHINE
 from medfact.models import Placement
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
@@ -28,7 +29,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
-from medfact.web.inputs.setup import MOST_GOING, Setup, evaluate
+from medfact.web.inputs.setup import Setup, evaluate
 from medfact.web.services import Services
 
 pytestmark = pytest.mark.model
@@ -271,7 +272,7 @@ def test_a_visitor_has_so_many_runs_at_most(store: Store, monkeypatch: pytest.Mo
     def press(owner: str) -> list[str]:
         return evaluate(services, owner, Setup(models=["baseline:random"], pairs=10), None)
 
-    made = [press("eager")[0] for _ in range(MOST_GOING)]
+    made = [press("eager")[0] for _ in range(int(OWN_MACHINE.visitor.runs_going))]
     with pytest.raises(Mistake, match="24 of your runs are going on already"):
         press("eager")
     assert press("ada")

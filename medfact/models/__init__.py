@@ -12,12 +12,13 @@ from typing import Any, NotRequired, Protocol, TypedDict
 
 from medfact.assets import ASSETS
 from medfact.errors import UnknownName
+from medfact.limits import is_public_server
 from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.local.revision import folder_revision
 from medfact.models.prompt import LENGTH, Completion, Message, Prompt, Served, is_settled
 from medfact.models.services.monitor import NO_MONITOR, Monitor
-from medfact.models.services.policy import check_model_source, is_public_server
+from medfact.models.services.policy import check_encoder_source, check_model_source
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 from medfact.models.words_alone import TAIL, Aside, is_words_alone, load_words_alone
 
@@ -107,7 +108,7 @@ def check_spec(spec: str) -> None:
     if kind == "hf":
         check_model_source(name.strip())
     if is_words_alone(spec) and name.count(":"):
-        check_model_source(name.partition(":")[2].strip())
+        check_encoder_source(name.partition(":")[2].strip())
 
 
 def load_model(

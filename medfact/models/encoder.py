@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from medfact.errors import MedfactError, ModelError
-from medfact.models.services.policy import NO_KEY, check_model_source, is_public_server
+from medfact.limits import is_public_server
+from medfact.models.services.policy import NO_KEY, check_encoder_source
 from medfact.models.services.settings import ServiceSettings
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -60,7 +61,7 @@ def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
 
 def sentence_encoder(name: str) -> Any:
     """A SentenceTransformer on the processor: a repository, or a folder. Raises ModelError."""
-    check_model_source(name)
+    check_encoder_source(name)
     import torch
     from sentence_transformers import SentenceTransformer
 

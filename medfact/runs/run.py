@@ -20,9 +20,9 @@ from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
-from medfact.runs.supervision import RunMonitor, StopSignal, record_end, supervised
+from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import LOCAL_OWNER, RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, PAUSED, STOPPED, Asked, Run, Store
+from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, Asked, Run, Store
 
 
 def run(spec: RunSpec, store: Store, *, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -40,19 +40,22 @@ def answer(
     budget: float | None = None,
     service: ServiceSettings | None = None,
     race: Callable[[], RacingRuns] | None = None,
+    stopped_as: Callable[[], End] = by_hand,
 ) -> Iterator[Event]:
     """Asks the pending statements of a run: all of them at first; after an interruption, the rest and failed calls.
 
     key: of a service, and sent only there. Without it, a service that only an imported file names is not asked.
     budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec.
-    race: the race that it takes part in, whose other runs must be asked at the same time.
+    race: the race that it takes part in, whose other runs must be asked at the same time. stopped_as: the state and the reason
+    of a run that `stopped` has ended.
     """
+    stop = StopSignal(stopped, stopped_as)
     if race is None:
-        yield from _answer(run_id, store, stopped, load, key, budget, service, None)
+        yield from _answer(run_id, store, stop, load, key, budget, service, None)
         return
     racing = race()
     try:
-        yield from _answer(run_id, store, stopped, load, key, budget, service, racing)
+        yield from _answer(run_id, store, stop, load, key, budget, service, racing)
     finally:
         racing.leave(run_id)
 
@@ -60,7 +63,7 @@ def answer(
 def _answer(
     run_id: str,
     store: Store,
-    stopped: Callable[[], bool],
+    stop: StopSignal,
     load: Callable[..., Model],
     key: str | None,
     budget: float | None,
@@ -78,7 +81,6 @@ def _answer(
         yield Finished(record.run, COMPLETE, 0, 0.0)
         return
     purse = purse_of(record, store, budget)
-    stop = StopSignal(stopped)
     try:
         if key is None:
             check_address(record, store)
@@ -92,8 +94,11 @@ def _answer(
     load_it = partial(loaded_model, load, record, watch, key)
     events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key, race)
 
-    def early_end() -> tuple[str, str | None]:
-        return (race and race.end_of(record.run)) or (STOPPED, purse.reason)
+    def early_end() -> End:
+        ended = race.end_of(record.run) if race else None
+        if ended and (ended[0] == DECIDED or not stop()):
+            return ended
+        return (STOPPED, purse.reason) if purse.empty else stop.how()
 
     with supervised(record.run, store, claim, stop):
         yield from _until_end(record, store, claim, events, len(pending), early_end)
@@ -145,7 +150,7 @@ def _until_end(
     claim: int,
     events: Iterator[Event],
     pending: int,
-    early_end: Callable[[], tuple[str, str | None]],
+    early_end: Callable[[], End],
 ) -> Iterator[Event]:
     """The events of a claimed run and, once its end is recorded, how it ended. early_end: its state and why, where it did not
     ask all that was pending.

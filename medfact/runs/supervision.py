@@ -12,7 +12,7 @@ from medfact.errors import StoreError
 from medfact.models import Completion
 from medfact.models.services.monitor import Monitor
 from medfact.runs.costs import Purse
-from medfact.store import BEAT_SECONDS, Store
+from medfact.store import BEAT_SECONDS, STOPPED, Store
 
 _LOOK_SECONDS = 1.0
 """Time between two looks for a request to stop."""
@@ -24,15 +24,29 @@ _STOP_SECONDS = 1.0
 """How long the calls in flight, which are paid for, may take after a run is stopped."""
 
 
+End = tuple[str, str | None]
+"""A state, and why the run is in it."""
+
+
+def by_hand() -> End:
+    """How a run ends that its user stops."""
+    return STOPPED, None
+
+
 @dataclass(frozen=True)
 class StopSignal:
-    """Tells whether a run must stop: its caller says so, or another program has asked for it."""
+    """Tells whether a run must stop: its caller says so, or another program has asked for it. end: how it ends then."""
 
     stopped: Callable[[], bool]
+    end: Callable[[], End] = by_hand
     asked: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self) -> bool:
         return self.stopped() or self.asked.is_set()
+
+    def how(self) -> End:
+        """How the run ends: as its caller says, where it was not another program that has asked for it."""
+        return by_hand() if self.asked.is_set() else self.end()
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import copy
 
 from medfact.spec import LOCAL_OWNER
 from medfact.store.decisions import Decisions
-from medfact.store.engine import default_url, exists, home
+from medfact.store.engine import default_url, exists, home, is_lasting
 from medfact.store.entities import (
     COMPLETE,
     DECIDED,
@@ -38,12 +38,12 @@ from medfact.store.entities import (
     RunEvent,
     Verdict,
 )
-from medfact.store.lifecycle import Lifecycle
 from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.prototype_edits import PrototypeEdits
 from medfact.store.publications import Publications
 from medfact.store.recording import Recording
+from medfact.store.room import Ended, Room
 from medfact.store.run_answers import News, RunAnswers
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
@@ -52,12 +52,12 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED",
     "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked",
-    "DraftDecision", "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run", "RunEvent",
-    "Sheet", "Store", "Verdict", "default_url", "exists", "home",
+    "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run",
+    "RunEvent", "Sheet", "Store", "Verdict", "default_url", "exists", "home", "is_lasting",
 ]  # fmt: skip
 
 
-class Store(Recording, Lifecycle, RunAnswers, Decisions, Verdicts, PrototypeEdits, Publications):
+class Store(Recording, Room, RunAnswers, Decisions, Verdicts, PrototypeEdits, Publications):
     """The database at one URL, as one owner uses it."""
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:

@@ -16,6 +16,9 @@ from medfact.errors import Mistake, StoreError
 DRIVER = "postgresql+psycopg"
 """The driver for PostgreSQL if an address names none."""
 
+SPACE_STORAGE = Path("/data")
+"""Where a Hugging Face Space has its persistent storage, if it has any."""
+
 CONNECT_SECONDS = 10
 """How long a server may take to answer."""
 
@@ -24,12 +27,26 @@ WRITE_WAIT_SECONDS = 20.0
 
 
 def home() -> Path:
-    """The folder of all data: `MEDFACT_HOME`, else the platform's folder for user data."""
+    """The folder of all data: `MEDFACT_HOME`, else a Space's persistent storage, else the platform's folder for user data."""
     if folder := os.environ.get("MEDFACT_HOME"):
         return Path(folder).expanduser()
+    if storage := _space_storage():
+        return storage / "medfact"
     from platformdirs import user_data_path
 
     return user_data_path("medfact", appauthor=False)
+
+
+def _space_storage() -> Path | None:
+    """The persistent storage of this Space; None where it has none, and elsewhere."""
+    there = os.environ.get("SPACE_ID") and SPACE_STORAGE.is_dir() and os.access(SPACE_STORAGE, os.W_OK)
+    return SPACE_STORAGE if there else None
+
+
+def is_lasting() -> bool:
+    """Whether what is kept outlives the server: not on a Space without persistent storage, whose disk is lost when it stops."""
+    kept_elsewhere = os.environ.get("MEDFACT_DATABASE_URL") or os.environ.get("MEDFACT_HOME")
+    return not os.environ.get("SPACE_ID") or bool(kept_elsewhere) or _space_storage() is not None
 
 
 def default_url() -> str:

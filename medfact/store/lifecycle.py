@@ -110,10 +110,15 @@ class Lifecycle(Lookup):
         with self._writing() as connection:
             runs = connection.execute(expired).scalars().all()
             if runs:
-                for table in _TABLES_OF_RUNS:
-                    connection.execute(table.delete().where(table.c.run.in_(runs)))
-                _delete_unasked(connection)
+                erase_runs(connection, runs)
         return len(runs)
+
+
+def erase_runs(connection: sql.Connection, runs: Sequence[str]) -> None:
+    """Erases runs, and statements that no other run asks."""
+    for table in _TABLES_OF_RUNS:
+        connection.execute(table.delete().where(table.c.run.in_(runs)))
+    _delete_unasked(connection)
 
 
 def _delete_unasked(connection: sql.Connection) -> None:

@@ -16,9 +16,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from medfact.errors import MedfactError
-from medfact.web import downloads, files, updates
+from medfact.limits import is_public_server
+from medfact.web import downloads, files, health, updates
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
+from medfact.web.housekeeping import Housekeeping
 from medfact.web.inputs import layout
 from medfact.web.parts import part
 from medfact.web.services import demonstration_run, open_services
@@ -116,16 +118,26 @@ def create_app(url: str | None = None) -> FastAPI:
     services = open_services(url)
     demonstration = demonstration_run(services)
 
+    housekeeping = Housekeeping(services.store, services.uploads)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if is_public_server():
+            housekeeping.begin()
         yield
+        housekeeping.end()
         services.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
-    for router in (files.routes(), updates.routes(services, demonstration), downloads.routes(services)):
+    for router in (
+        files.routes(),
+        updates.routes(services, demonstration),
+        downloads.routes(services),
+        health.routes(services.store),
+    ):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)
@@ -166,5 +178,6 @@ def serve() -> int:
         print(f"medfact: {error}", file=sys.stderr)
         return 2
     print(f"medfact is ready: http://{host}:{port}")
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
+    uvicorn.run(app, host=host, port=port, log_level="warning", proxy_headers=False, timeout_keep_alive=30)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import re
@@ -17,6 +18,9 @@ from fastapi.responses import PlainTextResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
+from medfact.web.clients import address_of
+from medfact.web.pace import Pace
+from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
 from medfact.web.visitors import NOBODY, owner_of, why_nobody
 
@@ -28,7 +32,10 @@ ACTIONS, ACTION_SECONDS = 30, 10.0
 """So many buttons may one visitor press in so many seconds."""
 
 VISITORS = 10_000
-"""Visitors whose uploads are counted, the latest ones."""
+"""Visitors whose buttons are counted, the latest ones."""
+
+BODY_SECONDS, PIECE_SECONDS, UPLOAD_SECONDS = 20.0, 30.0, 900.0
+"""How long the body of a question may take to arrive, the next piece of an upload, and a whole upload."""
 
 UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
@@ -86,6 +93,7 @@ class Guarded:
 
     def __init__(self, app: Any, uploads: Uploads) -> None:
         self.app, self.uploads = app, uploads
+        self._pace, self._gate = Pace(), UploadGate()
         self._pressed: OrderedDict[str, deque[float]] = OrderedDict()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -106,6 +114,8 @@ class Guarded:
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
         if not USED.fullmatch(path):
             return PlainTextResponse("There is no such address.", status_code=404)
+        if seconds := self._pace.wait(path, owner_of(request), address_of(request.scope)):
+            return _not_now(NotNow("That is too much at once.", seconds))
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.rstrip("/") == UPLOAD and owner_of(request) == NOBODY:
@@ -130,15 +140,16 @@ class Guarded:
 
     async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
         """Reads a body before anybody else does, as far as it may go."""
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return  # whoever asked has gone
-            body, more = body + message.get("body", b""), message.get("more_body", False)
-            if len(body) > most_bytes(scope["path"]):
-                await _too_large(scope["path"])(scope, receive, send)
-                return
+        try:
+            body = await asyncio.wait_for(_body(receive, most_bytes(scope["path"])), BODY_SECONDS)
+        except TimeoutError:
+            await PlainTextResponse("That took too long to arrive.", status_code=408)(scope, receive, send)
+            return
+        if body is None:
+            return  # whoever asked has gone
+        if len(body) > most_bytes(scope["path"]):
+            await _too_large(scope["path"])(scope, receive, send)
+            return
         if scope["method"] == "POST" and (refused := self._refused_body(scope, body)) is not None:
             await refused(scope, receive, send)
             return
@@ -161,14 +172,26 @@ class Guarded:
         return None
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
-        """Lets a file through to the page library, and notes whose it is and where it was put."""
-        owner, size, answer, begun = owner_of(Request(scope)), 0, b"", False
+        """Lets a file through to the page library if it may come now."""
+        owner = owner_of(Request(scope))
+        length = Headers(scope=scope).get("content-length", "")
+        try:
+            with self._gate.uploading(owner, (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE):
+                await asyncio.wait_for(self._uploaded(owner, scope, receive, send), UPLOAD_SECONDS)
+        except NotNow as refusal:
+            await _not_now(refusal)(scope, receive, send)
+        except TimeoutError:
+            await PlainTextResponse("That took too long to arrive.", status_code=408)(scope, receive, send)
+
+    async def _uploaded(self, owner: str, scope: Any, receive: Any, send: Any) -> None:
+        """Lets a file through, and notes whose it is and where it was put."""
+        size, answer, begun = 0, b"", False
         # the answer is read here, so it must not be compressed
         plain = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"accept-encoding"]}
 
         async def receive_counted() -> Any:
             nonlocal size
-            message = await receive()
+            message = await asyncio.wait_for(receive(), PIECE_SECONDS)
             size += len(message.get("body", b""))
             return message if size <= UPLOAD_BYTES else {"type": "http.disconnect"}
 
@@ -187,6 +210,18 @@ class Guarded:
             await _too_large(UPLOAD)(scope, receive, send)
 
 
+async def _body(receive: Any, most: int) -> bytes | None:
+    """The body of a request, as far as it may go; None where whoever asked has gone."""
+    body, more = bytearray(), True
+    while more and len(body) <= most:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return bytes(body)
+
+
 def _paths_in(answer: bytes) -> list[object]:
     try:
         paths = orjson.loads(answer)
@@ -198,6 +233,10 @@ def _paths_in(answer: bytes) -> list[object]:
 def most_bytes(path: str) -> int:
     """The largest body that is read of a request to an address."""
     return UPLOAD_BYTES if path.rstrip("/") == UPLOAD else UPDATE_BYTES
+
+
+def _not_now(refusal: NotNow) -> Response:
+    return PlainTextResponse(refusal.public, status_code=429, headers={"Retry-After": str(refusal.seconds)})
 
 
 def _too_large(path: str) -> Response:

@@ -12,30 +12,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from medfact.errors import Mistake
+from medfact.limits import limits
 from medfact.store import home
 
 LARGEST_UPLOAD_BYTES = 50_000_000
 
-MOST_FILES_EACH, MOST_BYTES_EACH = 8, 150_000_000
-MOST_BYTES_IN_ALL = 2_000_000_000
-"""What is kept of one visitor, and of all: beyond that the files go that were not used for longest. (A visitor uses one file at
-a time, and the sentences edited for it.)"""
-
-UNFINISHED_SECONDS = 600
+UNFINISHED_SECONDS = 120
 """Files are removed whose upload broke off so long ago."""
 
-KEPT_SECONDS = 24 * 3600
-"""Files of an app that was killed are removed when they are so old."""
+MEGABYTE, HOUR_SECONDS = 1_000_000, 3_600
 
 
 @dataclass
 class _Upload:
     size: int
     owners: set[str] = field(default_factory=set)
+    used_at: float = field(default_factory=time.time)
 
 
 class Uploads:
-    """The uploaded files in a folder, and whose they are. The same file of two visitors lies in the folder once."""
+    """The uploaded files in a folder, and whose they are. The same file of two visitors lies in the folder once.
+
+    What is kept of one visitor, and of all, is limited: beyond that the files go that were not used for longest. (A visitor
+    uses one file at a time, and the sentences edited for it.)
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = (folder or home() / "uploads").resolve()
@@ -50,7 +50,7 @@ class Uploads:
             for path in filter(None, map(self._within, paths)):
                 upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
                 upload.owners.add(owner)
-                self._kept.move_to_end(path)
+                self._use(path)
             self._make_room(owner)
             self._remove_unfinished()
 
@@ -60,7 +60,7 @@ class Uploads:
         with self._lock:
             upload = self._kept.get(found) if found else None
             if found and upload and owner in upload.owners:
-                self._kept.move_to_end(found)
+                self._use(found)
                 return found
         raise Mistake("That file is not here, or not yours.", "Upload it again.")
 
@@ -70,6 +70,10 @@ class Uploads:
             return bool(self.of(owner, path))
         except Mistake:
             return False
+
+    def _use(self, path: Path) -> None:
+        self._kept[path].used_at = time.time()
+        self._kept.move_to_end(path)
 
     def _within(self, path: object) -> Path | None:
         """The real path of a file in the folder; None of anything else."""
@@ -81,12 +85,36 @@ class Uploads:
         return None
 
     def _make_room(self, owner: str) -> None:
-        own = [path for path, upload in self._kept.items() if owner in upload.owners]
-        while len(own) > MOST_FILES_EACH or sum(self._kept[path].size for path in own) > MOST_BYTES_EACH:
+        own, share = [path for path, upload in self._kept.items() if owner in upload.owners], limits().of(owner)
+        while own and (len(own) > share.files or sum(self._kept[path].size for path in own) > share.megabytes * MEGABYTE):
             self._let_go(own.pop(0), {owner})
-        while sum(upload.size for upload in self._kept.values()) > MOST_BYTES_IN_ALL:
+        self._let_go_beyond(limits().in_all.uploads_megabytes * MEGABYTE)
+
+    def _let_go_beyond(self, most: float) -> None:
+        total = sum(upload.size for upload in self._kept.values())
+        while self._kept and total > most:
             oldest = next(iter(self._kept))
+            total -= self._kept[oldest].size
             self._let_go(oldest, self._kept[oldest].owners)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of all files together."""
+        with self._lock:
+            return sum(upload.size for upload in self._kept.values())
+
+    def keep_at_most(self, most: float) -> None:
+        """Lets go of the files that were not used for longest, until so many bytes are left."""
+        with self._lock:
+            self._let_go_beyond(most)
+
+    def clean(self) -> None:
+        """Removes files that are too old, and those whose upload broke off."""
+        with self._lock:
+            self._remove_unfinished()
+            before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS
+            for path in [path for path, upload in self._kept.items() if upload.used_at < before]:
+                self._let_go(path, self._kept[path].owners)
 
     def _let_go(self, path: Path, owners: set[str]) -> None:
         upload = self._kept[path]
@@ -95,6 +123,8 @@ class Uploads:
             del self._kept[path]
             with suppress(OSError):
                 path.unlink()
+                if path.parent != self.folder:
+                    path.parent.rmdir()
 
     def _remove_unfinished(self) -> None:
         before = time.time() - UNFINISHED_SECONDS
@@ -104,7 +134,7 @@ class Uploads:
                     path.unlink()
 
     def _remove_old(self) -> None:
-        before = time.time() - KEPT_SECONDS
+        before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS
         for folder, _, files in os.walk(self.folder, topdown=False):
             for path in (Path(folder) / name for name in files):
                 with suppress(OSError):

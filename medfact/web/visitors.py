@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 
-from medfact.models.services.policy import is_public_server
+from medfact.limits import is_public_server
 from medfact.spec import LOCAL_OWNER
 
 COOKIE = "medfact-visitor"

@@ -31,6 +31,7 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from medfact.errors import ModelError
+from medfact.limits import limits
 from medfact.models.local.placement import Placement, in_bytes
 
 GGUF = ".gguf"
@@ -113,14 +114,30 @@ def inspect_source(source: Path | str, placement: Placement) -> Repository:
         return _in_gguf(file)
     contents = _in_folder(source) if isinstance(source, Path) else _on_hub(source)
     config, files, parameters, folder = contents
-    source = str(source)
+    source, is_folder = str(source), isinstance(source, Path)
     _check_kind(source, config, placement)
     safe = {name: size for name, size in files.items() if name.endswith(SAFE)}
     pickled = {name: size for name, size in files.items() if name.endswith(PICKLED)}
     weights = safe or (pickled if placement.any_weights else {})
     if not weights:
         raise _no_weights(source, pickled)
-    return Repository(source, config, parameters or sum(weights.values()) // 2, sum(weights.values()), folder)
+    repository = Repository(source, config, parameters or sum(weights.values()) // 2, sum(weights.values()), folder)
+    if not is_folder:
+        check_size(repository)
+    return repository
+
+
+def check_size(repository: Repository) -> None:
+    """Raises ModelError if a repository of the hub has more parameters than a public server loads; those of its files count, at
+    four bytes each, where they are more than it says."""
+    most = limits().models.most_millions * 1e6
+    parameters = max(repository.parameters, repository.stored_bytes // 4)
+    if parameters > most:
+        raise ModelError(
+            f"The model {repository.source!r} has {parameters / 1e6:,.0f} million parameters; this public server loads models "
+            f"of at most {most / 1e6:,.0f} million.",
+            "Choose a smaller one, or run medfact on a machine of your own.",
+        )
 
 
 def downloaded(repository: Repository, placement: Placement, tell: Tell) -> Path:

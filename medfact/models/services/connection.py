@@ -13,7 +13,8 @@ import httpx2
 import openai
 
 from medfact.errors import ModelError
-from medfact.models.services.policy import check_public, is_on_this_machine, is_public_server, not_public
+from medfact.limits import is_public_server
+from medfact.models.services.policy import check_public, is_on_this_machine, not_public
 from medfact.models.services.replies import MAX_BODY_BYTES
 from medfact.models.services.settings import ServiceSettings
 

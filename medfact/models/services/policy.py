@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from medfact.errors import Mistake, ModelError
+from medfact.limits import is_public_server, limits
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -48,21 +49,36 @@ _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 # ------------------------------------------------------------------------------------------------ public servers
 
 
-def is_public_server() -> bool:
-    """Whether strangers use this server."""
-    return bool(os.environ.get("SPACE_ID")) or os.environ.get("MEDFACT_PUBLIC", "") not in {"", "0"}
-
-
 def check_model_source(source: str) -> None:
-    """Raises ModelError if a public server may not load a local model: it loads hub repositories, never folders.
+    """Raises ModelError if a public server may not load a local model: it loads hub repositories, never folders, and of these
+    those alone that its limits name, where they name any.
 
     The message is the same for every folder, so that it does not reveal which exist.
     """
-    if is_public_server() and not _HUB_NAME.fullmatch(source):
+    if is_public_server():
+        _check_hub_name(source)
+        _check_listed(source, limits().models.names or None, "the model")
+
+
+def check_encoder_source(source: str) -> None:
+    """Raises ModelError if a public server may not load a sentence encoder: it loads those that its limits name."""
+    if is_public_server():
+        _check_hub_name(source)
+        _check_listed(source, limits().models.encoders, "the sentence encoder")
+
+
+def _check_hub_name(source: str) -> None:
+    if not _HUB_NAME.fullmatch(source):
         raise ModelError(
             f"{source!r} is not the name of a repository on the Hugging Face Hub.",
             "On a public page, name a model as OWNER/NAME.",
         )
+
+
+def _check_listed(source: str, names: Sequence[str] | None, what: str) -> None:
+    if names is not None and source not in names:
+        listed = f"Choose one of these: {', '.join(names)}." if names else "It loads none."
+        raise ModelError(f"This public server does not load {what} {source}.", listed)
 
 
 def is_public_address(text: str) -> bool:

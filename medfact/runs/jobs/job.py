@@ -108,6 +108,7 @@ class Job:
     race: the runs that it races with, itself among them; its kind is that of them all.
 
     last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
+    giving_way: asked to make room for another. turn_at, asking_at: when its turn began, and when its first answers came.
     """
 
     run: str
@@ -124,6 +125,9 @@ class Job:
     loading: str | None = None
     stopping: bool = False
     silent: bool = False
+    giving_way: bool = False
+    turn_at: float | None = None
+    asking_at: float | None = None
     last_sign: float = field(default_factory=time.monotonic)
     _progress: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
 
@@ -139,8 +143,24 @@ class Job:
             self.total, self.done = update.total, update.answered_before
         self.done += update.answered
         if update.answered:
+            self.asking_at = self.asking_at or self.last_sign
             self._progress.append((self.last_sign, self.done))
         self.version += 1
+
+    def begin_turn(self) -> None:
+        """Its model may be loaded and asked from now on."""
+        self.turn_at, self.asking_at, self.giving_way = time.monotonic(), None, False
+
+    @property
+    def turn_seconds(self) -> float:
+        """How long its turn lasts; those that race with it share the time."""
+        return 0.0 if self.turn_at is None else (time.monotonic() - self.turn_at) / (len(self.race.runs) if self.race else 1)
+
+    def had_slice(self, seconds: float) -> bool:
+        """Whether it has answered for so long, and for as long as its model took to load."""
+        if self.turn_at is None or self.asking_at is None:
+            return False
+        return time.monotonic() - self.asking_at > max(seconds, self.asking_at - self.turn_at)
 
     @property
     def rate(self) -> float | None:

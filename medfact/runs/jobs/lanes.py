@@ -1,4 +1,4 @@
-"""Lanes: in which order jobs get their turn."""
+"""Lanes: in which order jobs get their turn, and which one gives way."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from itertools import count
 
 from medfact.models import is_local, is_service
 from medfact.runs.jobs.job import Job
+from medfact.runs.jobs.usage import MOST_OWNERS, Usage
 
 LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
 """Kinds of models."""
+
+SLICE_SECONDS = 3.0
+"""How long a job may answer, at least, before it gives way to one of an owner who has used less."""
 
 
 def kind_of(*models: str) -> str:
@@ -22,25 +26,31 @@ def kind_of(*models: str) -> str:
 class Lane:
     """Jobs of one kind of model. At most `most` run at once, at most `most_of_owner` of them one owner's; the others wait.
 
-    The runs of a race have their turn together, as if they were one.
+    Whose runs have taken the least time lately comes first, so that a first run never waits for another owner's many. The runs
+    of a race have their turn together, as if they were one.
     """
 
     def __init__(self, most: int, most_of_owner: int) -> None:
         self.running: list[Job] = []
+        self.usage = Usage()
         self._waiting: list[Job] = []
         self._most, self._most_of_owner = most, most_of_owner
         self._turns = count(1)
         self._last_turn: dict[str, int] = {}
+        self._last_rate: float | None = None
 
     def add(self, job: Job) -> None:
         self._waiting.append(job)
 
     def remove(self, job: Job) -> bool:
-        """Takes a job out; returns whether it waited."""
+        """Takes a job out, and charges its owner for its turn; returns whether it waited."""
         waited = job in self._waiting
-        for jobs in (self.running, self._waiting):
-            if job in jobs:
-                jobs.remove(job)
+        if waited:
+            self._waiting.remove(job)
+        if job in self.running:
+            self.running.remove(job)
+            self.usage.add(job.owner, job.turn_seconds)
+            self._last_rate = job.rate or self._last_rate
         return waited
 
     def has_waiting(self) -> bool:
@@ -48,36 +58,71 @@ class Lane:
 
     def start_next(self) -> Job | None:
         """Moves the next job to the running ones and returns it; None if none waits that may run now."""
-        of_owner, order = Counter(job.owner for job in self.running), self._in_order()
-        races = {job.race for job in self.running if job.race}
-        room = len(self.running) < self._most
-        allowed = (job for job in order if job.race in races or (room and of_owner[job.owner] < self._most_of_owner))
-        job = next(allowed, None)
+        under_way = {job.race for job in self.running if job.race}
+        leaving = {job.race for job in self.running if job.race and job.giving_way}
+        joining = [job for job in self._in_order() if job.race in under_way]
+        others = self._allowed() if len(self.running) < self._most else []
+        job = next((job for job in [*joining, *others] if job.race not in leaving), None)
         if job is not None:
             self._waiting.remove(job)
             self.running.append(job)
+            job.begin_turn()
+            self._last_turn.pop(job.owner, None)
             self._last_turn[job.owner] = next(self._turns)
+            while len(self._last_turn) > MOST_OWNERS:
+                del self._last_turn[next(iter(self._last_turn))]
         return job
 
-    def _in_order(self) -> list[Job]:
-        """The waiting jobs: one of each owner, then a second of each, and so on, counting running ones.
+    def to_give_way(self) -> list[Job]:
+        """The running job that should make room now, with those that race with it: it had its slice, and another owner, who has
+        used less, waits.
+        """
+        if len(self.running) < self._most or any(job.giving_way for job in self.running):
+            return []
+        first = next(iter(self._allowed()), None)
+        ready = [job for job in self.running if first and job.owner != first.owner and job.had_slice(SLICE_SECONDS)]
+        most = max(ready, key=lambda job: self.used(job.owner), default=None)
+        if not first or not most or self.used(most.owner) <= self.used(first.owner) + SLICE_SECONDS:
+            return []
+        return [job for job in self.running if job is most or (most.race and job.race == most.race)]
 
-        Among equals, who had a turn longest ago comes first.
+    def used(self, owner: str) -> float:
+        """Seconds that runs of an owner took lately, those under way among them."""
+        return self.usage.lately(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
+
+    def used_today(self, owner: str) -> float:
+        """Seconds that runs of an owner took since midnight, UTC."""
+        return self.usage.today(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
+
+    def _allowed(self) -> list[Job]:
+        """The waiting jobs whose owners may have one more running, in order."""
+        of_owner = Counter(job.owner for job in self.running)
+        return [job for job in self._in_order() if of_owner[job.owner] < self._most_of_owner]
+
+    def _in_order(self) -> list[Job]:
+        """The waiting jobs: of who has used least first, to a slice; among equals, one of each owner, then a second of each,
+        and so on, counting running ones; then of who had a turn longest ago.
         """
         earlier = Counter(job.owner for job in self.running)
-        rank: dict[Job, tuple[int, int]] = {}
+        used = {owner: self.used(owner) // SLICE_SECONDS for owner in {job.owner for job in self._waiting}}
+        rank: dict[Job, tuple[float, int, int]] = {}
         for job in self._waiting:
-            rank[job] = earlier[job.owner], self._last_turn.get(job.owner, 0)
+            rank[job] = used[job.owner], earlier[job.owner], self._last_turn.get(job.owner, 0)
             earlier[job.owner] += 1
         return sorted(self._waiting, key=rank.__getitem__)
 
     def ahead_of(self, job: Job) -> tuple[int, float | None]:
-        """How many jobs come before a waiting one, and the seconds that they take, if all running ones have a rate."""
+        """How many jobs come before a waiting one, and about how many seconds they take; None where no speed is known yet.
+
+        Of another owner's job a slice counts at most: then it gives way.
+        """
         if job not in self._waiting:
             return 0, None
         order = self._in_order()
         before = [*self.running, *order[: order.index(job)]]
-        rates = [other.rate for other in self.running if other.rate]
-        if not rates or len(rates) < len(self.running):
+        rates = [rate for other in self.running if (rate := other.rate)]
+        rate = sum(rates) / len(rates) if rates else self._last_rate
+        if not rate:
             return len(before), None
-        return len(before), sum(other.total - other.done for other in before) / sum(rates)
+        left = (((other.total - other.done) / rate, other.owner == job.owner) for other in before)
+        return len(before), sum(seconds if own else min(seconds, SLICE_SECONDS) for seconds, own in left) / self._most

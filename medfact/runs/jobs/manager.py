@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from medfact.errors import Mistake, StoreError
+from medfact.limits import is_public_server, limits
 from medfact.models import load_model
 from medfact.models.local import zero_gpu
 from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot, Together
@@ -30,12 +31,27 @@ SILENT_SECONDS, SILENT_SECONDS_WHEN_WAITED_FOR = 600.0, 180.0
 LOOK_SECONDS = 5.0
 """Time between two looks whether a local model still gives signs."""
 
+TURN_LOOK_SECONDS = 0.5
+"""Time between two looks whether a run should give way."""
+
+GAVE_WAY = "It makes room for the run of somebody who has used the models less lately, and goes on by itself."
+
 _KEPT = "The answers so far are kept; resume the run, or choose a smaller model."
 
 
 def _lanes() -> dict[str, Lane]:
     """The lane of each kind of model. At a service there is always room for another owner."""
-    return {LOCAL: Lane(1, 1), SERVICE: Lane(10, 8), BASELINE: Lane(2, 2)}
+    services = Lane(32, 3) if is_public_server() else Lane(10, 8)
+    return {LOCAL: Lane(1, 1), SERVICE: services, BASELINE: Lane(2, 2)}
+
+
+def minutes_are_used_up(owner: str) -> Mistake:
+    """What to say to an owner whose minutes of local models are used up."""
+    minutes = limits().of(owner).local_minutes_a_day
+    return Mistake(
+        f"The models of this server may work {minutes:,.0f} minutes a day for you, and have.",
+        "Your answers are kept: go on after midnight (UTC), or choose a model behind a service.",
+    )
 
 
 class Jobs:
@@ -50,7 +66,8 @@ class Jobs:
         sliced = ModelCache(lambda *spec, **options: zero_gpu.in_slices(load_model(*spec, **options)))
         self._on_lent_gpu = RunThreads(store, sliced.load, self._update, ask)
         self._closed = False
-        threading.Thread(target=self._watch_local, daemon=True, name="watch-local").start()
+        for watch in (self._watch_local, self._watch_turns):
+            threading.Thread(target=watch, daemon=True, name=watch.__name__.strip("_")).start()
 
     def submit(self, run: str, key: str | None = None, budget: float | None = None) -> None:
         """Queues a recorded run. Does nothing if it waits or runs here already.
@@ -113,7 +130,7 @@ class Jobs:
             self._record_end(one, JobUpdate(STOPPED))
 
     def _stop_one(self, job: Job) -> bool:
-        """Asks a job to end; returns whether it waited."""
+        """Asks a job to end, also while it gives way; returns whether it waited."""
         job.stopping = True
         if job not in self._lanes[job.kind].running:
             return self._lanes[job.kind].remove(job)
@@ -154,6 +171,24 @@ class Jobs:
             job.apply(JobUpdate())
             self._worker(kind).ask(job.run, key, job.budget, job.race)
 
+    def _watch_turns(self) -> None:
+        """Lets jobs that had their slice give way, and stops those whose owner has used up the day's minutes."""
+        while not self._closed:
+            time.sleep(TURN_LOOK_SECONDS)
+            with self._lock:
+                for kind in (LOCAL, BASELINE):
+                    for job in self._lanes[kind].to_give_way():
+                        job.giving_way = True
+                        self._worker(kind).stop(job.run, WAITING, GAVE_WAY)
+                for job in self._lanes[LOCAL].running:
+                    if not job.stopping and self.local_minutes_left(job.owner) <= 0:
+                        job.stopping = True
+                        self._worker(LOCAL).stop(job.run, STOPPED, minutes_are_used_up(job.owner).public)
+
+    def local_minutes_left(self, owner: str) -> float:
+        """Minutes that local models may still work for an owner today."""
+        return limits().of(owner).local_minutes_a_day - self._lanes[LOCAL].used_today(owner) / 60
+
     def _watch_local(self) -> None:
         """Kills the process of local models if its run gives no sign for long: a chat template may never end."""
         while not self._closed:
@@ -173,9 +208,15 @@ class Jobs:
         with self._lock:
             job = self._jobs[run]
             job.apply(update)
-            if not job.going:
-                self._lanes[job.kind].remove(job)
+            lane = self._lanes[job.kind]
+            gave_way = job.state == WAITING and job in lane.running
+            if gave_way or not job.going:
+                lane.remove(job)
+                if gave_way and not job.stopping:
+                    lane.add(job)
                 self._start_next(job.kind)
+        if gave_way and job.stopping:  # both at the same moment
+            self._record_end(job, JobUpdate(STOPPED))
 
     def _died(self, runs: Iterable[str], exit_code: int | None) -> None:
         """Ends the jobs of a process that is gone: by Stop, at the end, or for a reason, which the runs get."""

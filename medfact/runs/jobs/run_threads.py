@@ -13,7 +13,8 @@ from typing import Any
 from medfact.models import HERE, Model, Placement, is_local, load_model
 from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
 from medfact.runs.racing import RacingRuns
-from medfact.store import Store
+from medfact.runs.supervision import End, by_hand
+from medfact.store import STOPPED, Store
 
 
 class RunThreads:
@@ -22,6 +23,7 @@ class RunThreads:
     def __init__(self, store: Store, load: Callable[..., Model], report: Callable[[str, JobUpdate], None], ask: Ask) -> None:
         self._store, self._load, self._report, self._ask = store, load, report, ask
         self._stops: dict[str, threading.Event] = {}
+        self._ends: dict[str, End] = {}
         self._races: dict[str, RacingRuns] = {}
         self._lock = threading.Lock()
 
@@ -30,23 +32,27 @@ class RunThreads:
         that it races with; all of them must be asked here, soon after each other.
         """
         self._stops[run] = threading.Event()
-        options: dict[str, Any] = {"stopped": self._stops[run].is_set, "load": self._load, "key": key, "budget": budget}
+        self._ends.pop(run, None)
+        how = {"stopped": self._stops[run].is_set, "stopped_as": lambda: self._ends.get(run, by_hand())}
+        options: dict[str, Any] = {**how, "load": self._load, "key": key, "budget": budget}
         if race is not None:
-            options["race"] = partial(self._racing, race)
+            options["race"] = partial(self._racing, race, run)
         arguments = (self._ask, run, self._store, lambda update: self._report(run, update))
         threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
 
-    def _racing(self, race: Together) -> RacingRuns:
-        """The race of these runs, the same for each of them."""
+    def _racing(self, race: Together, run: str) -> RacingRuns:
+        """The race of these runs, the same for each of them. One that gave way and comes again begins it anew."""
         with self._lock:
-            if race.token not in self._races:
+            known = self._races.get(race.token)
+            if known is None or known.has_entered(run):
                 self._races = {name: one for name, one in self._races.items() if one.goes_on}
-                self._races[race.token] = RacingRuns([self._store.run(run) for run in race.runs], self._store)
-            return self._races[race.token]
+                known = self._races[race.token] = RacingRuns([self._store.run(one) for one in race.runs], self._store)
+            return known
 
-    def stop(self, run: str) -> None:
-        """Asks a run to end."""
+    def stop(self, run: str, state: str = STOPPED, reason: str | None = None) -> None:
+        """Asks a run to end, in a state and for a reason."""
         if run in self._stops:
+            self._ends[run] = state, reason
             self._stops[run].set()
 
     def stop_all(self) -> None:

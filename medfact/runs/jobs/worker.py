@@ -18,7 +18,7 @@ from medfact.errors import MedfactError
 from medfact.models.local.machine import memory_is_short
 from medfact.runs.jobs.job import Ask, JobUpdate, Together
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
-from medfact.store import Store
+from medfact.store import STOPPED, Store
 
 _KEEP_LOADED_SECONDS = 900.0
 """How long a local model stays loaded after its last run."""
@@ -58,9 +58,9 @@ class Worker:
         """Starts to ask a run; see `RunThreads.ask`."""
         self._send("ask", run, key, budget, race)
 
-    def stop(self, run: str) -> None:
-        """Asks a run to end."""
-        self._send("stop", run)
+    def stop(self, run: str, state: str = STOPPED, reason: str | None = None) -> None:
+        """Asks a run to end, in a state and for a reason."""
+        self._send("stop", run, state, reason)
 
     def warm_up(self, model: str) -> None:
         """Loads a local model before it is needed."""

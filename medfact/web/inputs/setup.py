@@ -10,11 +10,13 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
-from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
-from medfact.models.services.policy import check_model_source, check_new_run
+from medfact.limits import limits
+from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_local, is_service, known_models
+from medfact.models.services.policy import check_encoder_source, check_new_run
 from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
+from medfact.runs.jobs.manager import minutes_are_used_up
 from medfact.runs.plan import protocol_of
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
@@ -27,9 +29,6 @@ from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
 DEFAULT_PAIRS = 60
 MOST_PAIRS = 1_000
 MOST_MODELS = 8
-MOST_GOING = 24
-"""Runs of one visitor that may be asked, or wait, at the same time."""
-
 WITHOUT = "without passages"
 """A setting beside those of `results.recall.SETTINGS`."""
 
@@ -157,7 +156,7 @@ def _evidence(services: Services, owner: str, setup: Setup) -> list[dict[str, ob
         raise Mistake("No setting of the retrieved passages is chosen.", "Tick one, or retrieve none.")
     encoder = setup.encoder.removeprefix("hf:")
     if setup.retrieval == DENSE and encoder:
-        check_model_source(encoder)
+        check_encoder_source(encoder)
     fields: dict[str, object] = {
         "retrieval": setup.retrieval,
         "corpus": str(services.uploads.of(owner, setup.corpus)) if setup.corpus else None,
@@ -205,7 +204,7 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
 def evaluate(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
     """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
     asked = planned_runs(services, owner, setup, reviewers)
-    check_room(services, owner, len(asked))
+    check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
     for spec, _ in asked:
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
@@ -223,11 +222,21 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     return runs
 
 
-def check_room(services: Services, owner: str, more: int) -> None:
-    """Raises Mistake where a visitor has no room for so many more runs that are asked or wait."""
-    going = services.jobs.going(owner)
-    if going + more > MOST_GOING:
-        raise Mistake(f"{going} of your runs are going on already.", "Wait for some to end, or stop some.")
+def check_room(services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0) -> None:
+    """Raises Mistake where a visitor, or the server, has no room for so many more runs that are asked or wait; where the
+    visitor's minutes of models on this server are used up; or where the runs have too many pairs.
+    """
+    share, going = limits().of(owner), services.jobs.going(owner)
+    if going + more > share.runs_going:
+        raise Mistake(
+            f"{going} of your runs are going on already, of {share.runs_going:,.0f}.", "Wait for some to end, or stop some."
+        )
+    if services.jobs.going() + more > limits().in_all.runs_going:
+        raise Mistake("So many runs of all visitors wait that this server takes no more.", "Try again in a few minutes.")
+    if pairs > share.pairs_a_run:
+        raise Mistake(f"{pairs:,} pairs are chosen.", f"Choose at most {share.pairs_a_run:,.0f} on this server.")
+    if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:
+        raise minutes_are_used_up(owner)
 
 
 def model_choices() -> Sequence[str]:

@@ -29,6 +29,7 @@ from medfact.web.pages.danger import danger_board
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
+from medfact.web.pages.keeping import keeping
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import progress_of, race_lines
@@ -188,6 +189,7 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
         may_resume=any(live.resumable for live in mine),
         asks_for_key=any(live.resumable and is_service(live.run.model) for live in mine),
         others=own and len(mine) < len(lives),
+        keeping=keeping([live.run for live in mine]) if own else Markup(),
         ids=",".join(live.run.run for live in lives.values()),
     )
 
@@ -254,7 +256,7 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     """Records the shown runs anew, from their records, and queues them. Models behind a service are set up again instead."""
     services = visitor.services
     runs = [run for run in show.run.split(",") if services.asked(run) and not is_service(services.run(run).model)]
-    check_room(services, visitor.owner, len(runs))
+    check_room(services, visitor.owner, len(runs), [services.run(run).model for run in runs])
     with services.planning:
         new = [start_again(run, services.store.of(visitor.owner)) for run in runs]
     for run in new:
@@ -286,7 +288,7 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
     records = [live.run for live in lives if live.resumable]
     asking = {record.run: (key, budget) if is_service(record.model) else (None, None) for record in records}
     for record in records:
-        check_room(visitor.services, record.owner, 1)
+        check_room(visitor.services, record.owner, 1, [record.model])
     if racing := [record.run for record in still_racing(records)]:
         visitor.services.jobs.submit_race({run: asking[run] for run in racing})
         return show, Message()

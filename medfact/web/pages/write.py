@@ -270,9 +270,9 @@ def _page_of(found: Sequence[Any], page: int, size: int) -> tuple[int, Sequence[
 def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Records a writing and queues it."""
     services, key = visitor.services, action.fields.get("key", "").strip() or None
-    check_room(services, visitor.owner, 1)
     with services.planning:
         spec, plan = _planned(visitor, show)
+        check_room(services, visitor.owner, 1, [spec.model], show.pairs)
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
@@ -293,7 +293,7 @@ def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, 
 def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Goes on with a writing that was stopped or interrupted."""
     first = OwnRuns(visitor.services).one(visitor.owners, action.about)
-    check_room(visitor.services, first.owner, 1)
+    check_room(visitor.services, first.owner, 1, [first.model])
     key = action.fields.get("key", "").strip() or None
     visitor.services.jobs.submit(first.run, key if is_service(first.model) else None)
     return show, Message()

@@ -1,0 +1,43 @@
+"""The network address that a request comes from, where a reverse proxy stands before the server."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from typing import Any
+
+from starlette.datastructures import Headers
+
+
+def is_behind_proxy() -> bool:
+    """Whether every request comes through a proxy that adds whom it got it from: on a Space, or with MEDFACT_PROXY=1."""
+    return bool(os.environ.get("SPACE_ID")) or os.environ.get("MEDFACT_PROXY", "") not in {"", "0"}
+
+
+def address_of(scope: Any) -> str:
+    """The address of the client. Behind a proxy, the last public one of X-Forwarded-For: what a client claims itself stands to
+    the left of what proxies add, and the addresses of proxies inside a network are private. An IPv6 client counts by its /64.
+    """
+    peer = str((scope.get("client") or ("",))[0])
+    if not is_behind_proxy():
+        return _counted(peer)
+    said = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
+    return next((_counted(one.strip()) for one in reversed(said) if _is_public(one.strip())), _counted(peer))
+
+
+def _is_public(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).is_global
+    except ValueError:
+        return False
+
+
+def _counted(text: str) -> str:
+    """The address, or the network, whose requests are counted together."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return ""
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
+    return str(address)

@@ -1,0 +1,124 @@
+"""Housekeeping of a public server: nothing is kept longer than it may be, and the disk stays under its quota.
+
+Uploads go first, then the runs that visitors abandoned longest ago; never a run that goes on, and never the host's own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from math import isinf
+
+from medfact.errors import MedfactError
+from medfact.limits import HOSTS, limits
+from medfact.store import Ended, Store
+from medfact.web.uploads import Uploads
+
+EVERY_SECONDS = 30.0
+"""Time between two rounds."""
+
+MEGABYTE = 1_000_000
+
+YOUNG = timedelta(minutes=10)
+"""A run that ended so lately is not abandoned."""
+
+ERASED_AT_ONCE = 20
+"""Runs that are erased in one transaction: others wait for it."""
+
+
+class Housekeeping:
+    """Keeps the limits. kept: runs that stay, such as those that the host has published."""
+
+    def __init__(self, store: Store, uploads: Uploads, kept: Callable[[], Iterable[str]] = tuple) -> None:
+        self._store, self._uploads, self._kept = store, uploads, kept
+        self._over = threading.Event()
+
+    def begin(self) -> None:
+        """Cleans up from now on, in a thread."""
+        threading.Thread(target=self._keep, daemon=True, name="housekeeping").start()
+
+    def end(self) -> None:
+        self._over.set()
+
+    def _keep(self) -> None:
+        while not self._over.wait(EVERY_SECONDS):
+            with suppress(MedfactError, OSError):  # another time
+                self.clean()
+
+    def clean(self) -> list[str]:
+        """One round; the runs that were erased."""
+        self._uploads.clean()
+        tidy_hub(limits().in_all.hub_megabytes * MEGABYTE)
+        stay = set(self._kept())
+        runs = [run for run in self._store.ended(HOSTS) if run.run not in stay]
+        gone = too_old(runs) + beyond_each(runs)
+        self._erase(gone)
+        return gone + self._make_room([run for run in runs if run.run not in set(gone)])
+
+    def _make_room(self, runs: Sequence[Ended]) -> list[str]:
+        """Lets go of uploads, then of runs, until the quota holds."""
+        if (excess := self._excess()) > 0:
+            self._uploads.keep_at_most(max(0.0, self._uploads.kept_bytes - excess))
+        gone: list[str] = []
+        abandoned = [run.run for run in runs if run.ended_at < _before(YOUNG)]
+        while abandoned and self._store.used_bytes() is not None and self._excess() > 0:
+            part, abandoned = abandoned[:ERASED_AT_ONCE], abandoned[ERASED_AT_ONCE:]
+            self._erase(part)
+            gone += part
+        return gone
+
+    def _excess(self) -> float:
+        """Bytes beyond the quota, or, where that is more, beyond what the disk must have free. A database on a server
+        counts for nothing: what is erased there frees nothing at once."""
+        used, spare = self._store.used_bytes() or 0, self._store.spare_bytes()
+        over = used + self._uploads.kept_bytes - limits().in_all.disk_megabytes * MEGABYTE
+        short = limits().in_all.free_megabytes * MEGABYTE - spare - shutil.disk_usage(self._uploads.folder).free
+        return max(over, short)
+
+    def _erase(self, runs: Sequence[str]) -> None:
+        for start in range(0, len(runs), ERASED_AT_ONCE):
+            self._store.erase(runs[start : start + ERASED_AT_ONCE])
+
+
+def too_old(runs: Iterable[Ended]) -> list[str]:
+    """Runs that ended longer ago than runs are kept."""
+    days = limits().in_all.run_days
+    return [] if isinf(days) else [run.run for run in runs if run.ended_at < _before(timedelta(days=days))]
+
+
+def beyond_each(runs: Sequence[Ended]) -> list[str]:
+    """Of each visitor's runs, the oldest, as far as all together have more statements than are kept. The latest stays."""
+    total: defaultdict[str, int] = defaultdict(int)
+    gone = []
+    for run in reversed(runs):
+        total[run.owner] += run.statements
+        if total[run.owner] > limits().of(run.owner).statements_kept and total[run.owner] > run.statements:
+            gone.append(run.run)
+    return gone
+
+
+def tidy_hub(most: float) -> None:
+    """Removes models that were fetched from the hub, those that were not used for longest, until so many bytes are left."""
+    if isinf(most):
+        return
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    with suppress(CacheNotFound, OSError):
+        cache = scan_cache_dir()
+        total, gone = cache.size_on_disk, []
+        for repository in sorted(cache.repos, key=lambda one: one.last_accessed):
+            if total <= most:
+                break
+            total -= repository.size_on_disk
+            gone += [revision.commit_hash for revision in repository.revisions]
+        if gone:
+            cache.delete_revisions(*gone).execute()
+
+
+def _before(ago: timedelta) -> str:
+    return (datetime.now(UTC) - ago).isoformat(timespec="milliseconds")

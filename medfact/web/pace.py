@@ -1,0 +1,72 @@
+"""How often a visitor may ask: token buckets by visitor and by network address, for each kind of address of the server."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from medfact.limits import Rate, limits
+from medfact.web.visitors import NOBODY
+
+MOST_KEPT = 10_000
+"""Visitors, and addresses, whose requests are counted: the latest ones."""
+
+ADDRESS_TIMES = 10
+"""So many visitors may share one address, as in a clinic."""
+
+KINDS = (
+    ("upload", re.compile(r"/gradio_api/upload/?")),
+    ("update", re.compile(r"/updates|/gradio_api/(upload_progress|heartbeat/.*|startup-events|app_id|info)/?")),
+    ("download", re.compile(r"/(export|download)/.+|/gradio_api/file=.+")),
+    ("script", re.compile(r"/(page|assets|static)/.+|(/gradio_api)?/theme\.css|/(favicon\.ico|robots\.txt|manifest\.json)")),
+    ("", re.compile(r"/healthz")),
+)
+"""Kinds of requests and the addresses that they name; any other is that of a page."""
+
+
+def kind_of(path: str) -> str:
+    """The kind of a request, as the limits name it; "" for one that is always answered."""
+    return next((kind for kind, address in KINDS if address.fullmatch(path)), "page")
+
+
+class Buckets:
+    """Tokens by key: `at_once` of them at first, `a_second` more each second. clock: seconds."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock = rate, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, key: str) -> float:
+        """Takes a token; the seconds until there is one where there is none, 0 where there was."""
+        now = self._clock()
+        left, at = self._left.pop(key, (self._rate.at_once, now))
+        left = min(self._rate.at_once, left + (now - at) * self._rate.a_second)
+        allowed = left >= 1
+        self._left[key] = (left - 1 if allowed else left), now
+        while len(self._left) > MOST_KEPT:
+            self._left.popitem(last=False)
+        if allowed:
+            return 0.0
+        return (1 - left) / self._rate.a_second if self._rate.a_second else 3_600.0
+
+
+class Pace:
+    """The requests of all visitors, as the limits of this server allow them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._of_visitors = {kind: Buckets(rate, clock) for kind, rate in limits().rates.items()}
+        self._of_addresses = {
+            kind: Buckets(Rate(rate.at_once * ADDRESS_TIMES, rate.a_second * ADDRESS_TIMES), clock)
+            for kind, rate in limits().rates.items()
+        }
+
+    def wait(self, path: str, owner: str, address: str) -> float:
+        """Seconds until a visitor may ask for an address of the server; 0 where that is now, and it is counted."""
+        kind = kind_of(path)
+        if kind not in self._of_visitors:
+            return 0.0
+        if owner != NOBODY and (seconds := self._of_visitors[kind].wait(owner)):
+            return seconds
+        return self._of_addresses[kind].wait(address)
