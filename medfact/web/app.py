@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import socket
 import sys
 import warnings
 from collections.abc import AsyncIterator
@@ -15,8 +17,8 @@ import gradio as gr
 import uvicorn
 from fastapi import FastAPI
 
-from medfact.errors import MedfactError
-from medfact.web import downloads, files, updates
+from medfact.errors import MedfactError, Mistake
+from medfact.web import downloads, files, health, updates
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
 from medfact.web.inputs import layout
@@ -122,7 +124,12 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
-    for router in (files.routes(), updates.routes(services, demonstration), downloads.routes(services)):
+    for router in (
+        files.routes(),
+        updates.routes(services, demonstration),
+        downloads.routes(services),
+        health.routes(services),
+    ):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)
@@ -153,15 +160,34 @@ def _mounted(app: FastAPI) -> FastAPI:
     return mounted
 
 
-def serve() -> int:
-    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses. Returns the exit code."""
-    host = os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
-    port = int(os.environ.get("GRADIO_SERVER_PORT") or 7860)
+def serve(host: str | None = None, port: int | None = None, url: str | None = None) -> int:
+    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses. Returns the exit code.
+
+    host, port: otherwise from GRADIO_SERVER_NAME and GRADIO_SERVER_PORT; port 0 takes any free one. url: of the database.
+    """
+    host = host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
     try:
-        app = create_app()
+        listening = _listening(host, os.environ.get("GRADIO_SERVER_PORT") or 7860 if port is None else port)
+        app = create_app(url)
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
         return 2
-    print(f"medfact is ready: http://{host}:{port}")
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
     return 0
+
+
+def serve_command(options: argparse.Namespace) -> int:
+    """The command `app`. Raises and returns as `serve` does."""
+    return serve(options.host, options.port, options.db)
+
+
+def _listening(host: str, port: str | int) -> socket.socket:
+    """A socket that waits for browsers. Raises Mistake if the address cannot be had, before anything heavy is loaded."""
+    try:
+        return socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise Mistake(
+            f"The page cannot be served at {host}:{port} ({reason}).", "Choose another port, such as --port 7861."
+        ) from error
