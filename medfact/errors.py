@@ -8,7 +8,8 @@ MedfactError
 │   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; names those that do
 │   ├── ModelError     a model that cannot be loaded or reached
 │   │   └── ServiceAway  a service that answered before and no longer does
-│   └── ReferenceAway  an outside database (PubMed, UMLS) that cannot be asked now
+│   ├── ReferenceAway  an outside database (PubMed, UMLS) that cannot be asked now
+│   └── PartMissing    a part of medfact that is not installed; names the command that brings it
 └── StoreError         the database cannot be read or written; stored data is kept
 
 Each error has a problem and a hint of what to do. Together they make one line, shown without a traceback.
@@ -85,6 +86,10 @@ class ServiceAway(ModelError):
 
 class ReferenceAway(Mistake):
     """An outside database cannot be asked: there is no network, it is busy, or it does not accept the key."""
+
+
+class PartMissing(Mistake):
+    """A part of medfact that is not installed."""
 
 
 class StoreError(MedfactError):

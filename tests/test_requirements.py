@@ -1,7 +1,8 @@
-"""What the code imports is listed, and what is listed is locked."""
+"""What the code imports is listed, what is listed is locked, and every extra brings what it names."""
 
 import ast
 import importlib.metadata
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -9,7 +10,20 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from medfact.extras import PARTS
+
 ROOT = Path(__file__).parents[1]
+
+
+def extras() -> dict[str, list[Requirement]]:
+    """What each extra needs, as setup.py reads it from requirements.txt; "" is what every install needs."""
+    spec = importlib.util.spec_from_file_location("setup_file", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, list[str]] = module.extras() | {"": module.requirements()[""]}
+    return {name: [Requirement(line) for line in lines] for name, lines in found.items()}
 
 
 def listed(file: str) -> list[Requirement]:
@@ -44,6 +58,39 @@ def test_whatever_is_listed_is_locked_within_its_range() -> None:
     versions = locked()
     for one in [*listed("requirements.txt"), *listed("requirements-dev.txt")]:
         assert one.specifier.contains(versions[canonicalize_name(one.name)]), one
+
+
+def test_the_extras_are_the_parts_of_the_requirements() -> None:
+    found = extras()
+    assert {str(one) for one in found["all"] + found[""]} == {str(one) for one in listed("requirements.txt")}
+    assert found.keys() == {"", "all", *PARTS}
+
+
+def test_every_extra_names_the_modules_that_it_brings() -> None:
+    modules: dict[str, set[str]] = {}
+    for module, packages in importlib.metadata.packages_distributions().items():
+        for package in packages:
+            modules.setdefault(canonicalize_name(package), set()).add(module)
+    shared = {"plotly"}  # `app` brings it, too
+    for extra, (_, named) in PARTS.items():
+        if extra == "cluster":  # not among what the app needs, so perhaps not installed here
+            continue
+        brought = {canonicalize_name(one.name) for one in extras()[extra]}
+        expected = {module for name in brought for module in modules[name] if module.replace("_", "-") == name}
+        assert {module for module in named if module not in shared} == expected - shared, extra
+
+
+def test_what_every_install_imports_at_once_comes_with_every_install() -> None:
+    """Whatever is imported at the head of a file outside the rooms of the extras is no part of an extra."""
+    optional = {module for _, modules in PARTS.values() for module in modules}
+    rooms = ("models/local/", "models/services/c", "web/", "notebook/", "references/door")
+    for file in sorted((ROOT / "medfact").rglob("*.py")):
+        if file.relative_to(ROOT / "medfact").as_posix().startswith(rooms):
+            continue
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            assert not {name.partition(".")[0] for name in names} & optional, file
 
 
 def test_the_lock_holds_no_address_and_no_path() -> None:

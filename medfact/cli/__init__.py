@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from medfact.cli.commands import parser
 from medfact.errors import MedfactError
+from medfact.extras import named_if_missing
 
 OK, MISTAKE, SOME_FAILED = 0, 2, 3
 """Exit codes."""
@@ -24,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command is None:
             whole.print_help()
             return OK
-        return int(options.command.run(options))
+        with named_if_missing():
+            return int(options.command.run(options))
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
         return MISTAKE

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 from medfact import __version__
 from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, RETRIEVAL, SERVICE, UMLS, Add, argument, one_of, setting
 from medfact.errors import Mistake
 
-PROGRAM = "python -m medfact"
+PROGRAMS = ("medfact", "python -m medfact")
+"""How it is called: once installed, and from its repository."""
+
 DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
 
 OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; otherwise prints JSON lines")
@@ -24,7 +28,10 @@ MODELS = "medfact-tiny (default), baseline:NAME, hf:REPOSITORY-OR-FOLDER or open
 
 @dataclass(frozen=True)
 class Command:
-    """A command. action: "module:function" within `medfact.cli`; the module is imported when the command is run."""
+    """A command. action: "module:function", within `medfact.cli` unless the module says where; imported when it is run.
+
+    Only `app` has its action elsewhere: it opens the other door, which this one names and never imports.
+    """
 
     name: str
     action: str
@@ -34,13 +41,24 @@ class Command:
     def run(self, options: argparse.Namespace) -> int:
         """Runs it; returns the exit code."""
         module, _, function = self.action.partition(":")
-        return int(getattr(import_module(f"medfact.cli.{module}"), function)(options))
+        place = module if module.startswith("medfact.") else f"medfact.cli.{module}"
+        return int(getattr(import_module(place), function)(options))
 
 
 _DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)
 _ASKING = (*_DATA, LOCAL, SERVICE)
 
 COMMANDS = (
+    Command(
+        "app",
+        "medfact.web.app:serve_command",
+        "serve the page on this machine; open the address that it prints",
+        (
+            argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1, this machine alone)"),
+            argument("--port", metavar="N", type=int, help="default: 7860; 0 takes a free one"),
+            DATABASE,
+        ),
+    ),
     Command("datasets", "show_data:datasets", "list the bundled data sets", (OUTPUT,)),
     Command("pools", "show_data:pools", "list the prototypes, one row per pool, relation and form", (OUTPUT,)),
     Command(
@@ -263,7 +281,7 @@ def parser() -> argparse.ArgumentParser:
     Parsing raises Mistake where the arguments are wrong.
     """
     whole = _Parser(
-        prog=PROGRAM,
+        prog=PROGRAMS[Path(sys.argv[0]).stem != "medfact"],
         description="Does a language model know a medical fact, or only one way of saying it?",
         epilog=DISCLAIMER,
     )

@@ -12,6 +12,7 @@ from typing import Any
 from medfact.datasets.limits import Row
 from medfact.datasets.table_reader import as_text
 from medfact.errors import FactsError
+from medfact.extras import named_if_missing
 
 PREFIX = "hf:"
 SAVED = ("state.json", "dataset_dict.json")
@@ -21,15 +22,13 @@ SAVED = ("state.json", "dataset_dict.json")
 def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     """The column names and the rows of a data set; several splits follow one another.
 
-    Raises FactsError if the library is not installed, or the data set cannot be found or reached.
+    Raises FactsError if the data set cannot be found or reached, and PartMissing if the library is not installed.
     """
     name = source.removeprefix(PREFIX).strip()
     if not name:
         raise FactsError("No data set is named.", "Write hf:OWNER/NAME, or hf: and a folder.")
-    try:
+    with named_if_missing():
         import datasets
-    except ModuleNotFoundError:
-        raise FactsError("Data sets of the hub need the library `datasets`.", "Install it: pip install datasets.") from None
     datasets.disable_progress_bars()
     try:
         data = datasets.load_from_disk(name) if is_saved(Path(name)) else datasets.load_dataset(**_reference(name))

@@ -12,6 +12,7 @@ from typing import Any, NotRequired, Protocol, TypedDict
 
 from medfact.assets import ASSETS
 from medfact.errors import UnknownName
+from medfact.extras import named_if_missing
 from medfact.limits import is_public_server
 from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.local.placement import HERE, Placement
@@ -111,6 +112,7 @@ def check_spec(spec: str) -> None:
         check_encoder_source(name.partition(":")[2].strip())
 
 
+@named_if_missing()
 def load_model(
     spec: str,
     *,
@@ -134,6 +136,7 @@ def load_model(
     Raises:
         UnknownName: no such model or kind of model.
         ModelError: it cannot be loaded or reached, or does not fit into memory.
+        PartMissing: what it needs is not installed.
     """
     check_spec(spec)
     kind, _, name = spec.partition(":")

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TypeVar
 
+from medfact.extras import named_if_missing
 from medfact.models import Model
 from medfact.models.services.monitor import Monitor
 from medfact.runs.events import Loading
@@ -39,7 +40,8 @@ def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) ->
 
     def run() -> None:
         try:
-            ended.set_result(work(lambda step: steps.put(Loading(step))))
+            with named_if_missing():
+                ended.set_result(work(lambda step: steps.put(Loading(step))))
         except BaseException as error:
             ended.set_exception(error)
         steps.put(None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import socket
 import sys
 import warnings
 from collections.abc import AsyncIterator
@@ -15,7 +17,7 @@ import gradio as gr
 import uvicorn
 from fastapi import FastAPI
 
-from medfact.errors import MedfactError
+from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.web import downloads, files, health, updates
 from medfact.web.guard import Guarded
@@ -136,7 +138,7 @@ def create_app(url: str | None = None) -> FastAPI:
         files.routes(),
         updates.routes(services, demonstration),
         downloads.routes(services),
-        health.routes(services.store),
+        health.routes(services),
     ):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
@@ -168,16 +170,36 @@ def _mounted(app: FastAPI) -> FastAPI:
     return mounted
 
 
-def serve() -> int:
-    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses. Returns the exit code."""
-    host = os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
-    port = int(os.environ.get("GRADIO_SERVER_PORT") or 7860)
+def serve(host: str | None = None, port: int | None = None, url: str | None = None) -> int:
+    """Serves the application on this machine, or, on Hugging Face Spaces, on all its addresses. Returns the exit code.
+
+    host, port: otherwise from GRADIO_SERVER_NAME and GRADIO_SERVER_PORT; port 0 takes any free one. url: of the database.
+    """
+    host = host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if os.environ.get("SPACE_ID") else "127.0.0.1")
     try:
-        app = create_app()
+        listening = _listening(host, os.environ.get("GRADIO_SERVER_PORT") or 7860 if port is None else port)
+        app = create_app(url)
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
         return 2
-    print(f"medfact is ready: http://{host}:{port}")
+    print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
-    uvicorn.run(app, host=host, port=port, log_level="warning", proxy_headers=False, timeout_keep_alive=30)
+    config = uvicorn.Config(app, log_level="warning", proxy_headers=False, timeout_keep_alive=30)
+    uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def serve_command(options: argparse.Namespace) -> int:
+    """The command `app`. Raises and returns as `serve` does."""
+    return serve(options.host, options.port, options.db)
+
+
+def _listening(host: str, port: str | int) -> socket.socket:
+    """A socket that waits for browsers. Raises Mistake if the address cannot be had, before anything heavy is loaded."""
+    try:
+        return socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise Mistake(
+            f"The page cannot be served at {host}:{port} ({reason}).", "Choose another port, such as --port 7861."
+        ) from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.errors import MedfactError, ServiceAway, StoreError
+from medfact.extras import named_if_missing
 from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Started
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
 
@@ -66,8 +67,9 @@ Ask = Callable[..., Iterator[Event]]
 def ask_run(ask: Ask, run: str, store: Store, report: Callable[[JobUpdate], None], **options: Any) -> None:
     """Asks a run to its end and reports every change, errors of medfact itself included. options: of `answer`."""
     try:
-        for event in ask(run, store, **options):
-            report(_update_of(event))
+        with named_if_missing():
+            for event in ask(run, store, **options):
+                report(_update_of(event))
         return
     except StoreError as error:
         report(JobUpdate(PAUSED, error.public))

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from medfact.errors import MedfactError
+from medfact.extras import named_if_missing
 from medfact.models.local.machine import memory_is_short
 from medfact.runs.jobs.job import Ask, JobUpdate, Together
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
@@ -140,7 +141,7 @@ def _serve(connection: Connection, url: str, ask: Ask) -> None:
 
 def _in_thread(work: Callable[[str], object], argument: str) -> None:
     def quietly() -> None:
-        with contextlib.suppress(MedfactError):
+        with contextlib.suppress(MedfactError), named_if_missing():
             work(argument)
 
     threading.Thread(target=quietly, daemon=True).start()

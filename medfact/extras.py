@@ -1,0 +1,42 @@
+"""The parts of medfact that an install may lack, and the sentence that names the command which brings them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from medfact.assets import IS_INSTALLED
+from medfact.errors import PartMissing
+
+PARTS = {
+    "local": (
+        "Models on this machine need",
+        ("accelerate", "gguf", "huggingface_hub", "safetensors", "sentence_transformers", "torch", "transformers"),
+    ),
+    "services": ("Models behind a service, and outside databases, need", ("httpx2", "openai")),
+    "app": ("The page needs", ("fastapi", "gradio", "httptools", "orjson", "starlette", "uvicorn", "uvloop")),
+    "notebook": ("Tables, figures and pictures need", ("pandas", "PIL", "plotly")),
+    "hub": ("Data sets of the Hugging Face hub need", ("datasets",)),
+    "cluster": ("A run on several machines needs", ("ray",)),
+}
+"""Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings PIL and plotly, too."""
+
+
+@contextmanager
+def named_if_missing() -> Iterator[None]:
+    """Turns a failed import of a part that is not installed into PartMissing. Also a decorator, as `named_if_missing()`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = _part_missing((error.name or "").partition(".")[0])
+        if missing is None:
+            raise
+        raise missing from error
+
+
+def _part_missing(module: str) -> PartMissing | None:
+    for extra, (who_needs, modules) in PARTS.items():
+        if module in modules:
+            command = f'pip install "medfact[{extra}]"' if IS_INSTALLED else "pip install -r requirements.txt"
+            return PartMissing(f"{who_needs} {module}, which is not installed.", f"Install it: {command}")
+    return None
