@@ -98,6 +98,10 @@ class _Prompts(Sequence[Prompt]):
             self._keys[index] = self.key(prompt)
         return prompt
 
+    def group(self, index: int) -> str:
+        """The name of the demonstrations that a prompt shares with others."""
+        return self.items[index].shots_of
+
     def key(self, prompt: Prompt) -> str:
         """A hash of model, revision, prompt and decoding settings."""
         settings = {**self._decoding, "stop": prompt.stop, "max_tokens": prompt.max_tokens, "settled": prompt.settled_after}
