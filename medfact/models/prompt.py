@@ -61,7 +61,7 @@ def _before_statement(prompt: Prompt) -> Hashable:
     earlier, last = (
         ((), prompt.content) if isinstance(prompt.content, str) else (prompt.content[:-1], prompt.content[-1]["content"])
     )
-    return hash((str(earlier), last[: max(last.rfind(prompt.statement), 0)]))
+    return hash((str(earlier), last[: max(last.rfind(prompt.statement.rstrip(".")), 0)]))
 
 
 _THINKING_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)

@@ -1,6 +1,6 @@
 """Sends prompts to a service: several at once, with retries, and identical prompts only once.
 
-A service may have several replicas. Each gets its own prompts (`division.py`); a failed call is repeated at another one. A replica
+A service may have several replicas. Each gets its own prompts (`division.py`); a failed call is repeated at another one. One
 that keeps failing is dropped. The rules for the end of a run hold for the last replica that is left.
 """
 
