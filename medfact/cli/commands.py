@@ -8,7 +8,20 @@ from importlib import import_module
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, RETRIEVAL, SERVICE, UMLS, Add, argument, one_of, setting
+from medfact.cli.options import (
+    CLUSTER,
+    FACTS,
+    LOCAL,
+    METHOD,
+    RESUMED_SERVICE,
+    RETRIEVAL,
+    SERVICE,
+    UMLS,
+    Add,
+    argument,
+    one_of,
+    setting,
+)
 from medfact.errors import Mistake
 
 PROGRAM = "python -m medfact"
@@ -66,6 +79,7 @@ COMMANDS = (
         "evaluate one or more models; each gets a run of its own",
         (
             *_ASKING,
+            CLUSTER,
             RETRIEVAL,
             argument("--model", metavar="SPEC", action="append", help=MODELS),
             one_of(
@@ -146,6 +160,7 @@ COMMANDS = (
         (
             RUN,
             RESUMED_SERVICE,
+            CLUSTER,
             argument("--yes", action="store_true", help="send your key to the service that an imported run names"),
             DATABASE,
         ),

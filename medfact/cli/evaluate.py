@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from medfact.cli import MISTAKE, write
+from medfact.cli.cluster import loader
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import StoreError
-from medfact.models import BUNDLED_MODEL, is_service
+from medfact.models import BUNDLED_MODEL, Model, is_local, is_service
 from medfact.models.services.policy import named_address_key
 from medfact.runs.costs import costs
 from medfact.runs.plan import changes, plan
@@ -47,8 +48,9 @@ def _ask_written(options: argparse.Namespace) -> int:
     if options.dry_run:
         return emit((costs(spec, planned=planned) for spec, planned in asked), options.output)
     confirm_upload(specs, options.yes)
-    runs = [start_planned(spec, planned, store) for spec, planned in asked]
-    return _ask_all(runs, store, options.output, service_key(options))
+    with loader(options, [spec.model for spec in specs]) as load:
+        runs = [start_planned(spec, planned, store) for spec, planned in asked]
+        return _ask_all(runs, store, options, service_key(options), load)
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -60,7 +62,9 @@ def _start(options: argparse.Namespace) -> int:
         return emit((costs(spec, planned=plan(spec, collection, held=held)) for spec in specs), options.output)
     confirm_upload(specs, options.yes)
     store = Store(options.db)
-    return _ask_all([start(spec, store, collection, held) for spec in specs], store, options.output, service_key(options))
+    with loader(options, [spec.model for spec in specs]) as load:
+        runs = [start(spec, store, collection, held) for spec in specs]
+        return _ask_all(runs, store, options, service_key(options), load)
 
 
 def _repeat(options: argparse.Namespace) -> int:
@@ -77,8 +81,9 @@ def _repeat(options: argparse.Namespace) -> int:
     if not trusted:
         for spec in specs:
             check_address(replace(record, model=spec.model, spec=spec), store)
-    again = [start_again(record.run, store, spec) for spec in specs]
-    return _ask_all(again, store, options.output, named_address_key(trusted))
+    with loader(options, [spec.model for spec in specs]) as load:
+        again = [start_again(record.run, store, spec) for spec in specs]
+        return _ask_all(again, store, options, named_address_key(trusted), load)
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -90,26 +95,29 @@ def resume(options: argparse.Namespace) -> int:
     service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
     key = named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record, store))
     asking: dict[str, Any] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
-    if record.spec.task is not None:
-        return write.go_on(record.run, store, None, **asking)
-    events = answer(record.run, store, **asking)
-    code = show_progress(events, record.model)
+    with loader(options, [record.model]) as load:
+        if record.spec.task is not None:
+            return write.go_on(record.run, store, None, load=load, **asking)
+        code = show_progress(answer(record.run, store, load=load, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))
 
 
-def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
-    """Asks models behind services all at once, and local models one after the other at the same time."""
+def _ask_all(
+    run_ids: Sequence[str], store: Store, options: argparse.Namespace, key: str | None, load: Callable[..., Model]
+) -> int:
+    """Asks models behind services and on a cluster all at once, and models on this machine one after the other meanwhile."""
     print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
 
     def ask(run_id: str) -> int:
-        return show_progress(answer(run_id, store, key=key), store.run(run_id).model)
+        return show_progress(answer(run_id, store, key=key, load=load), store.run(run_id).model)
 
-    remote = [run_id for run_id in run_ids if is_service(store.run(run_id).model)]
+    elsewhere = {run_id: store.run(run_id).model for run_id in run_ids}
+    remote = [run for run, model in elsewhere.items() if is_service(model) or (options.on and is_local(model))]
     with ThreadPoolExecutor(max(len(remote), 1)) as threads:
         pending = [threads.submit(ask, run_id) for run_id in remote]
         codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
         code = max([*codes, *(future.result() for future in pending)])
-    return max(code, _print_rows(run_ids, store, output, code))
+    return max(code, _print_rows(run_ids, store, options.output, code))
 
 
 def _print_rows(run_ids: Sequence[str], store: Store, output: str | None, code: int) -> int:

@@ -179,6 +179,14 @@ LOCAL = group(
     setting("--max-tokens", "placement.max_tokens service.max_tokens", "N", "tokens per reply, behind a service too"),
 )
 
+CLUSTER = group(
+    "a cluster (Ray)",
+    argument("--on", metavar="ADDRESS", help="compute local models on `ray` (here), HOST:PORT or ray://HOST:PORT"),
+    argument("--actors", metavar="N", type=int, help="processes that hold each model (default: all there is room for)"),
+    argument("--cpus-per-actor", metavar="N", type=int, help="processors of each (default: 1)"),
+    argument("--gpus-per-actor", metavar="N", type=float, help="GPUs of each (default: 1 if the cluster has any)"),
+)
+
 _CONNECTION = (
     ("--in-flight", "service.in_flight", "N", "most calls at once, at each address"),
     ("--tries", "service.tries", "N", "most calls per prompt"),

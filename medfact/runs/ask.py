@@ -11,7 +11,7 @@ from typing import Any
 
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
-from medfact.models import LENGTH, Completion, Model, Prompt, is_service, is_settled
+from medfact.models import LENGTH, Completion, Model, Prompt, is_service, is_settled, takes_all
 from medfact.runs.plan import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of
 from medfact.store import Answer, Asked, Run, Store
@@ -44,7 +44,7 @@ def ask(
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
     size = max(_WINDOW_STATEMENTS, _WINDOW_STATEMENTS_PER_GROUP * len({item.shots_of for item in pending}))
-    if is_service(record.model):  # it would be idle at the end of each window
+    if is_service(record.model) or takes_all(model):  # it would be idle at the end of each window
         size = max(len(prompts), 1)
     saved = 0
     for first in range(0, len(prompts), size):
