@@ -199,12 +199,13 @@ class RunSpec:
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
+        service = record.get("service") or {}
         converted = {
             "columns": tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ())),
             "rela": tuple(record.get("rela", ())),
             "sab": tuple(record.get("sab", ())),
             "placement": Placement.from_record(record.get("placement")),
-            "service": ServiceSettings(**(record.get("service") or {})),
+            "service": ServiceSettings(**service | {"replicas": tuple(map(str, service.get("replicas", ())))}),
         }
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
 

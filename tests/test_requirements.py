@@ -71,7 +71,7 @@ def test_every_extra_names_the_modules_that_it_brings() -> None:
     for module, packages in importlib.metadata.packages_distributions().items():
         for package in packages:
             modules.setdefault(canonicalize_name(package), set()).add(module)
-    shared = {"plotly"}  # `app` brings it, too
+    shared = {"plotly", "PIL"}  # `app` brings them, too; Pillow's module is named otherwise
     for extra, (_, named) in PARTS.items():
         if extra == "cluster":  # not among what the app needs, so perhaps not installed here
             continue

@@ -10,7 +10,20 @@ from pathlib import Path
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import FACTS, LOCAL, METHOD, RESUMED_SERVICE, RETRIEVAL, SERVICE, UMLS, Add, argument, one_of, setting
+from medfact.cli.options import (
+    CLUSTER,
+    FACTS,
+    LOCAL,
+    METHOD,
+    RESUMED_SERVICE,
+    RETRIEVAL,
+    SERVICE,
+    UMLS,
+    Add,
+    argument,
+    one_of,
+    setting,
+)
 from medfact.errors import Mistake
 
 PROGRAMS = ("medfact", "python -m medfact")
@@ -84,6 +97,7 @@ COMMANDS = (
         "evaluate one or more models; each gets a run of its own",
         (
             *_ASKING,
+            CLUSTER,
             RETRIEVAL,
             argument("--model", metavar="SPEC", action="append", help=MODELS),
             one_of(
@@ -165,6 +179,7 @@ COMMANDS = (
         (
             RUNS,
             RESUMED_SERVICE,
+            CLUSTER,
             argument("--yes", action="store_true", help="send your key to the service that an imported run names"),
             DATABASE,
         ),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
 from medfact.models import check_spec, is_service
-from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
+from medfact.models.services.policy import hosts_of, is_on_this_machine, named_address_key
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.spec import RunSpec
 
@@ -23,7 +23,7 @@ def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
     """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
     own = [spec.service for spec in specs if is_service(spec.model) and (spec.facts or spec.corpus)]
     own += [encoder_settings(spec) for spec in specs if contacts_encoder(spec) and (spec.facts or spec.corpus)]
-    remote = sorted({host_of(service) for service in own if not is_on_this_machine(service)})
+    remote = sorted({host for service in own if not is_on_this_machine(service) for host in hosts_of(service)})
     if not remote or agreed:
         return
     documents = " and documents" if any(spec.corpus for spec in specs) else ""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from medfact.cli import MISTAKE, write
+from medfact.cli.cluster import loader
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import emit, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, is_service
+from medfact.models import BUNDLED_MODEL, Model, is_local, is_service
 from medfact.models.services.policy import named_address_key
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
@@ -52,8 +53,9 @@ def _ask_written(options: argparse.Namespace) -> int:
     if options.dry_run:
         return emit((costs(spec, planned=planned) for spec, planned in asked), options.output)
     confirm_upload(specs, options.yes)
-    runs = [start_planned(spec, planned, store) for spec, planned in asked]
-    return _ask_all(runs, store, options.output, service_key(options))
+    with loader(options, [spec.model for spec in specs]) as load:
+        runs = [start_planned(spec, planned, store) for spec, planned in asked]
+        return _ask_all(runs, store, options, service_key(options), load)
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -65,7 +67,9 @@ def _start(options: argparse.Namespace) -> int:
         return emit((costs(spec, planned=plan(spec, collection, held=held)) for spec in specs), options.output)
     confirm_upload(specs, options.yes)
     store = Store(options.db)
-    return _ask_all([start(spec, store, collection, held) for spec in specs], store, options.output, service_key(options))
+    with loader(options, [spec.model for spec in specs]) as load:
+        runs = [start(spec, store, collection, held) for spec in specs]
+        return _ask_all(runs, store, options, service_key(options), load)
 
 
 def _racing(options: argparse.Namespace, specs: list[RunSpec]) -> list[RunSpec]:
@@ -86,8 +90,9 @@ def _repeat(options: argparse.Namespace) -> int:
     if not trusted:
         for spec in specs:
             check_address(replace(record, model=spec.model, spec=spec), store)
-    again = [start_again(record.run, store, spec) for spec in specs]
-    return _ask_all(again, store, options.output, named_address_key(trusted))
+    with loader(options, [spec.model for spec in specs]) as load:
+        again = [start_again(record.run, store, spec) for spec in specs]
+        return _ask_all(again, store, options, named_address_key(trusted), load)
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -104,10 +109,12 @@ def resume(options: argparse.Namespace) -> int:
         asking[record.run] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0
-    if racing:
-        code = _ask_in_race(racing, store, asking)
-        code = max(code, _print_rows([record.run for record in racing], store, None, code))
-    return max([code, *(_resume_alone(record, store, asking[record.run]) for record in records if record not in racing)])
+    with loader(options, [record.model for record in records]) as load:
+        asking = {run: {**chosen, "load": load} for run, chosen in asking.items()}
+        if racing:
+            code = _ask_in_race(racing, store, asking)
+            code = max(code, _print_rows([record.run for record in racing], store, None, code))
+        return max([code, *(_resume_alone(record, store, asking[record.run]) for record in records if record not in racing)])
 
 
 def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
@@ -117,23 +124,27 @@ def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
     return max(code, _print_rows([record.run], store, None, code))
 
 
-def _ask_all(run_ids: Sequence[str], store: Store, output: str | None, key: str | None) -> int:
-    """Asks models behind services all at once, and local ones one after the other at the same time; a race in step."""
+def _ask_all(
+    run_ids: Sequence[str], store: Store, options: argparse.Namespace, key: str | None, load: Callable[..., Model]
+) -> int:
+    """Asks models behind services and on a cluster all at once, and models on this machine one after the other meanwhile; a
+    race in step.
+    """
     print_notes(dict.fromkeys(note for run_id in run_ids for note in store.run(run_id).notes))
     records = [store.run(run_id) for run_id in run_ids]
     if of_one_race(records):
-        code = _ask_in_race(records, store, {run_id: {"key": key} for run_id in run_ids})
-        return max(code, _print_rows(run_ids, store, output, code))
+        code = _ask_in_race(records, store, {run_id: {"key": key, "load": load} for run_id in run_ids})
+        return max(code, _print_rows(run_ids, store, options.output, code))
 
     def ask(run_id: str) -> int:
-        return show_progress(answer(run_id, store, key=key), store.run(run_id).model)
+        return show_progress(answer(run_id, store, key=key, load=load), store.run(run_id).model)
 
-    remote = [record.run for record in records if is_service(record.model)]
+    remote = [one.run for one in records if is_service(one.model) or (options.on and is_local(one.model))]
     with ThreadPoolExecutor(max(len(remote), 1)) as threads:
         pending = [threads.submit(ask, run_id) for run_id in remote]
         codes = [ask(run_id) for run_id in run_ids if run_id not in remote]
         code = max([*codes, *(future.result() for future in pending)])
-    return max(code, _print_rows(run_ids, store, output, code))
+    return max(code, _print_rows(run_ids, store, options.output, code))
 
 
 def _ask_in_race(records: Sequence[Run], store: Store, asking: Mapping[str, dict[str, Any]]) -> int:

@@ -179,16 +179,33 @@ LOCAL = group(
     setting("--max-tokens", "placement.max_tokens service.max_tokens", "N", "tokens per reply, behind a service too"),
 )
 
+CLUSTER = group(
+    "a cluster (Ray)",
+    argument("--on", metavar="ADDRESS", help="compute local models on `ray` (here), HOST:PORT or ray://HOST:PORT"),
+    argument("--actors", metavar="N", type=int, help="processes that hold each model (default: all there is room for)"),
+    argument("--cpus-per-actor", metavar="N", type=int, help="processors of each (default: 1)"),
+    argument("--gpus-per-actor", metavar="N", type=float, help="GPUs of each (default: 1 if the cluster has any)"),
+)
+
 _CONNECTION = (
-    ("--base-url", "service.base_url", "URL", "address of the service, such as http://127.0.0.1:8000/v1"),
-    ("--in-flight", "service.in_flight", "N", "most calls at once"),
+    ("--in-flight", "service.in_flight", "N", "most calls at once, at each address"),
     ("--tries", "service.tries", "N", "most calls per prompt"),
     ("--timeout", "service.timeout", "SECONDS", "time limit of one call"),
     ("--budget", "spec.budget", "USD", "stop a run once it has cost this much; `resume` continues it", _usd),
 )
 
+_ADDRESSES = argument(
+    "--base-url",
+    dest="service.base_url",
+    metavar="URL",
+    action="append",
+    default=argparse.SUPPRESS,
+    help="address of the service, such as http://127.0.0.1:8000/v1; may repeat, for replicas that serve the same model",
+)
+
 SERVICE = group(
     "models behind a service (openai:MODEL; the key is read from OPENAI_API_KEY)",
+    _ADDRESSES,
     *(setting(*row) for row in _CONNECTION),
     setting("--completions", "service.completions", "", "send plain text to /completions, for base models"),
     setting("--temperature", "service.temperature", "T", "0 to 2, or `default` for the service's own", _temperature),
@@ -202,7 +219,9 @@ SERVICE = group(
     ),
 )
 
-RESUMED_SERVICE = group("models behind a service (replaces what the run recorded)", *(replacement(*row) for row in _CONNECTION))
+RESUMED_SERVICE = group(
+    "models behind a service (replaces what the run recorded)", _ADDRESSES, *(replacement(*row) for row in _CONNECTION)
+)
 
 
 # ------------------------------------------------------------------------------------------------ the run spec
@@ -215,6 +234,8 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         for path in paths.split() if "." in paths else ():
             record, _, field = path.partition(".")
             settings[record][field] = tuple(value) if isinstance(value, list) else value
+    if addresses := settings["service"].get("base_url"):  # both, so that none remains of those that a run recorded
+        settings["service"] |= {"base_url": addresses[0], "replicas": addresses[1:]}  # service.replicas
     return settings
 
 

@@ -23,7 +23,8 @@ _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]*(/[\w.\[\]:%+-]+)?)?(@[\
 def portable(spec: RunSpec) -> RunSpec:
     """A spec without folders, the placement of its model, and the permission to run its code, which belong to one machine.
 
-    The address of a service keeps its host and path, but no user name, password or key.
+    The address of a service keeps its host and path, but no user name, password or key. Replicas belong to one machine: a file
+    names one address at most.
     """
     base_url = spec.service.base_url
     return replace(
@@ -36,7 +37,7 @@ def portable(spec: RunSpec) -> RunSpec:
         encoder=_portable_encoder(spec.encoder),
         encoder_url=spec.encoder_url and _bare(spec.encoder_url),
         placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ANSWER_SETTINGS}),
-        service=replace(spec.service, key=None, base_url=base_url and _bare(base_url)),
+        service=replace(spec.service, key=None, base_url=base_url and _bare(base_url), replicas=()),
     )
 
 

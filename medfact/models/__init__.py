@@ -50,6 +50,7 @@ __all__ = [
     "is_settled",
     "known_models",
     "load_model",
+    "takes_all",
     "takes_messages",
 ]
 
@@ -97,6 +98,11 @@ def is_local(spec: str) -> bool:
 def is_service(spec: str) -> bool:
     """Whether the model answers behind a service."""
     return spec.startswith("openai:")
+
+
+def takes_all(model: Model) -> bool:
+    """Whether a model wants all prompts of a run at once, because many compute them side by side."""
+    return bool(getattr(model, "takes_all", False))
 
 
 def check_spec(spec: str) -> None:

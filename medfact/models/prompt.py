@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -43,6 +43,25 @@ class Prompt:
     place: Callable[[str], int | None] = lambda reply: None
     triplet: tuple[str, str, str] = ("", "", "")
     denied: bool = False
+
+
+def groups_of(prompts: Sequence[Prompt]) -> list[Hashable]:
+    """The group of each prompt: prompts of one group share a beginning.
+
+    Prompts that are assembled when they are needed tell their groups themselves, by a method `group(index)`. Otherwise a group
+    is all that stands before the statement.
+    """
+    group: Callable[[int], Hashable] | None = getattr(prompts, "group", None)
+    if group is not None:
+        return [group(index) for index in range(len(prompts))]
+    return [_before_statement(prompt) for prompt in prompts]
+
+
+def _before_statement(prompt: Prompt) -> Hashable:
+    earlier, last = (
+        ((), prompt.content) if isinstance(prompt.content, str) else (prompt.content[:-1], prompt.content[-1]["content"])
+    )
+    return hash((str(earlier), last[: max(last.rfind(prompt.statement.rstrip(".")), 0)]))
 
 
 _THINKING_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)

@@ -12,7 +12,7 @@ from typing import Any
 
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
-from medfact.models import LENGTH, Completion, Model, Prompt, is_service, is_settled
+from medfact.models import LENGTH, Completion, Model, Prompt, is_service, is_settled, takes_all
 from medfact.runs.plan import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of
 from medfact.store import Answer, Asked, Run, Store
@@ -53,7 +53,7 @@ def ask(
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
     saved = 0
-    for items in _windows(record, prompts.items) if race is None else _windows_of_race(prompts.items, race):
+    for items in _windows(record, prompts.items, model) if race is None else _windows_of_race(prompts.items, race):
         if stopped():
             return
         window = prompts.only(items)
@@ -66,10 +66,10 @@ def ask(
                 return  # the model of a service ends by itself, after the replies in flight
 
 
-def _windows(record: Run, items: Sequence[Asked]) -> Iterator[Sequence[Asked]]:
+def _windows(record: Run, items: Sequence[Asked], model: Model) -> Iterator[Sequence[Asked]]:
     """Statements that a model gets at once."""
     size = max(_WINDOW_STATEMENTS, _WINDOW_STATEMENTS_PER_GROUP * len({item.shots_of for item in items}))
-    if is_service(record.model):  # it would be idle at the end of each window
+    if is_service(record.model) or takes_all(model):  # it would be idle at the end of each window
         size = max(len(items), 1)
     yield from (items[first : first + size] for first in range(0, len(items), size))
 
@@ -121,6 +121,10 @@ class _Prompts(Sequence[Prompt]):
         if index not in self._keys:  # computed now, so that the answer need not assemble the prompt again
             self._keys[index] = self.key(prompt)
         return prompt
+
+    def group(self, index: int) -> str:
+        """The name of the demonstrations that a prompt shares with others."""
+        return self.items[index].shots_of
 
     def key(self, prompt: Prompt) -> str:
         """A hash of model, revision, prompt and decoding settings."""

@@ -12,7 +12,7 @@ from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
 from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
-from medfact.models.services.policy import host_of
+from medfact.models.services.policy import hosts_of
 from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
 from medfact.runs.corpus import corpus_of
 from medfact.runs.plan import plan
@@ -90,7 +90,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     price = price_of(record.model)
     return {
-        "host": host_of(record.spec.service),
+        "host": ", ".join(hosts_of(record.spec.service)),
         "models": sorted({call.served_model for call in calls if call.served_model}),
         "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
         "prompt_tokens": entering,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import queue
 import threading
 import time
@@ -21,7 +22,8 @@ from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.services.calls import Caller
 from medfact.models.services.monitor import NO_MONITOR, Monitor
-from medfact.models.services.policy import host_of
+from medfact.models.services.policy import each_address, host_of, hosts_of
+from medfact.models.services.replicas import Replicas
 from medfact.models.services.schedule import Memory, Schedule
 from medfact.models.services.settings import ServiceSettings
 
@@ -37,6 +39,9 @@ CANCEL_SECONDS = 1.5
 CLOSE_SECONDS = 0.02
 """Time for closed connections to leave the event loop before it ends."""
 
+LONGEST_NAME = 120
+"""Characters of a service's name; a database may keep no more."""
+
 Arrivals = queue.SimpleQueue[tuple[int, Completion] | None]
 """Completions with the indices of their prompts; None after the last one."""
 
@@ -47,14 +52,15 @@ class ServiceModel:
     def __init__(self, spec: str, settings: ServiceSettings, monitor: Monitor = NO_MONITOR) -> None:
         self.spec = spec
         self.settings = settings
-        self.host = host_of(settings)
+        self.host = _named(hosts_of(settings))
         self._monitor = monitor
-        self._caller = Caller(spec.partition(":")[2].strip(), settings)
-        self._memory = Memory(self._caller)
+        callers = [Caller(spec.partition(":")[2].strip(), replica) for replica in each_address(settings)]
+        self._replicas = Replicas(callers)
+        self._memory = Memory()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=spec, daemon=True)
         self._thread.start()
-        self._closer = weakref.finalize(self, _close, self._loop, self._thread, self._caller.client)
+        self._closer = weakref.finalize(self, _close, self._loop, self._thread, [caller.client for caller in callers])
 
     @property
     def chat(self) -> bool:
@@ -63,13 +69,13 @@ class ServiceModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the service has refused so far and what medfact does instead, in sentences."""
-        return tuple(self._caller.notes)
+        """What the service has refused so far, what medfact does instead, and what became of its replicas, in sentences."""
+        return tuple(self._replicas.notes)
 
     @property
     def info(self) -> ModelInfo:
         """The settings that answers depend on, as the service accepts them so far: it may refuse some at the first call."""
-        parameters, settings = self._caller.parameters, self.settings
+        parameters, settings = self._replicas.leader.caller.parameters, self.settings
         source = "repeats" if settings.repeats else "logprobs" if parameters.top_logprobs else "none"
         decoding = {
             "temperature": parameters.temperature,
@@ -97,7 +103,7 @@ class ServiceModel:
             raise ModelError(f"The connection to {self.host} is closed.")
         arrivals: Arrivals = queue.SimpleQueue()
         ended = threading.Event()
-        schedule = Schedule(self._caller, self._memory, prompts, arrivals.put, self._monitor)
+        schedule = Schedule(self._replicas, self._memory, prompts, arrivals.put, self._monitor)
         running = asyncio.run_coroutine_threadsafe(_run(schedule, arrivals, ended), self._loop)
         try:
             yield from self._arriving(arrivals, running, schedule)
@@ -134,6 +140,13 @@ class ServiceModel:
         self._closer()
 
 
+def _named(hosts: Sequence[str]) -> str:
+    """The hosts of a service as one short name, which is the same for the same hosts."""
+    name = ", ".join(sorted(hosts))
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return name if len(name) <= LONGEST_NAME else f"{len(hosts)} hosts, {digest[:20]}"
+
+
 async def _run(schedule: Schedule, arrivals: Arrivals, ended: threading.Event) -> None:
     try:
         await schedule.run()
@@ -142,7 +155,7 @@ async def _run(schedule: Schedule, arrivals: Arrivals, ended: threading.Event) -
         ended.set()
 
 
-def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: openai.AsyncOpenAI) -> None:
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, clients: Sequence[openai.AsyncOpenAI]) -> None:
     """Cancels all calls, then ends the event loop and its thread."""
 
     async def end() -> None:
@@ -152,7 +165,8 @@ def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: op
         try:
             await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), CANCEL_SECONDS)
         finally:
-            await client.close()
+            for client in clients:
+                await client.close()
             await asyncio.sleep(CLOSE_SECONDS)
 
     if not thread.is_alive():

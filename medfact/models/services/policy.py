@@ -5,6 +5,7 @@
 - The environment's key goes to OpenAI, to OPENAI_BASE_URL, and to addresses that the person at this command line has named.
 - An imported run may name any service. Someone must give a key or agree before medfact contacts it.
 - Own facts leave this machine only if the user agrees.
+- A service may have replicas at several addresses. Each of them must pass every rule, and each host is named to the user.
 
 The client enforces address and key for every request. Runs and both doors ask here before they start.
 """
@@ -16,6 +17,7 @@ import os
 import re
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from medfact.errors import Mistake, ModelError
@@ -142,13 +144,27 @@ def address_of(settings: ServiceSettings) -> str:
 
 
 def host_of(settings: ServiceSettings) -> str:
-    """The name of the host that prompts go to. Raises as `address_of` does."""
+    """The name of the host of the first address. Raises as `address_of` does."""
     return str(urlsplit(address_of(settings)).hostname)
 
 
+def each_address(settings: ServiceSettings) -> tuple[ServiceSettings, ...]:
+    """The settings of each replica of a service, with one address each, and each address once. Raises as `address_of` does."""
+    one_each = [replace(settings, base_url=address, replicas=()) for address in (settings.base_url, *settings.replicas)]
+    return tuple({address_of(one): one for one in one_each}.values())
+
+
+def hosts_of(settings: ServiceSettings) -> list[str]:
+    """The names of all hosts that prompts go to, each once. Raises as `address_of` does."""
+    return list(dict.fromkeys(map(host_of, each_address(settings))))
+
+
 def is_on_this_machine(settings: ServiceSettings) -> bool:
-    """Whether the service runs on this machine. Raises as `address_of` does."""
-    host = host_of(settings)
+    """Whether the service, with all its replicas, runs on this machine. Raises as `address_of` does."""
+    return all(map(_is_loopback, hosts_of(settings)))
+
+
+def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -206,20 +222,21 @@ def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> N
         ModelError: the key is missing or malformed, or a public server may not contact the address.
         Mistake: own facts would leave this machine without agreement.
     """
-    key_of(settings)
+    for replica in each_address(settings):
+        key_of(replica)
     if own_facts and not agreed and not is_on_this_machine(settings):
-        raise Mistake(
-            f"Your own facts would go to {host_of(settings)}.", "Tick the box if you agree and they contain no patient data."
-        )
+        hosts = ", ".join(hosts_of(settings))
+        raise Mistake(f"Your own facts would go to {hosts}.", "Tick the box if you agree and they contain no patient data.")
     if is_public_server():
-        check_public_url(address_of(settings))
+        for replica in each_address(settings):
+            check_public_url(address_of(replica))
 
 
 def check_imported_run(run_id: str, settings: ServiceSettings) -> None:
     """Raises Mistake if an imported run names a service that is neither the default one nor on this machine."""
-    host = host_of(settings)
-    if host != host_of(DEFAULTS) and not is_on_this_machine(settings):
+    others = [host for host in hosts_of(settings) if host != host_of(DEFAULTS) and not _is_loopback(host)]
+    if others:
         raise Mistake(
-            f"Run {run_id} was imported from a file, which names the service at {host}.",
+            f"Run {run_id} was imported from a file, which names the service at {', '.join(others)}.",
             "If you trust that service, give a key for it, or add --yes.",
         )

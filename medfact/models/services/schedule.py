@@ -1,21 +1,24 @@
-"""Sends prompts to a service: several at once, with retries, and identical prompts only once."""
+"""Sends prompts to a service: several at once, with retries, and identical prompts only once.
+
+A service may have several replicas. Each gets its own prompts (`division.py`); a failed call is repeated at another one. One
+that keeps failing is dropped. The rules for the end of a run hold for the last replica that is left.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from medfact.errors import ModelError
-from medfact.models.prompt import Completion, Prompt, Served
-from medfact.models.services.calls import Caller
+from medfact.models.prompt import Completion, Prompt, groups_of
+from medfact.models.services.division import Division
+from medfact.models.services.effort import Effort, digest_of, failed, reused, with_effort
 from medfact.models.services.errors import Action, CallFailure
-from medfact.models.services.health import ServiceHealth
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
+from medfact.models.services.replicas import Replica, Replicas
 from medfact.models.services.replies import combined
 
 MAX_WAITING = 1024
@@ -36,15 +39,16 @@ MAX_REMEMBERED = 1 << 16
 MAX_FREE_TRIES = 8
 """Tries of a prompt that failed only because of the load, and do not count."""
 
+IDLE_SECONDS = 0.05
+"""Time between two looks of a replica that sends nothing for now."""
+
 Emit = Callable[[tuple[int, Completion]], None]
 
 
 class Memory:
-    """What is known of a service over all that it was asked: its health, the calls it took at once, and recent answers."""
+    """Recent answers of a service, over all that it was asked."""
 
-    def __init__(self, caller: Caller) -> None:
-        self.health = ServiceHealth(caller.host, caller.settings.timeout)
-        self.limit = caller.settings.in_flight
+    def __init__(self) -> None:
         self.answers: dict[bytes, Completion] = {}
 
     def remember(self, digest: bytes, completion: Completion) -> None:
@@ -58,12 +62,13 @@ class Schedule:
     """One set of prompts on its way through a service. `emit` gets the index and completion of each as they arrive."""
 
     def __init__(
-        self, caller: Caller, memory: Memory, prompts: Sequence[Prompt], emit: Emit, monitor: Monitor = NO_MONITOR
+        self, replicas: Replicas, memory: Memory, prompts: Sequence[Prompt], emit: Emit, monitor: Monitor = NO_MONITOR
     ) -> None:
-        self._caller, self._memory, self._prompts, self._forward, self._monitor = caller, memory, prompts, emit, monitor
-        self._health, self._settings = memory.health, caller.settings
-        self._calls = Gate(memory.limit, self._settings.in_flight)
-        self._open_prompts = Gate(self._settings.in_flight + (MAX_WAITING if self._health.answers else 0))
+        self._replicas, self._memory, self._prompts, self._forward, self._monitor = replicas, memory, prompts, emit, monitor
+        self._settings = replicas.all[0].caller.settings
+        self._most_calls = sum(replica.caller.settings.in_flight for replica in replicas.all)
+        answers = sum(replica.health.answers for replica in replicas.all)
+        self._open_prompts = Gate(self._most_calls + (MAX_WAITING if answers else 0))
         self._duplicates: dict[bytes, list[int]] = {}
         self._failed: dict[bytes, Completion] = {}
         self._hopeful = self._unreached = 0
@@ -74,13 +79,16 @@ class Schedule:
 
     async def run(self) -> None:
         """Sends all prompts. Raises ModelError if the run must end."""
-        self._health.restart()
+        for replica in self._replicas.all:
+            replica.open()
+            replica.health.restart()
+        several = len(self._replicas.all) > 1
+        division = Division(groups_of(self._prompts) if several else [None] * len(self._prompts))
         try:
             async with asyncio.TaskGroup() as self._tasks:
-                for index in range(len(self._prompts)):
-                    if self._ending.is_set():
-                        break
-                    await self._start(index)
+                async with asyncio.TaskGroup() as senders:
+                    for replica in self._replicas.all:
+                        senders.create_task(self._send_from(replica, division))
                 self._all_started = True
         except BaseExceptionGroup as group:
             raise _first(group) from None
@@ -90,7 +98,8 @@ class Schedule:
     def end(self) -> None:
         """Sends no further calls; those in flight may still bring their answers."""
         self._ending.set()
-        self._calls.shut()
+        for replica in self._replicas.all:
+            replica.gate.shut()
 
     def _end_with(self, error: ModelError) -> None:
         """Ends the run with an error. Calls in flight, which may be billed, get a moment to arrive."""
@@ -114,13 +123,37 @@ class Schedule:
 
     # -------------------------------------------------------------------------------- prompts
 
-    async def _start(self, index: int) -> None:
+    async def _send_from(self, replica: Replica, division: Division) -> None:
+        """Starts prompts at a replica until none is left, one after the other as calls for them may be sent."""
+        idle_until = 0.0
+        while division.left and not self._ending.is_set():
+            if not replica.is_there:
+                division.release(replica)
+                if time.monotonic() < (replica.absent_until or 0):
+                    await asyncio.sleep(IDLE_SECONDS)
+                    continue
+                self._replicas.try_again(replica)
+            if self._replicas.finish_sooner(replica, division.left):
+                idle_until = idle_until or time.monotonic() + (replica.seconds or 0)
+                if time.monotonic() < idle_until:
+                    await asyncio.sleep(IDLE_SECONDS)
+                    continue
+            index = division.take(replica)
+            if index is not None:
+                await self._start(index, replica)
+
+    @property
+    def _is_repeatable(self) -> bool:
+        """Whether an identical prompt would get the same answer again."""
+        return all(replica.caller.is_repeatable for replica in self._replicas.all)
+
+    async def _start(self, index: int, replica: Replica) -> None:
         """Starts a prompt as soon as a call for it may be sent, unless its answer is known or on its way."""
         prompt = self._prompts[index]
-        digest = _digest(prompt) if self._caller.is_repeatable else None
+        digest = digest_of(prompt) if self._is_repeatable else None
         if digest is not None:
             if (known := self._memory.answers.get(digest) or self._failed.get(digest)) is not None:
-                self._emit(index, _reused(known))
+                self._emit(index, reused(known))
                 await asyncio.sleep(0)
                 return
             if digest in self._duplicates:
@@ -129,96 +162,117 @@ class Schedule:
             self._duplicates[digest] = []
         await self._open_prompts.enter()
         sent = asyncio.Event()
-        self._run_prompt(index, prompt, digest, sent)
+        self._run_prompt(index, prompt, digest, sent, replica)
         await sent.wait()
 
-    def _run_prompt(self, index: int, prompt: Prompt, digest: bytes | None, sent: asyncio.Event) -> None:
-        task = self._tasks.create_task(self._prompt(index, prompt, digest, sent))
+    def _run_prompt(self, index: int, prompt: Prompt, digest: bytes | None, sent: asyncio.Event, replica: Replica) -> None:
+        task = self._tasks.create_task(self._prompt(index, prompt, digest, sent, replica))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    async def _prompt(self, index: int, prompt: Prompt, digest: bytes | None, sent: asyncio.Event) -> None:
+    async def _prompt(self, index: int, prompt: Prompt, digest: bytes | None, sent: asyncio.Event, replica: Replica) -> None:
         try:
-            completion = await self._completion(prompt, sent)
+            completion = await self._completion(prompt, sent, replica)
         finally:
             self._open_prompts.leave()
             sent.set()
         self._emit(index, completion)
         if digest is not None:
-            await self._serve_duplicates(prompt, digest, completion)
+            await self._serve_duplicates(prompt, digest, completion, replica)
 
-    async def _serve_duplicates(self, prompt: Prompt, digest: bytes, completion: Completion) -> None:
+    async def _serve_duplicates(self, prompt: Prompt, digest: bytes, completion: Completion, replica: Replica) -> None:
         """Gives the completion to identical prompts, or asks each of them if the service turned out to sample."""
         duplicates = self._duplicates.pop(digest)
-        if completion.text is not None and not self._caller.is_repeatable:
+        if completion.text is not None and not self._is_repeatable:
             for index in duplicates:
                 await self._open_prompts.enter()
-                self._run_prompt(index, prompt, None, asyncio.Event())
+                self._run_prompt(index, prompt, None, asyncio.Event(), replica)
             return
         if completion.text is None:
             self._failed[digest] = completion
         else:
             self._memory.remember(digest, completion)
         for index in duplicates:
-            self._emit(index, _reused(completion))
+            self._emit(index, reused(completion))
 
-    async def _completion(self, prompt: Prompt, sent: asyncio.Event) -> Completion:
+    async def _completion(self, prompt: Prompt, sent: asyncio.Event, replica: Replica) -> Completion:
         if not self._settings.repeats:
-            return await self._reply(prompt, 0, sent)
+            return await self._reply(prompt, 0, sent, replica)
         async with asyncio.TaskGroup() as tasks:
-            replies = [tasks.create_task(self._reply(prompt, repeat, sent)) for repeat in range(self._settings.repeats)]
+            replies = [
+                tasks.create_task(self._reply(prompt, repeat, sent, replica)) for repeat in range(self._settings.repeats)
+            ]
         return combined([reply.result() for reply in replies], prompt)
 
     # -------------------------------------------------------------------------------- tries
 
-    async def _reply(self, prompt: Prompt, repeat: int, sent: asyncio.Event) -> Completion:
+    async def _reply(self, prompt: Prompt, repeat: int, sent: asyncio.Event, replica: Replica) -> Completion:
         """One reply, after as many tries as it takes, or a failed completion after the most tries allowed."""
-        attempt = counted = wasted_tokens = unreached = 0
-        answers = fresh_answers = None  # as many as there were when this prompt first failed
+        effort = Effort()
         self._hopeful += 1
         try:
             while True:
-                attempt += 1
-                outcome, seconds, counts = await self._call(prompt, repeat, sent)
+                effort.attempt += 1
+                outcome, seconds, counts = await self._call(prompt, repeat, sent, replica)
                 if isinstance(outcome, Completion):
-                    return _with_effort(outcome, seconds, attempt, wasted_tokens)
-                wasted_tokens += self._note_wasted(outcome, prompt)
-                answers = self._health.answers if answers is None else answers
-                if answers == self._health.answers:  # otherwise the prompt is to blame: others were answered since
-                    self._note_silence(outcome)
-                fresh_answers = self._health.fresh_answers if fresh_answers is None else fresh_answers
-                if fresh_answers == self._health.fresh_answers and not outcome.overloaded:
-                    self._note_failure_in_row(outcome)
-                counted += counts or attempt - counted > MAX_FREE_TRIES
-                if self._is_unreached(outcome):
-                    self._hopeful -= unreached == 0
-                    self._unreached += unreached == 0
-                    unreached += UNREACHED_TRIES if outcome.slow else 1
-                    self._end_if_unreachable(outcome, unreached)
-                given_up = outcome.action is Action.FAIL_PROMPT or counted >= self._settings.tries
-                if given_up or await self._ends_within(self._wait(outcome, attempt)):
-                    return _with_effort(_failed(outcome, attempt), seconds, attempt, wasted_tokens)
+                    return with_effort(outcome, seconds, effort)
+                effort.wasted_tokens += self._note_wasted(outcome, prompt)
+                effort.counted += counts or effort.attempt - effort.counted > MAX_FREE_TRIES
+                others = self._others(replica, outcome, effort)
+                if not others:
+                    self._note_failure(replica, outcome, effort)
+                refused = outcome.action is Action.FAIL_PROMPT and not others
+                if refused or effort.counted >= self._settings.tries:
+                    return with_effort(failed(outcome, effort.attempt), seconds, effort)
+                wait = 0.0 if others and effort.attempt == 1 else self._wait(replica, outcome, effort.attempt)
+                if await self._ends_within(wait):
+                    return with_effort(failed(outcome, effort.attempt), seconds, effort)
+                there = [other for other in others if other.is_there]
+                replica = self._replicas.least_busy(there) if there else self._one_that_is_there(replica)
         finally:
-            self._hopeful -= unreached == 0
+            self._hopeful -= effort.unreached == 0
 
-    async def _call(self, prompt: Prompt, repeat: int, sent: asyncio.Event) -> tuple[Completion | CallFailure, float, bool]:
-        """One call, its seconds, and whether it counts as a try: it does not if only the load was the cause."""
-        outcome, seconds = await self._caller.call(prompt, repeat, self._calls, sent.set)
+    def _others(self, replica: Replica, failure: CallFailure, effort: Effort) -> list[Replica]:
+        """The other replicas that may try a prompt after this one failed, which is dropped if it keeps failing."""
+        if failure.action is Action.FAIL_PROMPT:
+            effort.refused_by.add(replica)
+        others = self._replicas.others(replica)
+        if others and replica.is_there and replica.is_failing(failure):
+            self._replicas.drop(replica, failure)
+        return [other for other in others if other not in effort.refused_by]
+
+    def _one_that_is_there(self, replica: Replica) -> Replica:
+        """This replica, or another if it was dropped."""
+        there = self._replicas.there()
+        return replica if replica.is_there or not there else self._replicas.least_busy(there)
+
+    async def _call(
+        self, prompt: Prompt, repeat: int, sent: asyncio.Event, replica: Replica
+    ) -> tuple[Completion | CallFailure, float, bool]:
+        """One call, its seconds, and whether it counts as a try: it does not if only the load was the cause, or if the replica
+        was dropped before the call was sent.
+        """
+        gate = replica.gate
+        try:
+            outcome, seconds = await replica.caller.call(prompt, repeat, gate, sent.set)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._ending.is_set() or (task is not None and task.cancelling()) or (gate is replica.gate and replica.is_there):
+                raise
+            return CallFailure(Action.RETRY, "the replica was dropped", overloaded=True), 0.0, False
         if isinstance(outcome, Completion):
-            self._calls.succeeded()
-            self._memory.limit = self._calls.limit
-            self._health.answered(time.monotonic() - seconds)
-            if self._health.answers == 1:
-                self._open_prompts.widen(self._settings.in_flight + MAX_WAITING)
+            replica.answered(outcome, seconds)
+            if replica.health.answers == 1:
+                self._open_prompts.widen(self._most_calls + MAX_WAITING)
             return outcome, seconds, True
-        if outcome.action is Action.END_RUN and outcome.error is not None:
+        if outcome.action is Action.END_RUN and outcome.error is not None and not self._replicas.others(replica):
             self._end_with(outcome.error)
             raise asyncio.CancelledError
-        return outcome, seconds, not (outcome.overloaded and self._calls.rejected(seconds))
+        return outcome, seconds, not (outcome.overloaded and gate.rejected(seconds))
 
-    def _is_unreached(self, failure: CallFailure) -> bool:
+    def _is_unreached(self, replica: Replica, failure: CallFailure) -> bool:
         """Whether the service was not reached, and has never answered."""
-        return failure.action is Action.RETRY_UNREACHED and not self._health.answers
+        return failure.action is Action.RETRY_UNREACHED and not replica.health.answers
 
     def _note_wasted(self, failure: CallFailure, prompt: Prompt) -> int:
         """Tells the monitor of a failed call that may be billed; returns its estimated tokens."""
@@ -228,23 +282,34 @@ class Schedule:
             self._end_if_stopped()
         return tokens
 
-    def _note_failure_in_row(self, failure: CallFailure) -> None:
-        if error := self._health.failed_in_row(failure):
+    def _note_failure(self, replica: Replica, failure: CallFailure, effort: Effort) -> None:
+        """What a failure of the only replica means for the run: it may have to wait, or to end."""
+        health = replica.health
+        effort.answers = health.answers if effort.answers is None else effort.answers
+        if effort.answers == health.answers:  # otherwise the prompt is to blame: others were answered since
+            self._note_silence(replica, failure)
+        effort.fresh_answers = health.fresh_answers if effort.fresh_answers is None else effort.fresh_answers
+        if effort.fresh_answers == health.fresh_answers and not failure.overloaded and (error := health.failed_in_row(failure)):
             self._end_with(error)
+        if self._is_unreached(replica, failure):
+            self._hopeful -= effort.unreached == 0
+            self._unreached += effort.unreached == 0
+            effort.unreached += UNREACHED_TRIES if failure.slow else 1
+            self._end_if_unreachable(failure, effort.unreached)
 
-    def _note_silence(self, failure: CallFailure) -> None:
+    def _note_silence(self, replica: Replica, failure: CallFailure) -> None:
         """Slows down when the service is silent, and ends the run if that lasts."""
-        if self._is_unreached(failure):
+        if self._is_unreached(replica, failure):
             return  # `_end_if_unreachable` is quicker
-        error = self._health.failed_since_answer(failure)
+        error = replica.health.failed_since_answer(failure)
         if self._error is not None:
             return
         if error is not None:
             self._end_with(error)
         elif not self._all_started and failure.action is not Action.FAIL_PROMPT:  # otherwise retries wait anyway
-            wait = self._health.probe_wait(failure)
+            wait = replica.health.probe_wait(failure)
             if wait is not None:
-                self._calls.probe(wait)
+                replica.gate.probe(wait)
 
     def _end_if_unreachable(self, failure: CallFailure, tries: int) -> None:
         """Ends the run once a prompt has been tried enough and nearly all prompts on their way met the same failure."""
@@ -252,8 +317,8 @@ class Schedule:
         if failure.error is not None and tried_enough and UNREACHED_PER_HOPEFUL * self._hopeful <= self._unreached:
             raise failure.error
 
-    def _wait(self, failure: CallFailure, attempt: int) -> float:
-        if self._is_unreached(failure):
+    def _wait(self, replica: Replica, failure: CallFailure, attempt: int) -> float:
+        if self._is_unreached(replica, failure):
             return UNREACHED_WAIT_SECONDS * attempt
         return wait_before(attempt, overloaded=failure.overloaded, requested=failure.retry_after)
 
@@ -266,33 +331,6 @@ class Schedule:
         if self._error is None:
             raise asyncio.CancelledError
         return True
-
-
-def _digest(prompt: Prompt) -> bytes:
-    """A hash of everything in a prompt that a service's answer depends on."""
-    return hashlib.blake2b(repr((prompt.content, prompt.choices, prompt.max_tokens)).encode(), digest_size=16).digest()
-
-
-def _failed(failure: CallFailure, attempts: int) -> Completion:
-    return Completion(None, failure=f"{failure.reason} ({attempts} {'try' if attempts == 1 else 'tries'})")
-
-
-def _with_effort(completion: Completion, seconds: float, attempts: int, wasted_tokens: int) -> Completion:
-    """A completion with the time and the calls that it took."""
-    served = completion.served or Served()
-    tokens = (served.prompt_tokens or 0) + wasted_tokens if wasted_tokens else served.prompt_tokens
-    return replace(
-        completion,
-        served=replace(served, seconds=seconds, attempts=attempts, prompt_tokens=tokens, wasted_tokens=wasted_tokens),
-    )
-
-
-def _reused(completion: Completion) -> Completion:
-    """The answer to an identical prompt: it took no call and cost nothing."""
-    if completion.served is None:
-        return completion
-    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0, wasted_tokens=0)
-    return replace(completion, served=free)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

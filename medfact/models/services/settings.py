@@ -15,8 +15,9 @@ class ServiceSettings:
     """How a service is called. Neither key nor address appears in the `repr`.
 
     base_url:       the address up to and including `/v1`; None means OPENAI_BASE_URL, else OpenAI.
+    replicas:       further addresses that serve the same model; calls are spread over all of them.
     key:            None means OPENAI_API_KEY, where the policy allows it (`policy.environment_key`).
-    in_flight:      most calls at once; fewer when the service says there are too many.
+    in_flight:      most calls at once, at each address; fewer when the service says there are too many.
     tries:          most calls for one prompt before it counts as failed.
     timeout:        seconds that one call may take.
     temperature:    None leaves the service's default.
@@ -43,6 +44,7 @@ class ServiceSettings:
     seed: int | None = None
     fresh: bool = False
     completions: bool = False
+    replicas: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.completions and self.shots_as_turns:

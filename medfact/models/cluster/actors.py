@@ -1,0 +1,111 @@
+"""Workers on Ray: each is an actor that holds the model, on the node where Ray finds room for it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from medfact import __version__
+from medfact.errors import MedfactError, ModelError
+from medfact.models.cluster.held import Description, HeldModel
+from medfact.models.cluster.workers import Answered, Event, Joined, Lost
+from medfact.models.local.placement import Placement
+from medfact.models.prompt import Prompt
+
+REPLACEMENTS = 3
+"""Actors started anew for each one at first."""
+
+
+class Actors:
+    """Actors that hold one model.
+
+    count: how many. cpus, gpus: of each. description: of the model, as the first one that joined gave it. An actor that is lost
+    is replaced, wherever there is room; one that holds another model is dropped.
+    """
+
+    def __init__(self, ray: Any, spec: str, placement: Placement, seed: int, count: int, cpus: int, gpus: float) -> None:
+        self._ray = ray
+        self._class = ray.remote(HeldModel).options(num_cpus=cpus, num_gpus=gpus, max_restarts=0, max_task_retries=0)
+        self._arguments = (spec, placement, seed, 0 if gpus else cpus, os.getcwd())
+        self.count, self._replacements = count, REPLACEMENTS * count
+        self._numbers = itertools.count()
+        self._actors: dict[int, Any] = {}
+        self._waiting_for: dict[Any, tuple[int, int | None]] = {}  # reference → worker, and its batch; None while it loads
+        self.joined: list[int] = []
+        self.description: Description | None = None
+        for _ in range(count):
+            self._start_one()
+
+    @property
+    def expected(self) -> int:
+        return len(self._actors)
+
+    def submit(self, worker: int, batch: int, prompts: Sequence[Prompt]) -> None:
+        self._waiting_for[self._actors[worker].complete.remote(prompts)] = worker, batch
+
+    def events(self, seconds: float) -> list[Event]:
+        references = list(self._waiting_for)
+        if not references:
+            return []
+        ready, _ = self._ray.wait(references, num_returns=1, timeout=seconds, fetch_local=False)
+        if ready:
+            ready, _ = self._ray.wait(references, num_returns=len(references), timeout=0, fetch_local=False)
+        return [event for reference in ready if (event := self._event(reference)) is not None]
+
+    def close(self) -> None:
+        """Ends all actors, and frees what they held."""
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+        self._actors.clear()
+        self._waiting_for.clear()
+        self.joined.clear()
+
+    def _start_one(self) -> None:
+        worker = next(self._numbers)
+        self._actors[worker] = self._class.remote(*self._arguments)
+        self._waiting_for[self._actors[worker].load.remote()] = worker, None
+
+    def _event(self, reference: Any) -> Event | None:
+        if reference not in self._waiting_for:
+            return None  # of an actor that was lost a moment ago
+        worker, batch = self._waiting_for.pop(reference)
+        try:
+            result = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:  # its process lives, but it may be out of memory
+            return self._lost(worker, _first_line(error.cause))
+        except self._ray.exceptions.RayError as error:
+            return self._lost(worker, _first_line(error))
+        if batch is not None:
+            return Answered(worker, batch, *result)
+        return self._loaded(worker, result)
+
+    def _loaded(self, worker: int, result: Description | MedfactError) -> Event:
+        if isinstance(result, MedfactError):
+            return self._lost(worker, result.problem, result)
+        if result.version != __version__:
+            why = f"its node has medfact {result.version}, and this is {__version__}"
+            problem = f"A node of the cluster has medfact {result.version}, and this is {__version__}."
+            return self._lost(worker, why, ModelError(problem, "Install the same version on all."))
+        first = self.description = self.description or result
+        if (first.info["revision"], first.info["decoding"]) != (result.info["revision"], result.info["decoding"]):
+            why = "its node has another revision of the model, or computes it otherwise"
+            return self._lost(worker, why, ModelError("The nodes of the cluster hold different models.", "Give all the same."))
+        self.joined.append(worker)
+        return Joined(worker)
+
+    def _lost(self, worker: int, why: str, error: MedfactError | None = None) -> Lost:
+        """Ends an actor, and starts another in its place unless that would go the same way."""
+        self._ray.kill(self._actors.pop(worker))
+        self._waiting_for = {ref: of for ref, of in self._waiting_for.items() if of[0] != worker}
+        self.joined = [other for other in self.joined if other != worker]
+        if error is None and self._replacements:
+            self._replacements -= 1
+            self._start_one()
+        return Lost(worker, why, error)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines or [type(error).__name__])[0][:160]

@@ -1,0 +1,143 @@
+"""The replicas of a service: which of them get calls, which are dropped, and when a dropped one is tried again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from medfact.models.prompt import Completion
+from medfact.models.services.calls import Caller
+from medfact.models.services.errors import Action, CallFailure
+from medfact.models.services.health import ServiceHealth
+from medfact.models.services.pacing import Gate
+from medfact.models.services.policy import address_of
+
+FIRST_CALLS = 8
+"""Most calls to one replica of several before its first answer: it may hang."""
+
+FAILURES_TO_DROP = 8
+"""Failed calls in a row after which a replica is dropped, as long as there are others."""
+
+FIRST_ABSENCE_SECONDS, LONGEST_ABSENCE_SECONDS = 30.0, 480.0
+"""How long a dropped replica gets no calls: the first doubles each time, up to the second. Then it gets one call at a time."""
+
+NEW_WEIGHT = 0.1
+"""Weight of the latest call in the mean duration of calls."""
+
+
+class Replica:
+    """One address of a service. What is known of it lasts over several sets of prompts; its gate is that of the present one.
+
+    limit: calls that it took at once. seconds: mean duration of its calls; None before the first answer. absent_until: when a
+    dropped replica is tried again, by the monotonic clock; None for one that gets calls.
+    """
+
+    def __init__(self, caller: Caller, *, is_only: bool) -> None:
+        self.caller, self.is_only = caller, is_only
+        self.name = urlsplit(address_of(caller.settings)).netloc
+        self.health = ServiceHealth(caller.host, caller.settings.timeout)
+        self.limit = caller.settings.in_flight
+        self.seconds: float | None = None
+        self.absent_until: float | None = None
+        self.served: Completion | None = None
+        self._failures = self._drops = 0
+        self.open()
+
+    def open(self) -> None:
+        """Begins a set of prompts."""
+        is_new = not self.is_only and not self.health.answers
+        self.gate = Gate(min(self.limit, FIRST_CALLS) if is_new else self.limit, self.caller.settings.in_flight)
+
+    @property
+    def is_there(self) -> bool:
+        return self.absent_until is None
+
+    def answered(self, completion: Completion, seconds: float) -> None:
+        """Notes an answer, and the duration of its call."""
+        self.served = self.served or completion
+        self.seconds = seconds if self.seconds is None else (1 - NEW_WEIGHT) * self.seconds + NEW_WEIGHT * seconds
+        self._failures = 0
+        self.gate.succeeded()
+        self.health.answered(time.monotonic() - seconds)
+        if self.health.answers == 1:
+            self.gate.widen(self.limit)
+        self.limit = self.gate.limit
+
+    def is_failing(self, failure: CallFailure) -> bool:
+        """Notes a failed call; whether there were too many in a row. That there are too many calls is no failure."""
+        self._failures += failure.billed or not failure.overloaded
+        return self._failures >= FAILURES_TO_DROP or failure.action is Action.END_RUN
+
+    def drop(self) -> None:
+        """Gives it no further calls for a while. Those in flight may still bring their answers."""
+        self._drops += 1
+        absence = min(FIRST_ABSENCE_SECONDS * 2 ** (self._drops - 1), LONGEST_ABSENCE_SECONDS)
+        self.absent_until = time.monotonic() + absence
+        self.gate.shut()
+
+    def try_again(self) -> None:
+        """Gives a dropped replica one call at a time; one more failure drops it again."""
+        self.absent_until, self._failures = None, FAILURES_TO_DROP - 1
+        self.gate = Gate(1, self.caller.settings.in_flight)
+
+
+class Replicas:
+    """All replicas of a service. notes: what became of them, in sentences."""
+
+    def __init__(self, callers: Sequence[Caller]) -> None:
+        self.all = [Replica(caller, is_only=len(callers) == 1) for caller in callers]
+        self._events: dict[str, None] = {}
+
+    def there(self) -> list[Replica]:
+        return [replica for replica in self.all if replica.is_there]
+
+    def others(self, replica: Replica) -> list[Replica]:
+        return [other for other in self.there() if other is not replica]
+
+    def least_busy(self, replicas: Sequence[Replica]) -> Replica:
+        """The one with the most room for calls."""
+        return min(replicas, key=lambda replica: replica.gate.load)
+
+    def drop(self, replica: Replica, failure: CallFailure) -> None:
+        """Drops a replica and notes why, in words that name neither key nor prompt."""
+        replica.drop()
+        why = failure.error.problem if failure.action is Action.END_RUN and failure.error else failure.kind
+        self._events[f"The replica at {replica.name} was dropped ({why.rstrip('.')}); the others got its statements."] = None
+
+    def try_again(self, replica: Replica) -> None:
+        replica.try_again()
+        self._events[f"The replica at {replica.name} was tried again later."] = None
+
+    def finish_sooner(self, replica: Replica, left: int) -> bool:
+        """Whether the other replicas would answer all prompts that are left before this one could answer one of them."""
+        known = [(other.gate.limit, other.seconds) for other in self.others(replica) if other.seconds]
+        if not known or replica.seconds is None:
+            return False
+        per_second = sum(limit / seconds for limit, seconds in known)
+        return left / per_second + max(seconds for _, seconds in known) < replica.seconds
+
+    @property
+    def leader(self) -> Replica:
+        """The replica whose settings stand for all: the first that has answered."""
+        return next((replica for replica in self.all if replica.health.answers), self.all[0])
+
+    @property
+    def notes(self) -> list[str]:
+        """What the service refused, what became of its replicas, and in what they differ."""
+        refused = [note for replica in self.all for note in replica.caller.notes]
+        return list(dict.fromkeys([*refused, *self._events, *self._differences()]))
+
+    def _differences(self) -> list[str]:
+        answering = [replica for replica in self.all if replica.served is not None]
+        notes = []
+        if len({replica.caller.parameters for replica in answering}) > 1:
+            notes.append(f"The replicas do not accept the same settings; those recorded are of {self.leader.name}.")
+        served = {replica.name: replica.served.served for replica in answering if replica.served and replica.served.served}
+        models = {name: one.model for name, one in served.items() if one.model}
+        if len(set(models.values())) > 1:
+            listed = ", ".join(f"{name} answers as {model}" for name, model in models.items())
+            notes.append(f"The replicas name different models: {listed}.")
+        elif len({one.fingerprint for one in served.values() if one.fingerprint}) > 1:
+            notes.append("The replicas report different configurations (fingerprints) of the model.")
+        return notes
