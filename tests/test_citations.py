@@ -29,7 +29,7 @@ def test_the_paragraph_says_what_the_record_says(store: Store) -> None:
     assert "The facts were 12 true facts, drawn from 2,539 with seed 7, of clinical-core [@clinical-core-" in text
     assert "each with 1 false partner of the same relation and semantic type" in text
     assert "Demonstrations: 3 before each statement" in text
-    assert "192 of 192 statements were answered by answerer (0 unreadable and counted as wrong, 0 failed" in text
+    assert "Answered: 192 of 192 statements, 0 unreadable, which count as wrong, 0 failed, which do not count." in text
     assert "revision 7" in text
     assert "sign-flip" not in text, "one run is compared with nothing"
 

@@ -297,6 +297,7 @@ def test_coherence(made: dict[str, Any]) -> None:
         "affirms_both": pytest.approx(2 / 48),
         "denies_both": pytest.approx(5 / 48),
         "probability_gap": None,
+        "couples": [],
     }
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from medfact.metrics.clusters import Bools, Codes, Floats, count_of
 from medfact.metrics.uncertainty import FEWEST_HEADS, t_quantile
 
-_RESAMPLES = 1_000
+_MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 1_000, 200, 200_000
+"""Draws of heads behind an interval: as many as keep within so many heads drawn."""
+
 _MOST = 1 - 1e-9
 """Where a correlation is 1, Fisher's transform has no value."""
 
@@ -62,7 +64,8 @@ def _correlation(sides: Floats, heads: Codes, seed: int = 0) -> Correlation:
     there = np.flatnonzero(np.bincount(heads))
     if count_of(heads) < FEWEST_HEADS:
         return Correlation(value, None, None, n)
-    times = np.random.default_rng(seed).multinomial(len(there), np.full(len(there), 1 / len(there)), _RESAMPLES)
+    draws = int(np.clip(_DRAWN // len(there), _LEAST_RESAMPLES, _MOST_RESAMPLES))
+    times = np.random.default_rng(seed).multinomial(len(there), np.full(len(there), 1 / len(there)), draws)
     of_a, of_b, of_both = sums[:, there] @ times.T
     varied = of_a * of_b > 1e-12
     drawn = np.arctanh((of_both[varied] / np.sqrt(of_a * of_b)[varied]).clip(-_MOST, _MOST))

@@ -15,7 +15,7 @@ from medfact.metrics.clusters import Bools, Codes, Floats, count_of
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL
 
-_WORK, _LEAST, _MOST = 4_000_000, 25, 400
+_WORK, _LEAST, _MOST = 2_000_000, 20, 400
 """Draws: as many as keep within so many statements drawn. With fewer than 200 the band is that of a normal distribution."""
 
 _ENOUGH = 200

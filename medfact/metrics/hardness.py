@@ -24,6 +24,12 @@ difficulty is known no better than to a third of what facts differ by (a reliabi
 _STEPS, _CLOSE = 200, 1e-4
 """Steps of EM at most, and by how much of itself no variance moves any more at the end."""
 
+_LEARNED_FROM = 3_000
+"""Facts from whose heads the variances are learned; of fewer, all."""
+
+_NEWTON = 12
+"""Steps to the mode where the variances are known; each doubles the digits."""
+
 
 @dataclass(frozen=True)
 class Rasch:
@@ -56,113 +62,128 @@ class Variances(NamedTuple):
     dispersion: float
 
 
-class _Block(NamedTuple):
-    """All heads with the same number of facts: heads × facts, places of the facts; models × heads × facts: right, asked."""
+class _Answers(NamedTuple):
+    """right, asked: models × facts, statements. head: of each fact, from 0, of `heads`."""
 
-    facts: Codes
     right: Floats
     asked: Floats
+    head: Codes
+    heads: int
+
+    def of(self, facts: Codes) -> _Answers:
+        """The answers to some facts, whole heads of them."""
+        head = np.unique(self.head[facts], return_inverse=True)[1].astype(np.int64)
+        return _Answers(self.right[:, facts], self.asked[:, facts], head, int(head.max()) + 1)
+
+    def by_head(self, values: Floats) -> Floats:
+        """Models × heads: sums over the facts of each head. values: models × facts."""
+        return np.stack([np.bincount(self.head, weights=row, minlength=self.heads) for row in values])
 
 
-class _Effects(NamedTuple):
-    """Heads × (facts, then models): difficulties and testlets at the mode, and their variances."""
+class _Mode(NamedTuple):
+    """The ability of each model, difficulties of facts and testlets (models × heads) at the mode, and the variances of both."""
 
-    value: Floats
-    variance: Floats
+    ability: Floats
+    difficulty: Floats
+    testlet: Floats
+    of_difficulty: Floats
+    of_testlet: Floats
 
 
 def rasch(right: Floats, asked: Floats, heads: Codes) -> Rasch:
     """The model of some answers. right, asked: models × facts, statements; asked may be 0 where a model did not answer.
 
-    heads: of each fact. Needs two models and two facts at least.
+    heads: of each fact. Needs two models and two facts at least. Of very many facts, some heads give the variances.
     """
-    blocks = _blocks(right, asked, heads)
-    models, facts = right.shape
-    ability = special.logit((right.sum(axis=1) + 0.5) / (asked.sum(axis=1) + 1))
-    variances = Variances(1.0, 0.25, 2.0)
-    effects = [_Effects(*np.zeros((2, len(block.facts), block.facts.shape[1] + models))) for block in blocks]
-    for _ in range(_STEPS):
-        effects = [_step(block, ability, of, variances) for block, of in zip(blocks, effects, strict=True)]
-        ability = ability + _gain(blocks, ability, effects)
-        before, variances = variances, _variances(blocks, ability, effects, variances)
-        if all(abs(new - old) <= _CLOSE * new for new, old in zip(variances, before, strict=True)):
-            break
-    difficulty, variance = np.zeros((2, facts))
-    for block, of in zip(blocks, effects, strict=True):
-        count = block.facts.shape[1]
-        difficulty[block.facts], variance[block.facts] = of.value[:, :count], of.variance[:, :count]
+    head = np.unique(heads, return_inverse=True)[1].astype(np.int64)
+    answers = _Answers(right, asked, head, int(head.max()) + 1)
+    mode, variances = _learned(answers if len(head) <= _LEARNED_FROM else answers.of(_some(answers)))
+    if len(mode.difficulty) < len(head):
+        mode = _settled(answers, mode.ability, variances)
     return Rasch(
-        difficulty=difficulty,
-        error=np.sqrt(variance),
-        ability=ability,
+        difficulty=mode.difficulty,
+        error=np.sqrt(mode.of_difficulty),
+        ability=mode.ability,
         spread=variances.difficulty**0.5,
         testlet=variances.testlet**0.5,
         dispersion=variances.dispersion,
-        reliability=float(np.clip(1 - variance.mean() / variances.difficulty, 0, 1)),
+        reliability=float(np.clip(1 - mode.of_difficulty.mean() / variances.difficulty, 0, 1)),
     )
 
 
-def _blocks(right: Floats, asked: Floats, heads: Codes) -> list[_Block]:
-    order = np.argsort(heads, kind="stable")
-    sizes = np.unique(heads, return_counts=True)[1]
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    blocks = []
-    for size in np.unique(sizes):
-        places = order[first[sizes == size][:, None] + np.arange(size)]
-        blocks.append(_Block(places, right[:, places], asked[:, places]))
-    return blocks
+def _some(answers: _Answers) -> Codes:
+    """Facts of heads that are drawn evenly, so many as give the variances well enough."""
+    share = _LEARNED_FROM / len(answers.head)
+    chosen = np.random.default_rng(0).permutation(answers.heads) < max(2, round(share * answers.heads))
+    return np.flatnonzero(chosen[answers.head]).astype(np.int64)
 
 
-def _expected(block: _Block, ability: Floats, of: _Effects) -> Floats:
-    """Models × heads × facts: the chance of a right answer."""
-    count = block.facts.shape[1]
-    testlet = of.value[:, count:].T[:, :, None]
-    return np.asarray(special.expit(ability[:, None, None] - of.value[:, :count] + testlet))
+def _start(answers: _Answers, ability: Floats) -> _Mode:
+    none = np.zeros((len(ability), answers.heads))
+    facts = np.zeros(len(answers.head))
+    return _Mode(ability, facts, none, facts, none)
 
 
-def _step(block: _Block, ability: Floats, of: _Effects, variances: Variances) -> _Effects:
-    """One step of Newton's towards the mode of each head's effects, and the inverse of minus the second derivatives there."""
-    heads, count = block.facts.shape
-    models = len(ability)
-    p = _expected(block, ability, of)
-    residual = (block.right - block.asked * p) / variances.dispersion
-    weight = block.asked * p * (1 - p) / variances.dispersion
-    prior = np.repeat([1 / variances.difficulty, 1 / variances.testlet], [count, models])
-    slope = np.concatenate([-residual.sum(axis=0), residual.sum(axis=2).T], axis=1) - of.value * prior
-    curve = np.zeros((heads, count + models, count + models))
-    curve[:, :count, count:] = -weight.transpose(1, 2, 0)
-    curve[:, count:, :count] = -weight.transpose(1, 0, 2)
-    diagonal = np.arange(count + models)
-    curve[:, diagonal, diagonal] = np.concatenate([weight.sum(axis=0), weight.sum(axis=2).T], axis=1) + prior
-    inverse = np.linalg.inv(curve)
-    step = np.einsum("hij,hj->hi", inverse, slope)
-    return _Effects(of.value + step.clip(-2, 2), inverse[:, diagonal, diagonal])
+def _learned(answers: _Answers) -> tuple[_Mode, Variances]:
+    variances = Variances(1.0, 0.25, 2.0)
+    mode = _start(answers, special.logit((answers.right.sum(axis=1) + 0.5) / (answers.asked.sum(axis=1) + 1)))
+    for _ in range(_STEPS):
+        mode = _step(answers, mode, variances)
+        before, variances = variances, _variances(answers, mode, variances)
+        if all(abs(new - old) <= _CLOSE * new for new, old in zip(variances, before, strict=True)):
+            break
+    return mode, variances
 
 
-def _gain(blocks: list[_Block], ability: Floats, effects: list[_Effects]) -> Floats:
-    """By how much each model's ability moves in a step of Newton's."""
-    slope, curve = np.zeros((2, len(ability)))
-    for block, of in zip(blocks, effects, strict=True):
-        p = _expected(block, ability, of)
-        slope += (block.right - block.asked * p).sum(axis=(1, 2))
-        curve += (block.asked * p * (1 - p)).sum(axis=(1, 2))
-    return np.asarray((slope / np.maximum(curve, 1e-9)).clip(-1, 1))
+def _settled(answers: _Answers, ability: Floats, variances: Variances) -> _Mode:
+    mode = _start(answers, ability)
+    for _ in range(_NEWTON):
+        mode = _step(answers, mode, variances)
+    return mode
 
 
-def _variances(blocks: list[_Block], ability: Floats, effects: list[_Effects], before: Variances) -> Variances:
+def _expected(answers: _Answers, mode: _Mode) -> Floats:
+    """Models × facts: the chance of a right answer."""
+    return np.asarray(special.expit(mode.ability[:, None] - mode.difficulty + mode.testlet[:, answers.head]))
+
+
+def _step(answers: _Answers, mode: _Mode, variances: Variances) -> _Mode:
+    """One step of Newton's towards the mode, and the variances there: the inverse of minus the second derivatives.
+
+    Given the testlets, facts say nothing of each other: with w the weights of answers, d = Σ w + 1/σ² of each fact, what is
+    left of a head is one number a model, S = diag(Σ w + 1/τ²) − Σ w w' / d.
+    """
+    p = _expected(answers, mode)
+    residual = (answers.right - answers.asked * p) / variances.dispersion
+    weight = answers.asked * p * (1 - p) / variances.dispersion
+    of_fact = weight.sum(axis=0) + 1 / variances.difficulty
+    slope = -residual.sum(axis=0) - mode.difficulty / variances.difficulty
+    leaning = weight / of_fact
+    left = np.stack([-answers.by_head(weight * row) for row in leaning])
+    models = np.arange(len(p))
+    left[models, models] += answers.by_head(weight) + 1 / variances.testlet
+    inverse = np.linalg.inv(left.transpose(2, 0, 1))
+    along = answers.by_head(residual + leaning * slope) - mode.testlet / variances.testlet
+    testlet = np.einsum("hmn,nh->mh", inverse, along)
+    difficulty = slope / of_fact + (leaning * testlet[:, answers.head]).sum(axis=0)
+    gain = residual.sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-9)
+    return _Mode(
+        ability=mode.ability + gain.clip(-1, 1),
+        difficulty=mode.difficulty + difficulty.clip(-2, 2),
+        testlet=mode.testlet + testlet.clip(-2, 2),
+        of_difficulty=1 / of_fact + np.einsum("mf,fmn,nf->f", leaning, inverse[answers.head], leaning),
+        of_testlet=np.diagonal(inverse, axis1=1, axis2=2).T,
+    )
+
+
+def _variances(answers: _Answers, mode: _Mode, before: Variances) -> Variances:
     """The next variances: the mean of squares as they are expected, and what answers differ by beyond chance."""
-    sums, counts, off, answers, free = np.zeros(2), np.zeros(2), 0.0, 0, 0.0
-    for block, of in zip(blocks, effects, strict=True):
-        count = block.facts.shape[1]
-        for side, part in enumerate((slice(None, count), slice(count, None))):
-            sums[side] += (of.value[:, part] ** 2 + of.variance[:, part]).sum()
-            counts[side] += of.value[:, part].size
-            free += (1 - of.variance[:, part] / before[side]).sum()
-        p = _expected(block, ability, of)
-        spread = block.asked * p * (1 - p)
-        there = block.asked > 0
-        off += float((np.square(block.right - block.asked * p)[there] / np.maximum(spread[there], 1e-6)).sum())
-        answers += int(there.sum())
-    dispersion = off / max(answers - free - len(ability), 1.0)
-    difficulty, testlet = np.maximum(sums / counts, 1e-4)
-    return Variances(float(difficulty), float(testlet), max(1.0, dispersion))
+    p = _expected(answers, mode)
+    spread = np.maximum(answers.asked * p * (1 - p), 1e-6)
+    there = answers.asked > 0
+    off = float((np.square(answers.right - answers.asked * p) / spread)[there].sum())
+    free = (1 - mode.of_difficulty / before.difficulty).sum() + (1 - mode.of_testlet / before.testlet).sum()
+    dispersion = off / max(float(there.sum() - free - len(p)), 1.0)
+    difficulty = float((mode.difficulty**2 + mode.of_difficulty).mean())
+    testlet = float((mode.testlet**2 + mode.of_testlet).mean())
+    return Variances(max(difficulty, 1e-4), max(testlet, 1e-4), max(1.0, dispersion))

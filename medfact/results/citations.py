@@ -122,7 +122,7 @@ def cited(text: str) -> list[str]:
 
 def plain_citations(text: str, runs: Sequence[Run]) -> str:
     """The text with its citations in words: "(Wilson, 1927)"."""
-    names = {data_key(run): run.dataset for run in runs} | {"medfact": "medfact"}
+    names = {data_key(run): f"fingerprint {run.dataset_fingerprint}" for run in runs}
 
     def said(key: str) -> str:
         if key not in ENTRIES:
@@ -133,7 +133,9 @@ def plain_citations(text: str, runs: Sequence[Run]) -> str:
         plain = plain.replace(r"{\l}", "ł").replace(r"{\"o}", "ö")
         return f"{plain}, {year}" if year else f"{plain} (TPEval)" if key == "tpeval" else plain
 
-    return _CITED.sub(lambda found: f"({'; '.join(said(key.strip(' @')) for key in found[1].split(','))})", text)
+    return _CITED.sub(
+        lambda found: f"({'; '.join(said(key.strip(' @')) for key in found[1].split(','))})", text.replace(" [@medfact]", "")
+    )
 
 
 def latex_citations(text: str) -> str:

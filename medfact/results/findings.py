@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from scipy import special
 
 from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.coherence import NEGATION
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import LEVEL, Estimate
@@ -81,16 +82,22 @@ def of_sureness(reports: Reports) -> str:
 
 def of_coherence(reports: Reports) -> str:
     """The title of what models give to statements and their negations."""
-    said = {
-        name: f"calls a statement and its negation both true in {share(report.self_agreement.affirms_both)} of couples"
-        for name, report in reports.items()
-        if report.self_agreement and report.self_agreement.affirms_both.n
-    }
+    said = {}
+    for name, report in reports.items():
+        found = report.self_agreement and report.self_agreement.by_implication.get(NEGATION)
+        if found and found.share.value is not None:
+            said[name] = f"gives a statement and its negation the same answer in {share(_rest(found.share))} of couples"
     if len(said) > _SPELLED:
         gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
         off = f"{min(gaps):.0f} to {max(gaps):.0f} points"
         return f"P(True) of a statement and of its negation miss a sum of 1 by {off} on average"
     return _title(said, "how a statement and its negation are answered", "")
+
+
+def _rest(share: Estimate) -> Estimate:
+    """The share for which something does not hold."""
+    value, low, high = (None if end is None else 1 - end for end in (share.value, share.high, share.low))
+    return Estimate(value, low, high, share.n)
 
 
 def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:

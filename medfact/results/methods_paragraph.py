@@ -114,12 +114,15 @@ def _answers(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
     yield f"Decoding: {_each(runs, _decoding)}."
     asked = sorted(day for run in runs for day in (run.started_at[:10], (run.finished_at or "")[:10]) if day)
     when = f"on {asked[0]}" if asked[0] == asked[-1] else f"from {asked[0]} to {asked[-1]}"
-    numbers = ", ".join(
-        f"{count(report.answered)} of {counted(report.statements, 'statement')} were answered by {_named(run)} "
-        f"({count(report.unreadable)} unreadable and counted as wrong, {count(report.failed)} failed and not counted)"
-        for run, report in zip(runs, reports, strict=True)
+    of = {run.run: report for run, report in zip(runs, reports, strict=True)}
+    yield f"Asked {when}. Answered: {_each(runs, lambda run: _numbers(of[run.run]))}."
+
+
+def _numbers(report: Report) -> str:
+    return (
+        f"{count(report.answered)} of {counted(report.statements, 'statement')}, {count(report.unreadable)} unreadable, which "
+        f"count as wrong, {count(report.failed)} failed, which do not count"
     )
-    yield f"Asked {when}; {numbers}."
 
 
 def _decoding(run: Run) -> str:

@@ -24,7 +24,7 @@ _LEFT, _WIDTH, _ROW, _TOP = 190, 460, 15, 26
 """Pixels: for the names, for 0 to 100 %, for a point, and above the first."""
 
 
-_LETTERS = 31
+_LETTERS = 26
 """Letters of a name that fit beside the points."""
 
 
@@ -67,7 +67,10 @@ def differences(pairs: Sequence[Pair], names: Mapping[str, str], title: str) -> 
         said = f"{label}, {name}: {points(estimate.value or 0.0)} points{bounds} of {estimate.n:,}"
         return _mark(name, label, Estimate(value, low, high, estimate.n), y, place)._replace(title=said)
 
-    ticks = [(_LEFT + _WIDTH * step / 4, points(reach * (step - 2) / 200).replace(".0", "")) for step in range(5)]
+    ticks = [
+        (_LEFT + _WIDTH * step / 4, points(reach * (step - 2) / 200).removesuffix(".0") if step != 2 else "0")
+        for step in range(5)
+    ]
     return _rows(rows, list(SHORT.values()), title, ticks, mark)
 
 
@@ -126,12 +129,8 @@ def calibration(name: str, found: Calibration, place: int, title: str) -> Markup
         if one.least is not None and one.most is not None:
             above.append(_place(one.mean_p_true, one.most))
             below.append(_place(one.mean_p_true, one.least))
-    note = (
-        "Each point: the statements with such a P(True), and the share of them that is true; grey: where the points of a "
-        "calibrated model lie in 95 of 100 tests. On the dashed line probabilities mean what they say."
-    )
     axes = ("P(True)", "share that is true")
-    return _square(name, marks, place, title, note, axes, band=[*above, *reversed(below)], curve=True, rising=True)
+    return _square(name, marks, place, title, axes, band=[*above, *reversed(below)], curve=True, rising=True)
 
 
 def coherence(name: str, found: Coherence, place: int, title: str) -> Markup:
@@ -145,11 +144,7 @@ def coherence(name: str, found: Coherence, place: int, title: str) -> Markup:
         )
         for one in found.couples
     ]
-    note = (
-        "Each point: couples of a statement and its negation with such probabilities. On the dashed line the two add up to 1; "
-        "at the upper right both are called true, at the lower left both false."
-    )
-    return _square(name, marks, place, title, note, ("P(True) of a statement", "of its negation"), rising=False)
+    return _square(name, marks, place, title, ("P(True) of a statement", "of its negation"), rising=False)
 
 
 def _place(x: float, y: float) -> tuple[float, float]:
@@ -162,11 +157,10 @@ def _square(
     marks: Sequence[tuple[float, float, float, str]],
     place: int,
     title: str,
-    note: str,
     axes: tuple[str, str],
     **more: object,
 ) -> Markup:
     colour = COLOURS[place % len(COLOURS)]
     known = {"band": [], "curve": False, **more}
-    values = {"name": name, "marks": marks, "colour": colour, "side": _SIDE, "margin": _MARGIN, "title": title, "note": note}
+    values = {"name": name, "marks": marks, "colour": colour, "side": _SIDE, "margin": _MARGIN, "title": title}
     return render("chart_square", **values, axes=axes, **known) if marks else Markup()
