@@ -165,6 +165,14 @@ def test_letters_that_no_font_has_become_no_boxes(store: Store, runs: list[str],
         assert score_card._has("", text.translate(score_card._ALIKE)), text
 
 
+@pytest.mark.parametrize("name", [" ", "\u200b\u202e", "\x01\x02"])
+def test_a_name_that_cannot_be_seen_is_none(store: Store, runs: list[str], name: str) -> None:
+    store.describe(runs[0], name=name, note=None)
+    assert f"run {runs[0][:8]}" in texts(card_of(store, runs[:1]))
+    store.describe(runs[0], name=f"a{name}b", note=None)
+    assert card_of(store, runs[:1]).names[0].replace(" ", "") == "ab"
+
+
 def test_a_text_is_cut_to_its_width() -> None:
     assert fitted("short", 20, 500) == "short"
     cut = fitted("x" * 500, 20, 300)

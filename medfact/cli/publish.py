@@ -7,7 +7,7 @@ import argparse
 from medfact.cli import OK
 from medfact.cli.rows import emit, print_progress
 from medfact.errors import Mistake
-from medfact.results.wording import run_name
+from medfact.results.wording import model_name, run_name
 from medfact.store import COMPLETE, Run, Store
 
 LONGEST_NAME = 120
@@ -31,7 +31,7 @@ def publish(options: argparse.Namespace) -> int:
 def _publish(store: Store, run: Run, name: str | None) -> None:
     if run.spec.task is not None:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", "Publish a run that asked them.")
-    called = " ".join((name or run_name(run)).split())[:LONGEST_NAME]
+    called = " ".join((name or run_name(run)).split())[:LONGEST_NAME] or model_name(run.model)
     store.publish(run.run, called)
     print_progress(f"published {run.run} as “{called}”: everybody who opens the gallery can read its facts and its answers")
     if run.state != COMPLETE:

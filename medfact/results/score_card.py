@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
     if not 1 <= len(records) <= MOST_RUNS:
         raise Mistake(f"A card shows one run or two, not {len(records)}.", "Choose one or two runs.")
     reports = [report_of(store, record) for record in records]
-    names = [shortened(" ".join(name.split()), LONGEST_NAME) for name in names_of_runs(records)]
+    names = [_readable(name) or f"run {record.run[:8]}" for name, record in zip(names_of_runs(records), records, strict=True)]
     told, differs = _paired(store, records, names)
     ended = max(record.finished_at or record.started_at for record in records)
     files = [name for name, record in zip(names, records, strict=True) if store.was_imported(record.run)]
@@ -88,8 +89,16 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
     )
 
 
+def _readable(name: str) -> str:
+    """A name in one line, shortened, without signs that cannot be seen or that turn the others round."""
+    seen = "".join(
+        letter for letter in unicodedata.normalize("NFC", name) if letter.isspace() or unicodedata.category(letter)[0] != "C"
+    )
+    return shortened(" ".join(seen.split()), LONGEST_NAME)
+
+
 def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
-    datasets = " and ".join(dict.fromkeys(shortened(" ".join(record.dataset.split()), LONGEST_NAME) for record in records))
+    datasets = " and ".join(dict.fromkeys(_readable(record.dataset) for record in records))
     facts = " and ".join(dict.fromkeys(counted(record.facts, "fact") for record in records))
     methods = " and ".join(dict.fromkeys(report.method for report in reports))
     ways = max(len(report.by_variant) for report in reports)

@@ -88,20 +88,20 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
     """All that is drawn. face: the font, "" for Pillow's own."""
     card = _drawable(card, face)
     two = len(card.names) > 1
-    yield Line(LEFT, 34, "medfact", 26, COLOURS[0], bold=True)
-    yield Line(LEFT + 118, 34, "Does a model know a medical fact, or only one way of saying it?", 26, QUIET)
+    yield Line(LEFT, 28, "medfact", 26, COLOURS[0], bold=True)
+    yield Line(LEFT + 118, 28, "Does a model know a medical fact, or only one way of saying it?", 26, QUIET)
     title = "Two models, the same facts" if two else card.names[0]
-    yield Line(LEFT, 84, fitted(title, 50, RIGHT - LEFT, face), 50, bold=True)
-    yield Line(LEFT, 152, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
+    yield Line(LEFT, 76, fitted(title, 50, RIGHT - LEFT, face), 50, bold=True)
+    yield Line(LEFT, 142, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
     for number, figure in enumerate(card.figures):
-        yield from _block(figure, card.names if two else (), 206 + number * 140, face)
+        yield from _block(figure, card.names if two else (), 194 + number * 140, face)
     below = [(line, INK) for line in wrapped(card.difference, 20, RIGHT - LEFT, face)]
     below += [(line, WARN) for line in wrapped(". ".join(card.marks), 20, RIGHT - LEFT, face)]
     for number, (text, colour) in enumerate(below[:MOST_LINES]):
         last = number == MOST_LINES - 1 and len(below) > MOST_LINES
-        yield Line(LEFT, 484 + number * 25, fitted(f"{text} …", 20, RIGHT - LEFT, face) if last else text, 20, colour)
-    yield Line(LEFT, 588, f"{NOT_COMPETENCE}.", 27, bold=True)
-    yield Line(RIGHT, 591, card.made, 22, QUIET, at_right=True)
+        yield Line(LEFT, 472 + number * 25, fitted(f"{text} …", 20, RIGHT - LEFT, face) if last else text, 20, colour)
+    yield Line(LEFT, 579, f"{NOT_COMPETENCE}.", 27, bold=True)
+    yield Line(RIGHT, 582, card.made, 22, QUIET, at_right=True)
 
 
 def _block(figure: Figure, names: Sequence[str], top: int, face: str) -> Iterator[Line | Bar]:
