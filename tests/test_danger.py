@@ -32,7 +32,7 @@ def board_of(signs: list[str], facts: list[Fact], held: dict[str, bool] | None =
         (f"fact{n:02}'", fact.head, fact.tail or "", sign + "....")
         for n, (fact, sign) in enumerate(zip(facts, signs, strict=True))
     ]
-    return danger(records_of(*rows, p_true=p_true), facts, held or {})
+    return danger(records_of(*rows, p_true=p_true), dict(enumerate(facts)), held or {})
 
 
 def test_the_board_by_hand() -> None:

@@ -65,18 +65,19 @@ class Danger:
 
 def danger_of(store: Store, run: Run, held: Held) -> Danger:
     """The danger board of a run. held: what reviewers hold of facts."""
-    return danger(board_of(store, run.run).records(), store.facts(run.run), held, run.spec.shot_draws)
+    return danger(board_of(store, run.run).records(), store.false_facts(run.run), held, run.spec.shot_draws)
 
 
-def danger(records: Records, facts: Sequence[Fact], held: Held, draws: int = 1) -> Danger:
-    """The danger board from a run's records and its facts by number. draws: of demonstrations, which are taken together."""
+def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int = 1) -> Danger:
+    """The danger board from a run's records and its false facts by number. draws: of demonstrations, taken together."""
     number = records.fact // draws
+    count = int(number.max(initial=-1)) + 1
     rows = np.flatnonzero(~records.positive & ~records.negated & records.scored)
-    asked = np.bincount(number[rows], minlength=len(facts))
-    affirmed = np.bincount(number[rows], weights=records.answer[rows] == 1, minlength=len(facts)).astype(np.int64)
+    asked = np.bincount(number[rows], minlength=count)
+    affirmed = np.bincount(number[rows], weights=records.answer[rows] == 1, minlength=count).astype(np.int64)
     known = rows[~np.isnan(records.p_true[rows])]
-    p_count = np.bincount(number[known], minlength=len(facts))
-    p_sum = np.bincount(number[known], weights=records.p_true[known], minlength=len(facts))
+    p_count = np.bincount(number[known], minlength=count)
+    p_sum = np.bincount(number[known], weights=records.p_true[known], minlength=count)
     answered = np.flatnonzero(asked > 0)
     judged = [n for n in answered.tolist() if _is_judged(facts[n], held)]
     accepts = affirmed > asked / 2
@@ -116,14 +117,14 @@ def _is_contraindicated(fact: Fact) -> bool:
     return _CONTRAINDICATED in (fact.source or "").lower()
 
 
-def _share(accepts: Bools, facts: Sequence[Fact], chosen: Sequence[int]) -> Estimate:
+def _share(accepts: Bools, facts: Mapping[int, Fact], chosen: Sequence[int]) -> Estimate:
     if not chosen:
         return NOTHING
     heads, tails = (codes([getattr(facts[n], name) or "" for n in chosen]) for name in ("head", "tail"))
     return mean_interval(accepts[list(chosen)].astype(float), Clusters(heads, tails))
 
 
-def _by(accepts: Bools, facts: Sequence[Fact], judged: Sequence[int], name: str) -> dict[str, Estimate]:
+def _by(accepts: Bools, facts: Mapping[int, Fact], judged: Sequence[int], name: str) -> dict[str, Estimate]:
     parts: dict[str, list[int]] = {}
     for n in judged:
         if value := getattr(facts[n], name):

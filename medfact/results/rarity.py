@@ -58,6 +58,11 @@ class FactPoint:
         known = [count for count in (self.head_count, self.tail_count) if count is not None]
         return min(known) if len(known) == 2 else None
 
+    def unknown(self) -> tuple[str | None, ...]:
+        """The names whose frequency is unknown."""
+        head, tail = self.fact.head, self.fact.tail
+        return (head if self.head_count is None else None, tail if self.tail_count is None else None)
+
     def row(self) -> dict[str, Any]:
         """The point as a row of a table."""
         fact = self.fact
@@ -171,9 +176,9 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
         source=frequencies.source,
         notes=(*frequencies.notes, *_left_out(frequencies)),
         facts=len(answered),
-        by_tail=_fit(answered, lambda point: point.tail_count, lambda fact: (fact.tail,), frequencies),
-        by_head=_fit(answered, lambda point: point.head_count, lambda fact: (fact.head,), frequencies),
-        by_rarer=_fit(answered, lambda point: point.rarer_count, lambda fact: (fact.head, fact.tail), frequencies),
+        by_tail=_fit(answered, lambda point: point.tail_count, lambda point: (point.fact.tail,)),
+        by_head=_fit(answered, lambda point: point.head_count, lambda point: (point.fact.head,)),
+        by_rarer=_fit(answered, lambda point: point.rarer_count, FactPoint.unknown),
         types=types,
         types_line=_types_line(list(types.values())),
     )
@@ -187,12 +192,13 @@ def _left_out(frequencies: Frequencies) -> Iterator[str]:
 def _fit(
     points: Sequence[FactPoint],
     count_of: Callable[[FactPoint], int | None],
-    names_of: Callable[[Fact], tuple[str | None, ...]],
-    frequencies: Frequencies,
+    unknown_of: Callable[[FactPoint], tuple[str | None, ...]],
 ) -> Fit:
-    found = [(point, count) for point in points if (count := count_of(point)) is not None]
-    without = [point.fact for point in points if count_of(point) is None]
-    names = dict.fromkeys(name for fact in without for name in names_of(fact) if name and frequencies.of(name) is None)
+    """unknown_of: the names without a frequency of a fact without a count."""
+    counted = [(point, count_of(point)) for point in points]
+    found = [(point, count) for point, count in counted if count is not None]
+    without = [point for point, count in counted if count is None]
+    names = dict.fromkeys(name for point in without for name in unknown_of(point) if name)
     if not found:
         return Fit(NO_LINE, 0, len(without), tuple(names)[:LISTED])
     heads, tails = (codes([getattr(p.fact, name) or "" for p, _ in found]) for name in ("head", "tail"))

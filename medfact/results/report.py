@@ -15,10 +15,11 @@ from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.coherence import SelfAgreement, self_agreement
-from medfact.metrics.diagnosis import OPPOSITE, Diagnosis, diagnosis
+from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, read_record
+from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
 from medfact.results.categories import by_category, categories_key
 from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.board import Board as Board
@@ -116,12 +117,22 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     )
 
 
+_EVERYTHING = 1 / 3
+"""A model that says the same to fewer of the facts does not say it to everything: its P(True) leans that way."""
+
+
 def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
     """The defect to name first: what the model's answers follow instead of medicine; else how its P(True) misleads; else that
     it believes the opposite, which an honest model does now and then, and says with a P(True) that is not sure.
+
+    P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it said “true” to everything.
     """
     first = diagnosed.first if diagnosed else None
     off = good.off.defect if good else None
+    if diagnosed and (first, off) in {(YES, TOO_HIGH), (NO, TOO_LOW)}:
+        # of a fact of the other label all the same answers look as if “not” were overlooked
+        same = sum(diagnosed.by_name[name].share.value or 0.0 for name in (str(first), BLIND))
+        return off if same < _EVERYTHING else first
     return off or first if first in (OPPOSITE, None) else first
 
 

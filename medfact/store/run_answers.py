@@ -97,7 +97,17 @@ class RunAnswers(RetrievedPassages):
 
     def facts(self, run: str) -> list[Fact]:
         """The facts of a run by their number in it."""
-        first = np.unique(self.sheet(run).fact, return_index=True)[1].tolist()
+        found = self._facts_at(run, np.unique(self.sheet(run).fact, return_index=True)[1].tolist())
+        return [found[number] for number in sorted(found)]
+
+    def false_facts(self, run: str) -> dict[int, Fact]:
+        """Those facts of a run that do not hold, each by its number in it."""
+        sheet = self.sheet(run)
+        number, first = np.unique(sheet.fact, return_index=True)
+        return self._facts_at(run, first[~sheet.positive[number]].tolist())
+
+    def _facts_at(self, run: str, first: list[int]) -> dict[int, Fact]:
+        """The facts of the statements at these positions, by their number in the run."""
         place, statement = schema.run_statements.c, schema.statements
         columns = (statement.c[name] for name in FACT_COLUMNS)
         joined = schema.run_statements.join(statement, place.statement_id == statement.c.statement_id)
@@ -107,7 +117,7 @@ class RunAnswers(RetrievedPassages):
             for i in range(0, len(first), _POSITIONS_PER_QUERY):
                 some = connection.execute(query.where(place.position.in_(first[i : i + _POSITIONS_PER_QUERY])))
                 found |= {number: fact_of(values) for number, *values in some}
-        return [found[number] for number in sorted(found)]
+        return found
 
     def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
         """Group → its demonstrations."""
