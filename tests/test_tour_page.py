@@ -192,7 +192,7 @@ def test_the_gallery_is_found_once_something_is_shown(opened: Page, address: str
     while opened.evaluate("document.activeElement.dataset.key") != "gallery-here":
         opened.keyboard.press("Tab")
         stops += 1
-        assert stops <= 20, opened.evaluate("document.activeElement.outerHTML")
+        assert stops <= 25, opened.evaluate("document.activeElement.outerHTML")
     link.click()
     expect(opened.locator("#gallery tbody tr")).to_have_count(3)
     expect(opened.locator("#gallery table")).to_have_count(2)
