@@ -173,7 +173,7 @@ def test_the_gallery_is_found_once_something_is_shown(opened: Page, address: str
     opened.wait_for_timeout(3_100)
     opened.goto(address)
     expect(opened.locator("#hero h1")).to_be_visible()
-    link = opened.get_by_role("link", name="Gallery")
+    link = opened.get_by_role("link", name="Gallery", exact=True)
     expect(link).to_be_hidden()
     asked = [("negation-cue", 20), ("random", 20), ("random", 15)]  # the last one stands in a list of its own
     made = [start(RunSpec(model=f"baseline:{name}", limit=limit, shots=0), store) for name, limit in asked]
@@ -183,6 +183,16 @@ def test_the_gallery_is_found_once_something_is_shown(opened: Page, address: str
     opened.wait_for_timeout(3_100)
     opened.reload()
     expect(link).to_be_visible()
+    expect(opened.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+    stops = 0
+    while opened.evaluate("document.activeElement.id") != "evaluate":
+        opened.keyboard.press("Tab")
+        stops += 1
+        assert stops <= 12, opened.evaluate("document.activeElement.outerHTML")
+    while opened.evaluate("document.activeElement.dataset.key") != "gallery-here":
+        opened.keyboard.press("Tab")
+        stops += 1
+        assert stops <= 25, opened.evaluate("document.activeElement.outerHTML")
     link.click()
     expect(opened.locator("#gallery tbody tr")).to_have_count(3)
     expect(opened.locator("#gallery table")).to_have_count(2)

@@ -186,6 +186,8 @@
     here?.setAttribute("aria-current", "page");
     here?.setAttribute("tabindex", "-1"); // one stop less: it leads to where one is
     document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
+    const gallery = document.querySelector('.nav-holder a[href$="gallery"]:not(.active)');
+    if (gallery) gallery.tabIndex = document.querySelector("[data-key=gallery-here]") ? -1 : 0; // one stop, and that after Evaluate
     if (answer.kept !== null) store(answer.kept);
     const moved = stop !== undefined && answer.stop !== stop && !returning; // the back button leads to where one was
     [stop, returning] = [answer.stop, false];

@@ -27,6 +27,7 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor, docume
 from medfact.web.pages.case_study import case_study
 from medfact.web.pages.danger import danger_board
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
+from medfact.web.pages.gallery import is_open
 from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
 from medfact.web.pages.keeping import keeping
@@ -185,6 +186,7 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
         runs=[progress_of(name, live) for name, live in lives.items()],
         races=race_lines(visitor.services, lives),
         demonstration=not own,
+        gallery=is_open(visitor.services),
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
         asks_for_key=any(live.resumable and is_service(live.run.model) for live in mine),
