@@ -308,14 +308,15 @@
 
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll(".mf-menu[open]")) if (!menu.contains(event.target) || event.target.closest("li")) menu.open = false;
-    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-toggle]");
+    const target = event.target.closest("[data-show], [data-action], [data-copy], [data-svg], [data-png], [data-toggle]");
     if (!target || target.disabled || target.getAttribute("aria-disabled") === "true") return;
-    const { show: values, action, copy: copied, svg, toggle } = target.dataset;
+    const { show: values, action, copy: copied, svg, png, toggle } = target.dataset;
     if (values !== undefined) change(JSON.parse(values));
     else if (action !== undefined) press(target, JSON.parse(action));
     else if (toggle !== undefined) change({ [toggle]: toggled(show[toggle] ?? "", target.dataset.value).map((one) => (one === target.dataset.value ? `${one}@${Date.now()}` : one)).join(",") });
     else if (copied !== undefined) copy(target);
-    else if (svg !== undefined) figures.save(document.getElementById(svg), target.dataset.kind);
+    else if (svg !== undefined) figures.save(document.getElementById(svg));
+    else if (png !== undefined) figures.save(document.getElementById(png), "png");
   });
 
   const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
