@@ -31,6 +31,7 @@ from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.views import charts
 from medfact.views.fragments import render
+from medfact.views.races import races
 
 SHOWN_FAILURES = 30
 """Pairs of a run whose statements are listed, those with the fewest right answers first."""
@@ -94,6 +95,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         headlines=[_headline(section) for section in sections],
         scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
         ways=charts.dots(_ways(reports), names, "Right answers by the way of asking, with 95% intervals"),
+        races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
         calibration=charts.calibration(
             {name: report.calibration for name, report in reports.items() if report.calibration.n},
             "Do probabilities mean what they say?",

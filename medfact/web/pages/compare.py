@@ -13,8 +13,9 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import plots
-from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, verdict
+from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, Raced, verdict
 from medfact.results.fact_table import SHOWN, FactTable
+from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
 from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened, state_in_words
@@ -106,10 +107,16 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         comparison=comparison,
         metrics=metrics,
         several=len(records) > FEWEST,
-        races=[race_in_words(one.a, one.b, one.race, names) for one in comparison.races],
+        races=[_race(one, names) for one in comparison.races],
         changes=change_rows(visitor.services, records),
         change_metrics=CHANGES,
     )
+
+
+def _race(raced: Raced, names: Mapping[str, str]) -> tuple[str, plots.Plot]:
+    """Where a race stands, in a sentence, and its figure; {} where there is nothing to draw."""
+    course = race_course(raced)
+    return race_in_words(raced.a, raced.b, raced.race, names), race_figure(course) if course else {}
 
 
 def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:
