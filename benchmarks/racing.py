@@ -1,4 +1,4 @@
-"""What a race costs that goes to its end: two runs of one model, which are never told apart, in step and one after the other."""
+"""What a race costs that goes to its end: two runs of one model, never told apart, in step and one after the other."""
 
 from __future__ import annotations
 

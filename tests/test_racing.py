@@ -18,9 +18,9 @@ from small_facts import write_csv
 from medfact.errors import Mistake
 from medfact.models import Completion, Prompt, ServiceSettings
 from medfact.results.compare import races_of, sides_of
+from medfact.results.endings import how_it_ended
 from medfact.results.report import report_of
 from medfact.results.text import report_text
-from medfact.results.wording import how_it_ended
 from medfact.runs import racing
 from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished

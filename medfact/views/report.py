@@ -19,6 +19,7 @@ from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.results.compare import MOST
 from medfact.results.danger import Danger, danger_of
+from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.recall import SETTINGS
 from medfact.results.report import Board, Report, board_of, report_of
@@ -136,9 +137,9 @@ def _headline(section: Section) -> str:
     first = wording.stands_out(report)
     stands_out = f" What stands out: {first}." if first else ""
     if section.run.state != COMPLETE:
-        state = wording.state_in_words(section.run.state, section.run.reason)
+        state = state_in_words(section.run.state, section.run.reason)
         stands_out += f" The run is not complete ({state}): its figures are of what was answered."
-        stands_out += f" {wording.how_it_ended(section.run.state, section.run.reason)}".rstrip()
+        stands_out += f" {how_it_ended(section.run.state, section.run.reason)}".rstrip()
     return (
         f"{section.name} gets {every} right for {wording.share(joint)} of {wording.counted(joint.n, 'fact')}, true and false "
         f"ones, and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"

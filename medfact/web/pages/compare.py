@@ -14,11 +14,12 @@ from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import plots
 from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, Raced, verdict
+from medfact.results.endings import state_in_words
 from medfact.results.fact_table import SHOWN, FactTable
 from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
-from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened, state_in_words
+from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
