@@ -18,9 +18,11 @@ from small_facts import write_csv
 from medfact.errors import Mistake
 from medfact.models import Completion, Prompt, ServiceSettings
 from medfact.results.compare import races_of, sides_of
+from medfact.results.endings import how_it_ended
+from medfact.results.model_card import model_card
+from medfact.results.race_plot import race_course, race_figure
 from medfact.results.report import report_of
 from medfact.results.text import report_text
-from medfact.results.wording import how_it_ended
 from medfact.runs import racing
 from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished
@@ -31,6 +33,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, DECIDED, FAILED_RUN, STOPPED, Run, Store
+from medfact.views.report import html_report
 
 HEADS = 60
 
@@ -116,6 +119,30 @@ def test_a_decided_race_stops_and_asks_no_more(many: Path, store: Store) -> None
     text = report_text(report_of(store, record))
     assert "The race stopped it" in text
     assert "which nobody chose" in text
+
+
+def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
+    runs = recorded(many, store)
+    raced(runs, store, (0.97, 0.6))
+    (found,) = races_of(sides_of(store, [run.run for run in runs]))
+    assert found.race is not None
+    course = race_course(found)
+    assert course is not None
+    assert course.decided_at is not None
+    assert course.heads[course.decided_at] == found.race.decided_at
+    assert course.low[course.decided_at] > 0 >= course.low[course.decided_at - 1] or found.race.decided_at > 10
+    figure = race_figure(course)
+    assert [trace["name"] for trace in figure["data"]][-2:] == ["difference so far", "decided"]
+    assert figure["data"][-1]["x"] == [found.race.decided_at]
+    assert figure["data"][-2]["y"][-1] == pytest.approx(100 * found.race.value, abs=0.01)
+    page = html_report(store, [run.run for run in runs], "2026-11-24T20:00:00+00:00")
+    assert "Enough: " in page
+    assert f"decided after {found.race.decided_at} diseases" in page
+    assert "The race stopped it" in page
+    alone = html_report(store, [runs[0].run], "2026-11-24T20:00:00+00:00")
+    assert "Is it decided which is better?" not in alone
+    card = model_card([report_of(store, store.run(runs[0].run))])
+    assert "The race stopped it" in card
 
 
 def test_equal_models_are_asked_to_the_end(many: Path, store: Store) -> None:

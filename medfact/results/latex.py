@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
+from medfact.results.endings import how_it_ended
 from medfact.results.report import Report
 from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
@@ -30,7 +31,7 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
     ways = list(dict.fromkeys(key for report in reports.values() for key in report.by_variant))
     by_way = {VARIANTS[key].plain: [report.by_variant.get(key) for report in reports.values()] for key in ways}
     about = wording.about_intervals(list(reports.values()))
-    ended = {name: wording.how_it_ended(report.state, report.reason) for name, report in reports.items()}
+    ended = {name: how_it_ended(report.state, report.reason) for name, report in reports.items()}
     endings = "".join(f" {name}: {text}" for name, text in ended.items() if text)
     caption = f"{first.method} on {first.dataset}, in per cent, with 95% intervals, and of how many. {about}{endings}"
     return "\n".join(

@@ -8,8 +8,9 @@ from typing import Any
 import yaml
 
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.endings import how_it_ended
 from medfact.results.report import Report
-from medfact.results.wording import count, how_it_ended, model_name, share
+from medfact.results.wording import count, model_name, share
 
 _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "facts"),

@@ -13,6 +13,7 @@ from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, verdict
 from medfact.results.danger import Danger
+from medfact.results.endings import how_it_ended
 from medfact.results.evidence import Change
 from medfact.results.over_models import OverModels
 from medfact.results.over_models_text import over_models_lines
@@ -26,7 +27,6 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
-    how_it_ended,
     p_value,
     percent,
     points,

@@ -19,6 +19,7 @@ from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
 from medfact.results.danger import Danger, danger_of
+from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
@@ -32,6 +33,7 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.views.figures import figures_of
 from medfact.views.fragments import render
+from medfact.views.races import races
 
 SHOWN_FAILURES = 30
 """Pairs of a run whose statements are listed, those with the fewest right answers first."""
@@ -96,6 +98,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         headlines=[_headline(section) for section in sections],
         scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
         figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
+        races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
         categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
         difficulties={
@@ -128,9 +131,9 @@ def _headline(section: Section) -> str:
     first = wording.stands_out(report)
     stands_out = f" What stands out: {first}." if first else ""
     if section.run.state != COMPLETE:
-        state = wording.state_in_words(section.run.state, section.run.reason)
+        state = state_in_words(section.run.state, section.run.reason)
         stands_out += f" The run is not complete ({state}): its figures are of what was answered."
-        stands_out += f" {wording.how_it_ended(section.run.state, section.run.reason)}".rstrip()
+        stands_out += f" {how_it_ended(section.run.state, section.run.reason)}".rstrip()
     return (
         f"{section.name} gets {every} right for {wording.share(joint)} of {wording.counted(joint.n, 'fact')}, true and false "
         f"ones, and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"

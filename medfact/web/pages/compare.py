@@ -13,11 +13,13 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import evidence_plots, findings, over_models_text, plots
-from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, verdict
+from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, Raced, verdict
+from medfact.results.endings import state_in_words
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
+from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
-from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened, state_in_words
+from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
@@ -109,13 +111,19 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         differences=evidence_plots.paired_differences(comparison.pairs, names),
         finding=findings.of_differences(comparison.pairs, names),
         several=len(records) > FEWEST,
-        races=[race_in_words(one.a, one.b, one.race, names) for one in comparison.races],
+        races=[_race(one, names) for one in comparison.races],
         together=visitor.services.comparisons.over_models([run.run for run in records]),
         in_words=over_models_text,
         review=",".join(run.run for run in records),
         changes=change_rows(visitor.services, records),
         change_metrics=CHANGES,
     )
+
+
+def _race(raced: Raced, names: Mapping[str, str]) -> tuple[str, plots.Plot]:
+    """Where a race stands, in a sentence, and its figure; {} where there is nothing to draw."""
+    course = race_course(raced)
+    return race_in_words(raced.a, raced.b, raced.race, names), race_figure(course) if course else {}
 
 
 def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:

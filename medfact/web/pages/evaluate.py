@@ -33,7 +33,7 @@ from medfact.web.pages.hero import hero
 from medfact.web.pages.keeping import keeping
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
-from medfact.web.pages.progress import progress_of, race_lines
+from medfact.web.pages.progress import endings, progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
 from medfact.web.pages.tour import LAST, compare, tour
 from medfact.web.pages.under_review import under_review
@@ -215,16 +215,10 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
         chance=first.report.chance,
         words_alone=words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {},
         settings=wording.shared_settings([live.report for live in lives.values()]),
-        notes=list(dict.fromkeys([*_endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
+        notes=list(dict.fromkeys([*endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
         bills=[line for live in lives.values() if live.report.service for line in bill_in_words(dict(live.report.service))],
         ids=",".join(live.run.run for live in lives.values()),
     )
-
-
-def _endings(lives: Lives) -> list[str]:
-    """How runs ended that did not ask everything."""
-    ended = {name: wording.how_it_ended(live.state, live.run.reason) for name, live in lives.items()}
-    return [f"{name}: {text}" for name, text in ended.items() if text]
 
 
 def _value(live: Live, name: str) -> float:

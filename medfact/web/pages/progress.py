@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from medfact.models import is_service
 from medfact.results import wording
+from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.live import Live
 from medfact.results.race_words import race_in_words
 from medfact.runs.racing import of_one_race
@@ -50,6 +51,12 @@ def progress_of(name: str, live: Live) -> Progress:
     )
 
 
+def endings(lives: Mapping[str, Live]) -> list[str]:
+    """How runs ended that did not ask everything."""
+    ended = {name: how_it_ended(live.state, live.run.reason) for name, live in lives.items()}
+    return [f"{name}: {text}" for name, text in ended.items() if text]
+
+
 def race_lines(services: Services, lives: Mapping[str, Live]) -> list[str]:
     """Where the race of these runs stands, a line a pair; none where they do not race."""
     runs = [live.run for live in lives.values()]
@@ -63,7 +70,7 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
     if live.state == WAITING:
         return [_turn(live)]
     if live.state != RUNNING:
-        return [wording.state_in_words(live.state, live.run.reason)]
+        return [state_in_words(live.state, live.run.reason)]
     if live.job is None:
         return ["asked by another program on this machine"]
     begins = "waiting for the first answer" if is_service(live.run.model) else "loading the model"

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from medfact.errors import MedfactError
 from medfact.results import wording
+from medfact.results.endings import state_in_words as in_words
 from medfact.runs.plan import changes, names_files
 from medfact.store import (
     COMPLETE,
@@ -50,7 +51,7 @@ EVENTS = {
 
 def state_in_words(state: str, reason: str | None) -> tuple[str, str]:
     """A state in a word or two, and what there is to say of it in general."""
-    word, _, why = wording.state_in_words(state, reason).partition(": ")
+    word, _, why = in_words(state, reason).partition(": ")
     return word, why
 
 
