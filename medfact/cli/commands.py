@@ -36,6 +36,7 @@ DATABASE = argument("--db", metavar="URL", help="sqlite:///file.db or postgresql
 JSON = argument("--json", action="store_true", help="print JSON")
 RUN = argument("run", metavar="RUN", help="the id of a run, or the start of it")
 RUNS = argument("run", metavar="RUN", nargs="+", help="the ids of runs, or the starts of them")
+TOOLS = {"datasets": "the Hugging Face library", "lm-eval": "lm-evaluation-harness", "inspect": "Inspect"}
 MODELS = "medfact-tiny (default), baseline:NAME, hf:REPOSITORY-OR-FOLDER or openai:MODEL; may repeat"
 
 
@@ -89,6 +90,19 @@ COMMANDS = (
             *_ASKING,
             RETRIEVAL,
             argument("--model", metavar="SPEC", help="format the prompts for this model; otherwise plain text"),
+        ),
+    ),
+    Command(
+        "task",
+        "task:task",
+        "write the statements as a task of another tool: its data, its settings and a page for people",
+        (
+            argument("tool", metavar="TOOL", choices=TOOLS, help="; ".join(f"{name}: {what}" for name, what in TOOLS.items())),
+            argument("--into", metavar="FOLDER", required=True, help="a new folder"),
+            FACTS,
+            UMLS,
+            METHOD,
+            DATABASE,
         ),
     ),
     Command(

@@ -59,7 +59,7 @@ def pools(options: argparse.Namespace) -> int:
 def facts(options: argparse.Namespace) -> int:
     """Lists facts with their false partners and roles."""
     spec = spec_of(options, "")
-    collection, rejected = load_collection(spec), _rejections(options)
+    collection, rejected = load_collection(spec), rejections(options)
     pool = pool_of(spec, collection.ready)
     selection = select_facts(
         spec, collection, lambda relation: pool.canonical(relation) or relation, rejected, held_in(options)
@@ -105,7 +105,7 @@ def _explainer(selection: Selection, collection: Collection, rejected: Rejection
 def statements(options: argparse.Namespace) -> int:
     """Lists the statements of the facts under test."""
     spec = spec_of(options, "")
-    planned = plan(spec, load_collection(spec), _rejections(options), held_in(options))
+    planned = plan(spec, load_collection(spec), rejections(options), held_in(options))
     print_notes(planned.notes)
     return emit((statement_row(item.statement) for item in planned.statements if item.draw == 0), options.output)
 
@@ -114,7 +114,7 @@ def prompts(options: argparse.Namespace) -> int:
     """Lists the prompts."""
     spec = spec_of(options, options.model or "")
     collection = load_collection(spec)
-    planned = plan(spec, collection, _rejections(options), held_in(options))
+    planned = plan(spec, collection, rejections(options), held_in(options))
     print_notes(planned.notes)
     chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
     items = with_passages(planned.statements, spec, collection, lambda line: print_notes([line]))
@@ -129,7 +129,7 @@ def _content(prompt: Prompt) -> str | list[Row]:
     return prompt.content if isinstance(prompt.content, str) else [dict(message) for message in prompt.content]
 
 
-def _rejections(options: argparse.Namespace) -> Rejections:
+def rejections(options: argparse.Namespace) -> Rejections:
     """The rejected false partners in the database. Listing data creates no database."""
     return Store(options.db).rejections() if exists(options.db) else {}
 

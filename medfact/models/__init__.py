@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NotRequired, Protocol, TypedDict
 
 from medfact.assets import ASSETS
-from medfact.errors import UnknownName
+from medfact.errors import ModelError, UnknownName
 from medfact.extras import named_if_missing
 from medfact.limits import is_public_server
 from medfact.models.baseline import BASELINES, load_baseline
@@ -28,9 +28,13 @@ NARROW_MODEL = "medfact-tiny-narrow"
 BUNDLED_FOLDERS = {name: ASSETS / "models" / name for name in (BUNDLED_MODEL, NARROW_MODEL)}
 """The demonstration models: one that is blind to negation, one that is sound but narrow."""
 
+FUNCTION = "function:"
+"""How the spec of a model begins that is a Python function of a notebook; nothing but that notebook can load it."""
+
 __all__ = [
     "BUNDLED_FOLDERS",
     "BUNDLED_MODEL",
+    "FUNCTION",
     "HERE",
     "LENGTH",
     "NARROW_MODEL",
@@ -110,6 +114,11 @@ def check_spec(spec: str) -> None:
     whether the model exists.
     """
     kind, _, name = spec.partition(":")
+    if spec.startswith(FUNCTION):
+        raise ModelError(
+            f"{spec[:100]} is a Python function of a notebook, so only that notebook can ask it.",
+            "There, `medfact.open_run(ID).resume(the_function)` goes on with its run.",
+        )
     if spec not in known_models() and not is_words_alone(spec) and not (kind in ("hf", "openai") and name.strip()):
         raise UnknownName("model", spec, [*known_models(), "baseline:embedding", "hf:<repository or folder>", "openai:<model>"])
     if kind == "hf":

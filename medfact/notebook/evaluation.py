@@ -1,0 +1,169 @@
+"""Evaluating a model in a notebook, and the run that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from medfact.errors import Mistake
+from medfact.exchange.rows import answer_row
+from medfact.extras import named_if_missing
+from medfact.metrics.estimand import ESTIMANDS, LIKE
+from medfact.models import FUNCTION, Model, check_spec, is_service, load_model
+from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
+from medfact.notebook.function import Function, function_model
+from medfact.notebook.report import Scores
+from medfact.notebook.source import Facts, frame_of, load_facts, spec_of
+from medfact.results.report import report_of
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.retrieve import contacts_encoder, encoder_settings
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Run, Store
+
+if TYPE_CHECKING:
+    import pandas
+
+BATCH = 64
+"""Prompts that a function gets at once, at most."""
+
+
+class Evaluated:
+    """A run of the database, as it stands now."""
+
+    def __init__(self, run: str, store: Store) -> None:
+        self.id = run
+        self.store = store
+
+    @property
+    def record(self) -> Run:
+        """What the database holds of it, but for its answers."""
+        return self.store.run(self.id)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the run should know of its facts and its model."""
+        return tuple(self.record.notes)
+
+    def answers(self) -> pandas.DataFrame:
+        """A row an answer, right, wrong, unreadable and failed ones: the columns of `medfact answers`."""
+        record = self.record
+        return frame_of(answer_row(asked, record) for asked in self.store.asked(self.id) if asked.answer is not None)
+
+    def report(self, estimand: str = LIKE) -> Scores:
+        """Its scores. estimand: what intervals are about: "like", facts like these, or "these", these and no others."""
+        if estimand not in ESTIMANDS:
+            raise Mistake(f"There is no estimand {estimand!r}.", f"There is: {', '.join(ESTIMANDS)}.")
+        return Scores((report_of(self.store, self.record, estimand),), self.store)
+
+    def resume(self, model: Function | None = None, *, progress: bool = True, key: str | None = None) -> Evaluated:
+        """Asks what has no answer yet, and what failed. model: the function that answers, where the run is a function's.
+
+        Raises as `evaluate` does.
+        """
+        record = self.record
+        if record.model.startswith(FUNCTION) and model is None:
+            check_spec(record.model)
+        load = _loader(model, BATCH) if model is not None else load_model
+        _follow(answer(self.id, self.store, load=load, key=key), progress)
+        return self
+
+    def __repr__(self) -> str:
+        record = self.record
+        return f"<run {self.id[:8]}: {record.model}, {record.dataset}, {record.state}>"
+
+    def _repr_html_(self) -> str:
+        record = self.record
+        named = Markup("<p>Run <code>{}</code>: {}</p>").format(self.id, record.state)
+        return named + self.report()._repr_html_()
+
+
+def evaluate(
+    model: str | Function,
+    facts: str | Path | pandas.DataFrame | Facts = "clinical-core",
+    *,
+    db: str | None = None,
+    progress: bool = True,
+    batch: int = BATCH,
+    key: str | None = None,
+    send_facts: bool = False,
+    **settings: Any,
+) -> Evaluated:
+    """Asks a model whether each statement of the facts is true, and keeps every answer on disk. The run is on the page, too.
+
+    Args:
+        model: `medfact-tiny`, `hf:REPOSITORY-OR-FOLDER`, `openai:MODEL` or `baseline:NAME`; or a function that takes a list of
+            prompts and returns a list of replies: texts, True, False, or None where there is none. Only a notebook can resume
+            the run of a function.
+        facts: as in `load_facts`.
+        db: URL of the database (default: the same as the page's and the command line's).
+        progress: whether to show a progress bar. batch: prompts that a function gets at once, at most.
+        key: of a service (default: OPENAI_API_KEY). send_facts: agrees to send your own facts to a service elsewhere.
+        settings: fields of `medfact.spec.RunSpec`, such as limit=100 (true facts), shots=0, seed=1, protocol="tpeval",
+            service={"base_url": "http://127.0.0.1:8000/v1"}, placement={"device": "cpu"}.
+
+    Raises:
+        MedfactError: a setting, the facts or the model cannot be used; or the run ended early: its answers are kept.
+    """
+    if not isinstance(model, str) and not callable(model):
+        raise Mistake(f"A {type(model).__name__} is no model.", "Give a name, such as medfact-tiny, or a function.")
+    if batch < 1:
+        raise Mistake(f"batch={batch} is too small.", "A function gets at least one prompt at once.")
+    load = load_model if isinstance(model, str) else _loader(model, batch)
+    name = model if isinstance(model, str) else function_model(model, batch).spec
+    if isinstance(model, str):
+        check_spec(name)
+    given = load_facts(facts)
+    spec = spec_of(name, given, settings)
+    _check_consent(spec, send_facts)
+    store = Store(db)
+    run = start(spec, store, given.collection)
+    key = key or named_address_key(is_named="base_url" in dict(settings.get("service") or {}))
+    _follow(answer(run, store, load=load, key=key), progress)
+    return Evaluated(run, store)
+
+
+def open_run(run: str, db: str | None = None) -> Evaluated:
+    """A run by its id, or the beginning of it. Raises UnknownName where there is none, or several."""
+    store = Store(db)
+    return Evaluated(store.run(run).run, store)
+
+
+def _loader(function: Function, batch: int) -> Callable[..., Model]:
+    return lambda spec, **_: function_model(function, batch)
+
+
+def _check_consent(spec: RunSpec, agreed: bool) -> None:
+    """Raises Mistake where a person's own facts or documents would go to a service elsewhere without their consent."""
+    asked = [spec.service] if is_service(spec.model) else []
+    asked += [encoder_settings(spec)] if contacts_encoder(spec) else []
+    hosts = sorted({host_of(service) for service in asked if not is_on_this_machine(service)})
+    if hosts and (spec.facts or spec.corpus) and not agreed:
+        raise Mistake(
+            f"Your facts go to {', '.join(hosts)}. They must hold no patient data.", "If you agree, add send_facts=True."
+        )
+
+
+def _follow(events: Iterable[Event], progress: bool) -> None:
+    """Follows a run to its end under a progress bar. Raises what ended it early."""
+    from tqdm.auto import tqdm
+
+    with named_if_missing(), tqdm(disable=not progress, unit="statement") as bar:
+        for event in events:
+            match event:
+                case Started():
+                    bar.reset(event.statements)
+                    bar.update(event.answered)
+                case Loading():
+                    bar.set_description(event.step[:60])
+                case AnswersSaved():
+                    bar.set_description("asked")
+                    bar.update(len(event.answers))
+                case Finished():
+                    bar.set_description(event.state)
+                case Failed():
+                    raise event.error

@@ -1,0 +1,119 @@
+"""The scores of runs in a notebook: as a data frame, as figures, and as a table to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from medfact.errors import Mistake, UnknownName
+from medfact.exchange.rows import score_rows
+from medfact.extras import named_if_missing
+from medfact.metrics import record_of
+from medfact.metrics.uncertainty import Estimate
+from medfact.notebook.source import frame_of
+from medfact.results import plots
+from medfact.results.report import Report
+from medfact.results.text import report_text
+from medfact.results.wording import count, interval, names_of_runs, percent
+from medfact.store import Store
+from medfact.views.report import html_report
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects
+
+FIGURES = {
+    "ways of asking": plots.ways_of_asking,
+    "why facts fail": plots.diagnoses,
+    "calibration": plots.calibration,
+    "surest answers": plots.risk_coverage,
+}
+"""What can be drawn of runs."""
+
+SHOWN = {
+    "average_accuracy": "right answers",
+    "joint_accuracy": "all eight right",
+    "pair_joint_accuracy": "all right, false partner too",
+}
+
+NOT_FOR_USE = "Not a measure of clinical competence, and not for clinical use."
+
+
+class Scores:
+    """The scores of one run, or of several beside each other."""
+
+    def __init__(self, reports: tuple[Report, ...], store: Store) -> None:
+        self.reports = reports
+        self._store = store
+
+    @cached_property
+    def _named(self) -> dict[str, Report]:
+        """The reports, by what a person calls their runs."""
+        names = names_of_runs([self._store.run(report.run) for report in self.reports])
+        return dict(zip(names, self.reports, strict=True))
+
+    def frame(self) -> pandas.DataFrame:
+        """Every figure that has an interval, a row each: run, model, figure, group, name, value, low, high (shares), n."""
+        return frame_of(row for report in self.reports for row in score_rows(report.run, report.model, report))
+
+    def record(self) -> dict[str, Any]:
+        """All figures of the first run, by their names: the JSON of `medfact report RUN --json`."""
+        return dict(record_of(self.reports[0]))
+
+    def figure(self, name: str = "ways of asking") -> plotly.graph_objects.Figure:
+        """One of FIGURES. Raises UnknownName where there is no such figure, and Mistake where nothing can be drawn."""
+        if name not in FIGURES:
+            raise UnknownName("figure", name, FIGURES)
+        return drawn(FIGURES[name](self._named), name)
+
+    def save_html(self, file: str | Path) -> Path:
+        """Writes the report that opens offline and prints. Raises Mistake where the file cannot be written."""
+        made_at = datetime.now(UTC).isoformat(timespec="seconds")
+        text = html_report(self._store, [report.run for report in self.reports], made_at, estimand=self.reports[0].estimand)
+        try:
+            Path(file).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Mistake(f"{file} cannot be written: {error.strerror}.", "Choose another place.") from None
+        return Path(file)
+
+    def __str__(self) -> str:
+        return "\n".join(report_text(report) for report in self.reports)
+
+    def __repr__(self) -> str:
+        return f"<scores of {', '.join(self._named)}>"
+
+    def _repr_html_(self) -> str:
+        head = Markup("").join(
+            Markup("<th>{}</th>").format(title) for title in ("run", *SHOWN.values(), "unreadable", "failed")
+        )
+        rows = Markup("").join(_row(name, report) for name, report in self._named.items())
+        first = self.reports[0]
+        about = f"{first.dataset}, {first.method}, {first.shots} shots, 95% intervals. {NOT_FOR_USE}"
+        return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
+
+
+def _row(name: str, report: Report) -> Markup:
+    cells = [_shown(getattr(report, figure)) for figure in SHOWN]
+    cells += [f"{count(report.unreadable)} of {count(report.answered)}", count(report.failed)]
+    return Markup("<tr><th>{}</th>{}</tr>").format(name, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
+
+
+def _shown(estimate: Estimate) -> str:
+    """A score with its interval and n, or that there is no value."""
+    if estimate.value is None:
+        return "no value"
+    return f"{percent(estimate.value)} ({interval(estimate)}; n = {count(estimate.n)})"
+
+
+def drawn(plot: Mapping[str, Any], name: str) -> plotly.graph_objects.Figure:
+    """A plot as a figure. Raises Mistake where there is nothing to draw, and PartMissing without plotly."""
+    if not plot:
+        raise Mistake(f"There is nothing to draw of {name!r}.", "No answer of these runs has what it needs.")
+    with named_if_missing():
+        import plotly.graph_objects
+    return plotly.graph_objects.Figure(data=plot["data"], layout=plot["layout"])

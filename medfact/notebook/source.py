@@ -1,0 +1,192 @@
+"""Facts for a notebook: a bundled data set, a file, or a data frame; and the statements that they give."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from medfact.datasets import Collection, bundled_names, load
+from medfact.datasets.collection import summary
+from medfact.datasets.facts_file import REQUIRED
+from medfact.datasets.hub import PREFIX
+from medfact.datasets.table_writer import write_table
+from medfact.errors import FactsError, Mistake, UnknownName
+from medfact.exchange.rows import fact_row, statement_row
+from medfact.extras import named_if_missing
+from medfact.facts import digest
+from medfact.models import Placement, ServiceSettings
+from medfact.runs.plan import plan
+from medfact.spec import RunSpec
+from medfact.store import home
+
+if TYPE_CHECKING:
+    import pandas
+
+FRAMES = "notebook"
+"""The folder of MEDFACT_HOME where the facts of data frames are kept, so that their runs can be resumed and repeated."""
+
+_FIXED = {"model", "dataset", "facts", "columns", "task", "writing", "writer", "entailment"}
+_NESTED = {"placement": Placement, "service": ServiceSettings}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts to evaluate. collection: what was read. source: the settings of a run that name it."""
+
+    collection: Collection
+    source: Mapping[str, Any] = field(repr=False)
+
+    def __len__(self) -> int:
+        """The number of true facts."""
+        return sum(fact.positive for fact in self.collection.facts)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} true facts of {self.collection.name}>"
+
+    def frame(self) -> pandas.DataFrame:
+        """A row a fact, with the columns of `medfact facts` but for its role."""
+        return frame_of(fact_row(fact) for fact in self.collection.facts)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with rows of the file: a line for each kind of problem."""
+        return [*self.collection.notes, *summary(self.collection.problems)]
+
+    def _repr_html_(self) -> str:
+        listed = Markup("").join(Markup("<li>{}</li>").format(problem) for problem in self.problems)
+        relations = ", ".join(sorted({fact.relation for fact in self.collection.facts}))
+        return Markup("<p><b>{}</b>: {} true facts ({})</p><ul>{}</ul>").format(
+            self.collection.name, len(self), relations, listed
+        )
+
+
+def load_facts(source: str | Path | pandas.DataFrame | Facts = "clinical-core", **columns: str) -> Facts:
+    """The facts of a source.
+
+    Args:
+        source: the name of a bundled data set (`medfact datasets` lists them); a file or folder that `medfact run --facts`
+            reads, `hf:NAME` among them; or a data frame with the columns head, relation and tail, a row a fact.
+        columns: names of your columns, such as head="disease".
+
+    Raises:
+        FactsError: it cannot be read as facts; says which row or column.
+        UnknownName: there is no such data set.
+        PartMissing: what it needs is not installed.
+    """
+    if isinstance(source, Facts):
+        return source
+    if not isinstance(source, str | Path):
+        source = _kept(source)
+    elif isinstance(source, str) and source in bundled_names():
+        if columns:
+            raise Mistake(f"The data set {source} has the columns that it needs.", "Name columns of your own file only.")
+        return _read({"dataset": source})
+    elif not str(source).startswith(PREFIX) and not _exists(Path(source)):
+        if isinstance(source, Path) or Path(source).suffix or len(Path(source).parts) > 1:
+            raise FactsError(f"There is no file or folder {str(source)[:200]!r}.", "Check the path.")
+        raise UnknownName("data set or file", source[:200], bundled_names())
+    text = str(source) if str(source).startswith(PREFIX) else str(Path(source).resolve())
+    return _read({"facts": text, "columns": tuple(columns.items())})
+
+
+def _read(source: dict[str, Any]) -> Facts:
+    with named_if_missing():
+        return Facts(load(RunSpec("", **source)), source)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long for a path, or with a zero byte
+        return False
+
+
+def _kept(frame: Any) -> Path:
+    """The file in which the facts of a data frame are kept; the same one for the same facts."""
+    if not hasattr(frame, "to_dict") or not hasattr(frame, "columns"):
+        kind = type(frame).__name__
+        raise FactsError(
+            f"Facts cannot be read from {kind} objects.",
+            "Give the name of a data set, a file, or a data frame with the columns head, relation and tail.",
+        )
+    rows = [
+        {str(name): "" if cell is None or cell != cell else str(cell) for name, cell in row.items()}
+        for row in frame.to_dict("records")
+    ]
+    if not rows:
+        raise FactsError("The data frame has no rows.", f"It needs the columns {', '.join(REQUIRED)}, and a row a fact.")
+    path = home() / FRAMES / f"data-frame-{digest(*(repr(sorted(row.items())) for row in rows))}.jsonl"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_table(rows, path)
+    return path
+
+
+def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:
+    """The spec of a run. settings: fields of `RunSpec`; `placement` and `service` are mappings of their own fields.
+
+    Raises UnknownName where there is no such setting, and Mistake where one cannot have that value.
+    """
+    known = {one.name for one in dataclasses.fields(RunSpec)} - _FIXED
+    for name in settings:
+        if name not in known:
+            raise UnknownName("setting", name, known)
+    nested = {name: _nested(name, kind, settings[name]) for name, kind in _NESTED.items() if name in settings}
+    plain = {
+        one.name: _checked(one, settings[one.name])
+        for one in dataclasses.fields(RunSpec)
+        if one.name in settings.keys() - nested
+    }
+    return RunSpec(model, **{**facts.source, **plain, **nested})
+
+
+_KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": ((str,), "a text"),
+    "bool": ((bool,), "True or False"),
+    "tuple[str,": ((list, tuple), "a list of texts"),
+}
+
+
+def _checked(field_: dataclasses.Field[Any], value: Any) -> Any:
+    kinds, name = _KINDS[str(field_.type).partition(" ")[0]]
+    if value is None and field_.type.endswith("| None"):
+        return None
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise Mistake(f"{field_.name}={value!r} is not {name}.", f"Give {name}.")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _nested(name: str, kind: type[Any], given: Any) -> Any:
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, Mapping):
+        raise Mistake(f"{name} must be a mapping of its settings.", f"Write it as {name}={{…}}.")
+    known = {one.name for one in dataclasses.fields(kind)}
+    for setting in given:
+        if setting not in known:
+            raise UnknownName(f"setting of {name}", str(setting), known)
+    return kind(**given)
+
+
+def statements(facts: str | Path | pandas.DataFrame | Facts = "clinical-core", **settings: Any) -> pandas.DataFrame:
+    """The statements of the facts under test, a row each: the columns of `medfact statements`.
+
+    About half of them are false on purpose; `label` says which. settings: as in `evaluate`. Raises as that does.
+    """
+    given = load_facts(facts)
+    planned = plan(spec_of("", given, settings), given.collection)
+    return frame_of(statement_row(item.statement) for item in planned.statements if item.draw == 0)
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
+    """Rows as a data frame. Raises PartMissing where pandas is not installed."""
+    with named_if_missing():
+        import pandas
+    return pandas.DataFrame(list(rows))

@@ -1,0 +1,238 @@
+"""The door for notebooks: the examples of its page, functions as models, data frames as facts, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import plotly.graph_objects
+import pytest
+from small_facts import rows_of_facts
+from test_requirements import ROOT
+
+import medfact
+from medfact.errors import FactsError, MedfactError, Mistake, ModelError, PartMissing, UnknownName
+from medfact.extras import named_if_missing
+from medfact.notebook import Evaluated
+from medfact.store import Store
+
+EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8"), re.DOTALL))
+
+
+@pytest.fixture
+def frame() -> pandas.DataFrame:
+    return pandas.DataFrame(rows_of_facts())[["head", "relation", "tail"]]
+
+
+def always(*replies: Any) -> Callable[[list[str]], list[Any]]:
+    """A function that gives these replies in turn."""
+    return lambda prompts: [replies[number % len(replies)] for number in range(len(prompts))]
+
+
+@pytest.mark.model
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(compile(EXAMPLES, "docs/notebook.md", "exec"), names)
+    assert len(names["run"].answers()) == 160
+    assert names["mine"].report().record()["average_accuracy"]["value"] == 0.5
+    assert isinstance(names["figure"], plotly.graph_objects.Figure)
+    assert len(names["figure"].data) == 2
+    assert "medfact-tiny" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert names["again"].id == names["run"].id
+    assert len(names["compared"].frame()) == 3
+
+
+def test_nothing_heavy_is_loaded_before_it_is_used() -> None:
+    code = (
+        "import sys, medfact; dir(medfact); assert not {'pandas', 'numpy', 'sqlalchemy'} & set(sys.modules); medfact.evaluate"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_statements_is_the_function_though_a_module_is_called_so() -> None:
+    code = (
+        "import medfact; from medfact.statements import VARIANTS; import medfact.statements as module\n"
+        "print(len(medfact.statements(limit=1)), VARIANTS['dn'].negated, module is not None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.split() == ["16", "True", "True"]
+
+
+def test_a_function_gets_the_prompts_and_its_replies_are_read(frame: pandas.DataFrame, url: str) -> None:
+    seen: list[list[str]] = []
+
+    def model(prompts: list[str]) -> list[Any]:
+        seen.append(prompts)
+        return [[True, "False.", numpy.bool_(True), "who knows?"][number % 4] for number in range(len(prompts))]
+
+    run = medfact.evaluate(model, frame, db=url, limit=4, shots=2, batch=10, progress=False)
+    answers = run.answers()
+    assert max(map(len, seen)) == 10
+    assert sum(map(len, seen)) == len(answers) == 64
+    assert all(prompt.count("is the statement above true or false?") == 3 for prompt in seen[0])
+    assert set(answers["raw"]) == {"True", "False.", "who knows?"}
+    report = run.report().record()
+    assert report["unreadable"] == (answers["raw"] == "who knows?").sum() > 0
+    assert report["model"] == "function:model"
+    assert next(run.run for run in Store(url).runs()) == run.id
+
+
+def test_none_is_a_failed_call_and_is_asked_again(frame: pandas.DataFrame, url: str) -> None:
+    run = medfact.evaluate(always("True", None), frame, db=url, limit=4, shots=0, progress=False, batch=7)
+    report = run.report().record()
+    assert report["failed"] > 0
+    assert report["answered"] + report["failed"] == 64
+    assert (
+        run.report().frame().query("figure == 'average_accuracy' and group == 'average_accuracy'")["n"].item()
+        == report["answered"]
+    )
+    run.resume(always("True"), progress=False)
+    assert (run.report().record()["failed"], run.report().record()["answered"]) == (0, 64)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda prompts: "True", "returned str, not a list"),
+        (lambda prompts: None, "returned NoneType, not a list"),
+        (lambda prompts: ["True"], r"returned 1 replies to 64 prompts"),
+        (lambda prompts: [1] * len(prompts), "a reply of type int"),
+        (lambda prompts: [prompts[99999]], r"failed \(IndexError"),
+    ],
+)
+def test_what_is_wrong_with_a_function_is_said(frame: pandas.DataFrame, url: str, function: Any, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        medfact.evaluate(function, frame, db=url, limit=4, shots=0, progress=False)
+    assert [run.state for run in Store(url).runs()] == ["failed"]
+
+
+def test_answers_before_a_failure_are_kept(frame: pandas.DataFrame, url: str) -> None:
+    calls = iter([True, False])
+
+    def breaks(prompts: list[str]) -> list[str]:
+        if not next(calls):
+            raise RuntimeError("out of memory")
+        return ["True"] * len(prompts)
+
+    with pytest.raises(ModelError, match="out of memory") as caught:
+        medfact.evaluate(breaks, frame, db=url, limit=4, shots=0, progress=False, batch=32)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    run = medfact.open_run(Store(url).runs()[0].run, db=url)
+    assert len(run.answers()) == 32
+    with pytest.raises(ModelError, match="only that notebook can ask it"):
+        run.resume()
+    assert len(run.resume(always("False"), progress=False).answers()) == 64
+
+
+def test_the_command_line_does_not_resume_the_run_of_a_function(frame: pandas.DataFrame, medfact: Callable[..., Any]) -> None:
+    from medfact import evaluate
+
+    run = evaluate(always(None), frame, limit=2, shots=0, progress=False)
+    done = medfact("resume", run.id)
+    assert done.code == 2
+    assert "Python function of a notebook" in done.err
+    assert medfact("report", run.id).code == 0
+    assert medfact("run", "--model", "function:lambda").code == 2
+
+
+def test_the_facts_of_a_frame_are_those_of_a_file(frame: pandas.DataFrame, facts_file: Path, url: str) -> None:
+    from_frame, from_file = medfact.load_facts(frame), medfact.load_facts(facts_file)
+    assert from_frame.collection.fingerprint() == from_file.collection.fingerprint()
+    assert medfact.load_facts(frame).source == from_frame.source
+    renamed = frame.rename(columns={"head": "disease"})
+    assert len(medfact.load_facts(renamed, head="disease")) == len(from_frame) == 42
+    assert (medfact.statements(from_frame)["statement"] == medfact.statements(str(facts_file))["statement"]).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "said"),
+    [
+        (lambda: medfact.load_facts("clinical-cor"), UnknownName, "Did you mean 'clinical-core'"),
+        (lambda: medfact.load_facts("nowhere.csv"), FactsError, "no file or folder"),
+        (lambda: medfact.load_facts(Path("\0")), FactsError, "no file or folder"),
+        (lambda: medfact.load_facts(pandas.DataFrame()), FactsError, "no rows"),
+        (lambda: medfact.load_facts(pandas.DataFrame({"head": ["a"]})), FactsError, "relation and tail are missing"),
+        (lambda: medfact.load_facts([("a", "b", "c")]), FactsError, "list objects"),
+        (lambda: medfact.load_facts("clinical-core", head="x"), Mistake, "has the columns"),
+        (lambda: medfact.evaluate("gpt"), UnknownName, "no model 'gpt'"),
+        (lambda: medfact.evaluate(5), Mistake, "A int is no model"),
+        (lambda: medfact.evaluate("medfact-tiny", limt=3), UnknownName, "Did you mean 'limit'"),
+        (lambda: medfact.evaluate("medfact-tiny", limit="3"), Mistake, "limit='3' is not a whole number"),
+        (lambda: medfact.evaluate("medfact-tiny", placement=3), Mistake, "placement must be"),
+        (lambda: medfact.evaluate("medfact-tiny", service={"url": ""}), UnknownName, "setting of service 'url'"),
+        (lambda: medfact.evaluate(always("True"), batch=0), Mistake, "batch=0"),
+        (lambda: medfact.open_run("nothing"), UnknownName, "no run"),
+        (lambda: medfact.compare(), Mistake, "No run"),
+    ],
+)
+def test_mistakes_are_sentences(call: Callable[[], Any], kind: type[MedfactError], said: str) -> None:
+    with pytest.raises(kind, match=re.escape(said)):
+        call()
+
+
+def test_own_facts_leave_the_machine_only_with_consent(frame: pandas.DataFrame) -> None:
+    with pytest.raises(Mistake, match=r"api\.openai\.com.*send_facts=True"):
+        medfact.evaluate("openai:gpt-4o", frame)
+
+
+def two_runs(frame: pandas.DataFrame, url: str) -> tuple[Evaluated, Evaluated]:
+    settings: dict[str, Any] = {"db": url, "limit": 20, "shots": 0, "progress": False}
+    return medfact.evaluate(always("True"), frame, **settings), medfact.evaluate("baseline:negation-cue", frame, **settings)
+
+
+def test_comparisons_and_figures(frame: pandas.DataFrame, url: str) -> None:
+    one, other = two_runs(frame, url)
+    compared = medfact.compare(one, other.id, db=url)
+    rows = compared.frame().set_index("metric")
+    assert rows.loc["joint_accuracy", "difference"] == -0.5
+    assert (rows["a"] == one.id).all()
+    figure = compared.figure()
+    assert [trace.name for trace in figure.data] == ["function:lambda", "true unless denied"]
+    assert len(figure.data[0].x) == 8
+    with pytest.raises(Mistake, match="nothing to draw of 'calibration'"):
+        one.report().figure("calibration")
+    with pytest.raises(UnknownName, match="figure"):
+        one.report().figure("a pie")
+    assert "points" in compared._repr_html_()
+    assert "20 pairs" in str(one.report())
+    with pytest.raises(Mistake, match="different databases"):
+        medfact.compare(one, medfact.evaluate(always("True"), frame, limit=2, shots=0, progress=False))
+
+
+def test_what_is_shown_is_escaped(url: str) -> None:
+    def hostile(prompts: list[str]) -> list[str]:
+        return ["<img src=x onerror=alert(1)>"] * len(prompts)
+
+    hostile.__name__ = "<script>alert(1)</script>"
+    named = [(f"<b>disease {number}</b>", "<i>symptoms</i>", f"<u>{number}</u>") for number in range(12)]
+    frame = pandas.DataFrame(named, columns=["head", "relation", "tail"])
+    frame["relation"] = ["symptoms"] * 12
+    run = medfact.evaluate(hostile, frame, db=url, shots=0, progress=False)
+    other = medfact.evaluate(always("True"), frame, db=url, shots=0, progress=False)
+    for shown in (run._repr_html_(), run.report()._repr_html_(), medfact.compare(run, other)._repr_html_()):
+        assert "script&gt;" in shown
+        assert not re.search(r"<(script|img|b>disease|u>)", shown)
+    shown = medfact.load_facts(frame)._repr_html_()
+    assert "symptoms" in shown
+
+
+def test_the_progress_bar_counts_statements(frame: pandas.DataFrame, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    medfact.evaluate(always("True"), frame, db=url, limit=4, shots=0)
+    assert "64/64" in capsys.readouterr().err
+
+
+def test_a_part_that_is_missing_is_named() -> None:
+    with (
+        pytest.raises(PartMissing, match=r"Tables and figures need pandas, which is not installed\. Install it: pip install"),
+        named_if_missing(),
+    ):
+        raise ModuleNotFoundError("No module named 'pandas'", name="pandas.core")
+    with pytest.raises(ModuleNotFoundError, match="others"), named_if_missing():
+        raise ModuleNotFoundError("No module named 'others'", name="others")
