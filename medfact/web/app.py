@@ -19,7 +19,7 @@ from fastapi import FastAPI
 
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
-from medfact.web import downloads, files, health, updates
+from medfact.web import downloads, files, health, sign_in, updates
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
 from medfact.web.housekeeping import Housekeeping
@@ -134,12 +134,8 @@ def create_app(url: str | None = None) -> FastAPI:
     app.add_exception_handler(MedfactError, updates.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
-    for router in (
-        files.routes(),
-        updates.routes(services, demonstration),
-        downloads.routes(services),
-        health.routes(services),
-    ):
+    known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
+    for router in (*known, health.routes(services), sign_in.routes()):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)
@@ -156,6 +152,7 @@ def _mounted(app: FastAPI) -> FastAPI:
         app,
         page,
         path="",
+        root_path=os.environ.get("GRADIO_ROOT_PATH") or None,  # the prefix that a reverse proxy strips
         theme=theme(),
         css=files.style(),
         head=files.SCRIPT,

@@ -43,6 +43,7 @@ FILE = "/gradio_api/file="
 USED = re.compile(
     r"/|/(facts|review|studio|write|runs|compare|gallery)/?"
     r"|/(updates|healthz|config|config/|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
+    r"|/sign-in|/sign-out|/login/callback"
     r"|/(export|download)/[^/]+(/[^/]+)?"
     r"|/(page|assets|static)/.+"
     r"|/gradio_api/(info|startup-events|app_id|theme\.css|upload|upload_progress)/?"

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import secrets
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 
+from medfact.web.pace import kind_of
 from medfact.web.visitors import welcome
 
 POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'self'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
     "form-action 'self'; frame-ancestors 'self'"
 )
+"""Styles may be inline: the page library and the plots write them so. Scripts are files of this server; besides these a page
+runs those that carry its nonce, and the library makes functions of the `js=` texts of its inputs, which a policy calls eval."""
+
 HUB = " https://huggingface.co"
 """Whose pages show a Space in a frame."""
 
-
-def own_headers() -> dict[str, str]:
-    """What every answer says: nothing of another host is loaded, and no other site shows the page in a frame."""
-    return {
-        "Content-Security-Policy": POLICY + (HUB if os.environ.get("SPACE_ID") else ""),
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-    }
-
+PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 OPEN_TO_ALL = ("access-control-allow-origin", "access-control-allow-credentials")
 """With these the page library lets every origin read; no other page may."""
+
+GZIP_LEVEL = 4
+
+
+def own_headers(nonce: str = "") -> dict[str, str]:
+    """What every answer says: nothing of another host is loaded, and no other site shows it in a frame. nonce: of a page."""
+    scripts = f" 'nonce-{nonce}' 'unsafe-eval'" if nonce else ""
+    secure = {"Strict-Transport-Security": "max-age=31536000"} if os.environ.get("SPACE_ID") else {}
+    return {
+        "Content-Security-Policy": POLICY.format(scripts=scripts) + (HUB if os.environ.get("SPACE_ID") else ""),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Permissions-Policy": PERMISSIONS,
+        **secure,
+    }
 
 
 class WithHeaders:
@@ -40,13 +54,80 @@ class WithHeaders:
         self.headers = own_headers()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def sending(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name in OPEN_TO_ALL:
-                    del headers[name]
-                headers.update(self.headers)
-                welcome(Request(scope), headers)
-            await send(message)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+        elif kind_of(scope["path"]) == "page":
+            answer = _PageAnswer(scope, send)
+            plain = [header for header in scope["headers"] if header[0] != b"accept-encoding"]  # it is read here
+            await self.app({**scope, "headers": plain}, receive, answer.take)
+        else:
+            await self.app(scope, receive, lambda message: send(self._with_headers(scope, message)))
 
-        await self.app(scope, receive, sending if scope["type"] == "http" else send)
+    def _with_headers(self, scope: Any, message: Any) -> Any:
+        if message["type"] == "http.response.start":
+            finish(scope, MutableHeaders(scope=message), self.headers)
+        return message
+
+
+def finish(scope: Any, headers: MutableHeaders, own: dict[str, str]) -> None:
+    """Puts an answer's headers in order."""
+    for name in OPEN_TO_ALL:
+        del headers[name]
+    headers.update(own)
+    if location := headers.get("location"):
+        headers["location"] = _within(scope, location)
+    welcome(Request(scope), headers)
+
+
+def _within(scope: Any, location: str) -> str:
+    """Where a redirect leads: within this server as a path, and under the prefix that a reverse proxy has stripped."""
+    parts = urlsplit(location)
+    if parts.netloc != Request(scope).headers.get("host", "") or not parts.netloc:
+        return location
+    prefix = os.environ.get("GRADIO_ROOT_PATH", "").rstrip("/")
+    path = parts.path if not prefix or parts.path.startswith(f"{prefix}/") else prefix + parts.path
+    return path + (f"?{parts.query}" if parts.query else "")
+
+
+class _PageAnswer:
+    """The answer to a request for a page: as a whole, its scripts marked as this page's own."""
+
+    def __init__(self, scope: Any, send: Any) -> None:
+        self._scope, self._send = scope, send
+        self._start: Any = None
+        self._body = b""
+
+    async def take(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        if message["type"] != "http.response.body":
+            await self._send(message)
+            return
+        self._body += message.get("body", b"")
+        if not message.get("more_body"):
+            await self._finish()
+
+    async def _finish(self) -> None:
+        headers = MutableHeaders(scope=self._start)
+        is_page = headers.get("content-type", "").startswith("text/html")
+        nonce = secrets.token_urlsafe(18) if is_page else ""
+        body = _marked(self._body, nonce) if is_page else self._body
+        finish(self._scope, headers, own_headers(nonce))
+        if is_page:
+            headers["cache-control"] = "no-store"
+            headers.add_vary_header("Accept-Encoding")
+            if "gzip" in Request(self._scope).headers.get("accept-encoding", ""):
+                body = gzip.compress(body, GZIP_LEVEL)
+                headers["content-encoding"] = "gzip"
+            if self._scope["method"] != "HEAD":
+                headers["content-length"] = str(len(body))
+        await self._send(self._start)
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _marked(page: bytes, nonce: str) -> bytes:
+    """A page whose scripts carry a nonce. What is within them (the page's description, as JSON) holds no script's beginning."""
+    return page.replace(b"<script", f'<script nonce="{nonce}"'.encode()).replace(
+        b'href="/manifest.json"', b'href="manifest.json"'
+    )

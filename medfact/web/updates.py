@@ -25,6 +25,8 @@ from medfact.web.pages.runs import RUNS
 from medfact.web.pages.studio import STUDIO
 from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
+from medfact.web.sign_in import is_offered
+from medfact.web.signed import person_of
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 
 PAGES = {
@@ -76,6 +78,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             demonstration,
             user=user_of(request),
             reviewers=owners_reviewing(request),
+            person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
         return Response(answer(visitor, page, question), media_type="application/json")
 

@@ -14,8 +14,10 @@ from typing import Any
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 
-from medfact.limits import is_public_server
+from medfact.limits import SIGNED_IN, is_public_server
 from medfact.spec import LOCAL_OWNER
+from medfact.web.sign_in import owner_of_person
+from medfact.web.signed import person_of
 
 COOKIE = "medfact-visitor"
 NOBODY = "nobody"
@@ -39,10 +41,14 @@ def owner_of(request: Any) -> str:
     if os.environ.get("MEDFACT_USER_HEADER", "").strip():
         user = user_of(request)
         return hashlib.sha256(f"user {user}".encode()).hexdigest()[:32] if user else NOBODY
+    person = person_of(request)
+    return owner_of_person(person[0]) if person else browser_of(request)
+
+
+def browser_of(request: Any) -> str:
+    """The owner that a browser is by its cookie alone."""
     cookie = str(request.cookies.get(COOKIE, ""))
-    if re.fullmatch(r"[0-9a-f]{32}", cookie):
-        return cookie
-    return NOBODY
+    return cookie if re.fullmatch(r"[0-9a-f]{32}", cookie) else NOBODY
 
 
 def why_nobody() -> str:
@@ -52,11 +58,14 @@ def why_nobody() -> str:
 
 
 def owners_seen_by(request: Any) -> tuple[str, ...]:
-    """Whose runs a request may list: its own, and, from this very machine, those of its command line."""
+    """Whose runs a request may list: its own, those of the same browser before one signed in, and, from this very machine,
+    those of its command line."""
     here = request.client is not None and request.client.host in {"127.0.0.1", "::1"}
     forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
     alone = here and not forwarded and not is_public_server()
-    return (owner_of(request), LOCAL_OWNER) if alone else (owner_of(request),)
+    owner = owner_of(request)
+    before = (browser_of(request),) if owner.startswith(SIGNED_IN) and browser_of(request) != NOBODY else ()
+    return (owner, *before, LOCAL_OWNER) if alone else (owner, *before)
 
 
 def owners_reviewing(request: Any) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from medfact.web.services import Services
 class Visitor:
     """Who asks. owners: whose runs they may list, change and stop. demonstration: the run that a first visitor sees.
 
-    user: the name of one who has signed in, or "". reviewers: whose verdicts are added up; () for everybody's.
+    user: the name of one who has signed in, or "". reviewers: whose verdicts are added up; () for everybody's. person: the name
+    of one who has signed in with Hugging Face, who is no reviewer for that; None where signing in is not offered.
     """
 
     services: Services
@@ -25,6 +26,7 @@ class Visitor:
     demonstration: str
     user: str = ""
     reviewers: tuple[str, ...] = ()
+    person: str | None = None
 
 
 class Show(BaseModel):

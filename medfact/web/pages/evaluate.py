@@ -30,7 +30,7 @@ from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
 from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
-from medfact.web.pages.keeping import keeping
+from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
 from medfact.web.pages.progress import endings, progress_of, race_lines
@@ -117,7 +117,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     tab, show = TAB[show.tab](visitor, show, lives)
     going = any(live.going for live in lives.values())
     fragments = {
-        "notice": _notice(visitor, missing),
+        "notice": _notice(visitor, missing) + signing_in(visitor, ""),
         "progress": _progress(visitor, lives, own),
         "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
         "tab": render("tabs", tabs=tabs, chosen=show.tab, content=tab),

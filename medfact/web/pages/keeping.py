@@ -11,6 +11,7 @@ from medfact.limits import is_public_server, limits
 from medfact.results import wording
 from medfact.store import GOING, Run, is_lasting
 from medfact.views.fragments import render
+from medfact.web.pages import Visitor
 
 MOST_LINKS = 8
 
@@ -27,6 +28,10 @@ def keeping(own: Sequence[Run]) -> Markup:
         text = "This server drops the oldest runs when its disk is full. Export yours to keep it:"
     else:
         text = f"This server keeps runs for {days:,.0f} days, or less when its disk is full. Export yours to keep it:"
-    return render(
-        "keeping", text=text, runs=[(run.run, wording.shortened(wording.run_name(run))) for run in ended[:MOST_LINKS]]
-    )
+    named = [(run.run, wording.shortened(wording.run_name(run))) for run in ended[:MOST_LINKS]]
+    return render("keeping", text=text, runs=named)
+
+
+def signing_in(visitor: Visitor, page: str) -> Markup:
+    """The way to sign in or out, where signing in is offered."""
+    return Markup() if visitor.person is None else render("sign_in", person=visitor.person, page=page)

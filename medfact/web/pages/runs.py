@@ -34,7 +34,7 @@ from medfact.store import (
 )
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
-from medfact.web.pages.keeping import keeping
+from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
 from medfact.web.pages.run_story import run_story, state_in_words
 
@@ -88,7 +88,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
     chosen = [run for run in show.chosen.split(",") if run]
     fragments = {
         "filters": render("runs_filters", show=show, states=FILTERS.items(), sorts=SORTS.items()),
-        "notice": render("runs_notice", **notice(runs)) + keeping(runs),
+        "notice": render("runs_notice", **notice(runs)) + keeping(runs) + signing_in(visitor, "runs"),
         "runs": render(
             "runs",
             lines=[_columns(line) for line in lines],

@@ -1,0 +1,171 @@
+"""Signing in with Hugging Face, where a Space offers it: OpenID Connect's code flow, with state and PKCE.
+
+A Space whose README says `hf_oauth: true` gets OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET, OAUTH_SCOPES and OPENID_PROVIDER_URL. Of
+the provider's answer, only the person's id and name are kept, in a signed cookie of the browser; no token is.
+
+Sources: OpenID Connect Core 1.0, Section 3.1; RFC 7636 (PKCE); the documentation of Spaces, "Adding a Sign-In with HF button".
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import httpx2
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse
+
+from medfact.errors import ServiceAway
+from medfact.limits import SIGNED_IN
+from medfact.web.clients import is_behind_proxy
+from medfact.web.signed import PERSON, opened, sealed
+
+STATE = "medfact-sign-in"
+STATE_SECONDS, PERSON_SECONDS = 600, 14 * 86_400
+ANSWER_SECONDS = 10.0
+LONGEST_NAME = 120
+PAGES = ("facts", "review", "studio", "write", "runs", "compare")
+"""Where one may be led back to, besides the first page: never to an address that a link names."""
+
+CANNOT = "Signing in did not work. Go back to the page and try again; everything works without it, with lower limits."
+
+
+def is_offered() -> bool:
+    """Whether this server has all that signing in needs."""
+    return all(os.environ.get(name) for name in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL"))
+
+
+def owner_of_person(person: str) -> str:
+    """The owner of one who has signed in, the same in every browser."""
+    return SIGNED_IN + hashlib.sha256(f"{os.environ.get('OPENID_PROVIDER_URL', '')} {person}".encode()).hexdigest()[:32]
+
+
+def routes() -> APIRouter:
+    """The addresses for signing in and out. Without a provider they are not there."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/sign-in")
+    async def begin(request: Request, to: str = "") -> Response:
+        return await _begun(request, to) if is_offered() else Response(status_code=404)
+
+    @router.get("/login/callback")
+    async def back(request: Request, state: str = "", code: str = "") -> Response:
+        return await _back(request, state, code) if is_offered() else Response(status_code=404)
+
+    @router.get("/sign-out")
+    def end(request: Request) -> Response:
+        if request.headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+            return PlainTextResponse("Another site's page may not do that.", status_code=403)
+        answer = RedirectResponse("./", status_code=303)
+        _set(answer, PERSON, "", 0)
+        return answer
+
+    return router
+
+
+async def _begun(request: Request, to: str) -> Response:
+    """Sends a browser to the provider, with a state that only it can bring back."""
+    try:
+        where = (await _endpoints())["authorization_endpoint"]
+    except ServiceAway as error:
+        return PlainTextResponse(error.public, status_code=503)
+    state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    asked = {
+        "response_type": "code",
+        "client_id": os.environ["OAUTH_CLIENT_ID"],
+        "redirect_uri": _own_address(request),
+        "scope": os.environ.get("OAUTH_SCOPES") or "openid profile",
+        "state": state,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }
+    answer = RedirectResponse(f"{where}?{urlencode(asked)}", status_code=303)
+    content = {"state": state, "verifier": verifier, "to": to if to in PAGES else ""}
+    _set(answer, STATE, sealed(STATE, content, STATE_SECONDS), STATE_SECONDS, "lax")
+    return answer
+
+
+async def _back(request: Request, state: str, code: str) -> Response:
+    """Takes a browser back that the provider sends: only with the state that it was sent away with, and once."""
+    sent = opened(STATE, str(request.cookies.get(STATE, "")))
+    if sent is None or not code or not secrets.compare_digest(str(sent["state"]).encode(), state.encode()):
+        answer: Response = PlainTextResponse(CANNOT, status_code=400)
+    else:
+        try:
+            person = await _person(code, str(sent["verifier"]), _own_address(request))
+            answer = RedirectResponse(f"../{sent['to']}", status_code=303)
+            _set(answer, PERSON, sealed(PERSON, person, PERSON_SECONDS), PERSON_SECONDS)
+        except ServiceAway as error:
+            answer = PlainTextResponse(error.public, status_code=503)
+    _set(answer, STATE, "", 0, "lax")
+    return answer
+
+
+def _set(answer: Response, name: str, value: str, seconds: int, same_site: str = "none") -> None:
+    """Sets a cookie that scripts do not see and that travels over https alone; inside the Hub's frame, too, where it may."""
+    answer.set_cookie(name, value, max_age=seconds, httponly=True, secure=True, samesite=same_site)  # type: ignore[arg-type]
+    if same_site == "none":
+        made = answer.headers.getlist("set-cookie")[-1]
+        answer.raw_headers[-1] = (b"set-cookie", f"{made}; Partitioned".encode())
+
+
+def _own_address(request: Request) -> str:
+    """Where the provider sends browsers back to: this server, whose name the guard has checked."""
+    if space := os.environ.get("SPACE_HOST", "").partition(",")[0].strip():
+        return f"https://{space}/login/callback"
+    forwarded = request.headers.get("x-forwarded-proto", "") if is_behind_proxy() else ""
+    scheme = forwarded if forwarded in {"http", "https"} else request.url.scheme
+    prefix = os.environ.get("GRADIO_ROOT_PATH", "").rstrip("/")
+    return f"{scheme}://{request.headers['host']}{prefix}/login/callback"
+
+
+# ------------------------------------------------------------------------------------------------ the provider
+
+
+async def _endpoints() -> dict[str, str]:
+    """The provider's addresses, all of its own host. Raises ServiceAway."""
+    provider = os.environ["OPENID_PROVIDER_URL"].rstrip("/")
+    found = await _asked("GET", f"{provider}/.well-known/openid-configuration")
+    names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
+    home = urlsplit(provider)
+    if any(urlsplit(str(found.get(name)))[:2] != home[:2] for name in names):
+        raise _away("it names addresses of another host")
+    return {name: str(found[name]) for name in names}
+
+
+async def _person(code: str, verifier: str, own_address: str) -> dict[str, str]:
+    """The id and the name of the person for whom the provider gave a code. Raises ServiceAway."""
+    where = await _endpoints()
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": own_address, "code_verifier": verifier}
+    own = (os.environ["OAUTH_CLIENT_ID"], os.environ["OAUTH_CLIENT_SECRET"])
+    token = (await _asked("POST", where["token_endpoint"], data=form, auth=own)).get("access_token")
+    if not isinstance(token, str):
+        raise _away("it gave no token")
+    told = await _asked("GET", where["userinfo_endpoint"], headers={"Authorization": f"Bearer {token}"})
+    person = told.get("sub")
+    if not isinstance(person, str) or not person:
+        raise _away("it did not say who signed in")
+    name = str(told.get("preferred_username") or told.get("name") or "somebody")
+    return {"sub": person[:LONGEST_NAME], "name": name[:LONGEST_NAME]}
+
+
+async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:
+    """What the provider answers, without following redirects. Raises ServiceAway."""
+    try:
+        async with httpx2.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client:
+            answer = await client.request(method, url, **more)
+        found = answer.json() if answer.status_code == 200 else None
+    except (httpx2.HTTPError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise _away("it does not answer as it should")
+    return found
+
+
+def _away(why: str) -> ServiceAway:
+    return ServiceAway(f"Hugging Face could not be asked who you are: {why}.", CANNOT)
