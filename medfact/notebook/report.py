@@ -16,7 +16,7 @@ from medfact.extras import named_if_missing
 from medfact.metrics import record_of
 from medfact.metrics.uncertainty import Estimate
 from medfact.notebook.source import frame_of
-from medfact.results import plots
+from medfact.results import plots, probability_plots
 from medfact.results.report import Report
 from medfact.results.text import report_text
 from medfact.results.wording import count, interval, names_of_runs, percent
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FIGURES = {
     "ways of asking": plots.ways_of_asking,
     "why facts fail": plots.diagnoses,
-    "calibration": plots.calibration,
+    "calibration": probability_plots.calibration,
     "surest answers": plots.risk_coverage,
 }
 """What can be drawn of runs."""

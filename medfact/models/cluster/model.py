@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medfact.errors import ModelError
@@ -29,6 +30,9 @@ OBJECT_STORE_BYTES = 256 << 20
 
 _ON_LOOPBACK = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray reports no use of it, and takes the loopback address for that of this machine."""
+
+
+_HOME_OF_PACKAGE = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,9 @@ def _connect(settings: ClusterSettings) -> Any:
     if is_public_server():
         raise ModelError("A public server computes on no cluster.", "Leave --on out.")
     if settings.address == LOCAL:
-        os.environ |= _ON_LOOPBACK  # read when Ray is imported, and by the processes that it starts
+        # read when Ray is imported, and by the processes that it starts, which need this medfact
+        path = os.pathsep.join([str(_HOME_OF_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        os.environ |= _ON_LOOPBACK | {"PYTHONPATH": path}
     try:
         ray = importlib.import_module("ray")
     except ImportError:

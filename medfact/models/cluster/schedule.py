@@ -28,6 +28,10 @@ NEW_WEIGHT = 0.3
 """Weight of the latest batch in a worker's speed."""
 
 
+_NUMBERS = itertools.count()
+"""Numbers of batches: never the same, so that a late one is not taken for another."""
+
+
 class Distribution:
     """One set of prompts on its way through workers.
 
@@ -45,7 +49,6 @@ class Distribution:
     ) -> None:
         self._prompts, self._workers, self._seconds_left, self._tell = prompts, workers, seconds_left, tell
         self._batches = Batches(groups_of(prompts))
-        self._numbers = itertools.count()
         self._under_way: dict[int, dict[int, list[int]]] = {worker: {} for worker in joined}
         self._per_second: dict[int, float] = {}
         self._losses: defaultdict[int, int] = defaultdict(int)
@@ -82,7 +85,7 @@ class Distribution:
         for waiting in range(BATCHES_AT_ONCE):
             for worker, under_way in self._under_way.items():
                 if len(under_way) == waiting and (batch := self._batches.take(len(self._under_way), self._speed(worker))):
-                    number = next(self._numbers)
+                    number = next(_NUMBERS)
                     under_way[number] = batch
                     self._workers.submit(worker, number, [self._prompts[index] for index in batch])
 

@@ -11,19 +11,15 @@ from markupsafe import Markup
 from pydantic import Field
 
 from medfact.datasets.bundled import words_alone
-from medfact.errors import Mistake
 from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import PACE, Live
 from medfact.runs.costs import bill_in_words
-from medfact.runs.racing import still_racing
-from medfact.runs.start import start_again
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import MOST_MODELS, check_room
-from medfact.web.inputs.setup import evaluate as begin
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor, documents, setup
+from medfact.web.inputs.setup import MOST_MODELS
+from medfact.web.pages import Message, Page, Show, View, Visitor, documents, run_actions, setup
 from medfact.web.pages.case_study import case_study
 from medfact.web.pages.danger import danger_board
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
@@ -235,71 +231,6 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
     return Markup("<h1>Evaluate what a language model wrote</h1>") if show.writing or show.drafts else hero(visitor)
 
 
-# ------------------------------------------------------------------------------------------------ actions
-
-
-def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Records one run a model and queues them."""
-    if show.pending or show.uploading:
-        raise Mistake(show.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
-    chosen = setup.setup_in(show)
-    with visitor.services.planning:
-        runs = begin(visitor.services, visitor.owner, chosen, action.fields.get("key", "").strip() or None, visitor.reviewers)
-    return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1, "unfolded": False}), Message()
-
-
-def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
-    """Records the shown runs anew, from their records, and queues them. Models behind a service are set up again instead."""
-    services = visitor.services
-    runs = [run for run in show.run.split(",") if services.asked(run) and not is_service(services.run(run).model)]
-    check_room(services, visitor.owner, len(runs), [services.run(run).model for run in runs])
-    with services.planning:
-        new = [start_again(run, services.store.of(visitor.owner)) for run in runs]
-    for run in new:
-        services.jobs.submit(run)
-    return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
-
-
-def _own(visitor: Visitor, show: EvaluateShow) -> list[str]:
-    """Those of the shown runs that the visitor may stop and resume. Raises Mistake where there is none."""
-    runs = [run for run in show.run.split(",") if visitor.services.asked(run)]
-    own = [run for run in runs if visitor.services.run(run).owner in visitor.owners]
-    if not own:
-        raise Mistake("These runs are not yours to stop or resume.", "Open them in the browser that started them.")
-    return own
-
-
-def stop(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
-    """Stops the visitor's runs among those shown."""
-    for run in _own(visitor, show):
-        visitor.services.jobs.stop(run)
-    return show, Message()
-
-
-def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
-    """Goes on with those of the runs that did not end, and asks failed calls again."""
-    key = action.fields.get("key", "").strip() or None
-    budget = _dollars(action.fields.get("budget", ""))
-    lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
-    records = [live.run for live in lives if live.resumable]
-    asking = {record.run: (key, budget) if is_service(record.model) else (None, None) for record in records}
-    for record in records:
-        check_room(visitor.services, record.owner, 1, [record.model])
-    if racing := [record.run for record in still_racing(records)]:
-        visitor.services.jobs.submit_race({run: asking[run] for run in racing})
-        return show, Message()
-    for run, (of_service, dollars) in asking.items():
-        visitor.services.jobs.submit(run, of_service, dollars)
-    return show, Message()
-
-
-def _dollars(text: str) -> float | None:
-    try:
-        return float(text) or None
-    except ValueError:
-        return None
-
-
 # ------------------------------------------------------------------------------------------------ tabs
 
 
@@ -339,10 +270,10 @@ EVALUATE = Page(
         **documents.ACTIONS,
         "take_frequencies": take_frequencies,
         "price": setup.price,
-        "evaluate": evaluate,
-        "again": again,
-        "stop": stop,
-        "resume": resume,
+        "evaluate": run_actions.evaluate,
+        "again": run_actions.again,
+        "stop": run_actions.stop,
+        "resume": run_actions.resume,
         "game_done": done,
         "tour_compare": compare,
     },
