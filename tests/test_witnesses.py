@@ -149,3 +149,25 @@ def test_what_all_contradict_comes_first_in_review() -> None:
     assert unanimous({"one": said}, by_fact) == {}
     cue = {one.statement_id: not VARIANTS[one.variant].negated for of in by_fact.values() for one in of}
     assert unanimous({"one": said, "cue": cue}, by_fact) == {}
+
+
+def test_without_denied_statements_nothing_is_said_of_labels(store: Store, tmp_path: Path) -> None:
+    """Two models that are always wrong, asked plainly alone; and two runs that share no fact."""
+    file = write_csv(tmp_path / "facts.csv", rows_of_facts(30))
+    runs = [asked_plainly(store, file, name) for name in ("one", "two")]
+    found = over_models(sides_of(store, runs), store)
+    assert not found.suspects
+    assert "Nothing can be said of labels here" in suspects_in_words(found)
+    rows = [{**row, "head": f"other {row['head']}"} for row in rows_of_facts(30)]
+    apart = over_models(sides_of(store, [runs[0], asked_plainly(store, write_csv(tmp_path / "b.csv", rows), "three")]), store)
+    assert (apart.facts, apart.hardest, apart.pairs) == (0, (), ())
+    assert list(over_models_lines(apart))
+
+
+def asked_plainly(store: Store, file: Path, model: str) -> str:
+    run = start(RunSpec(model=model, facts=str(file), pool="origin", shots=0), store)
+    signs = {
+        (item.statement.fact.head, item.statement.fact.tail or "", item.statement.variant): "-" for item in store.asked(run)
+    }
+    list(answer(run, store, load=Scripted.of(run, store, signs).load))
+    return run

@@ -73,7 +73,8 @@ class OverModels:
 
     mastered_by_none: facts that no model has wholly right. hardest: those missed most. rasch: of the models together, None with
     few. suspects: the first of suspects_of, whose labels all witnesses contradict; no_witness: models whose word does not count
-    there. pairs: how far two models are right on the same facts.
+    there; denied: whether facts are asked denied too, without which no label is contradicted coherently. pairs: how far two
+    models are right on the same facts.
     """
 
     models: tuple[str, ...]
@@ -85,6 +86,7 @@ class OverModels:
     suspects: tuple[Suspect, ...]
     suspects_of: int
     no_witness: tuple[str, ...]
+    denied: bool
     pairs: tuple[PairAlike, ...]
 
     def record(self) -> dict[str, Any]:
@@ -122,7 +124,7 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
     counting, left_out = _counting(sides, names)
     chosen = [side for side, name in zip(sides, names, strict=True) if name in counting]
     if not chosen:
-        return OverModels((), tuple(left_out), 0, 0, (), None, (), 0, (), ())
+        return OverModels((), tuple(left_out), 0, 0, (), None, (), 0, (), False, ())
     table = fact_table(chosen)
     asked = _asked(chosen[0], table)
     few = len(chosen) < FEWEST_MODELS
@@ -146,6 +148,7 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
         ),
         suspects_of=len(against.facts),
         no_witness=tuple(name for name, of in zip(counting, against.witnesses, strict=True) if not of.any()),
+        denied=len({VARIANTS[key].negated for key in table.variants}) == 2,
         pairs=tuple(_pairs(counting, asked)),
     )
 

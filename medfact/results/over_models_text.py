@@ -49,6 +49,8 @@ def missed_in_words(one: Missed) -> str:
 def suspects_in_words(found: OverModels) -> str:
     """Whether there are facts whose label is the suspect, and whose word counts."""
     mute = found.no_witness
+    if not found.denied:
+        return "Nothing can be said of labels here: facts are not asked denied too, so that a wrong answer may be a habit."
     if len(found.models) - len(mute) < FEWEST_WITNESSES:
         said = "Fewer than two models can speak against a label."
     elif not found.suspects_of:

@@ -57,14 +57,14 @@ def differences(pairs: Sequence[Pair], names: Mapping[str, str], title: str) -> 
     rows: dict[str, dict[str, Estimate | None]] = {}
     for pair in pairs:
         of = Estimate(pair.difference, pair.low_all, pair.high_all, pair.n)
-        rows.setdefault(f"{names[pair.a]} less {names[pair.b]}", {})[SHORT[pair.metric]] = of
+        rows.setdefault(f"{names[pair.a]}\nless {names[pair.b]}", {})[SHORT[pair.metric]] = of
     ends = [abs(end) for of in rows.values() for one in of.values() if one for end in one[:3] if end is not None]
     reach = -(-100 * max(ends, default=0) // 5) * 5 or 5
 
     def mark(name: str, label: str, estimate: Estimate, y: float, place: int) -> Mark:
         value, low, high = (None if end is None else 0.5 + 50 * end / reach for end in estimate[:3])
         bounds = "" if estimate.low is None or estimate.high is None else f", {points(estimate.low)} to {points(estimate.high)}"
-        said = f"{label}, {name}: {points(estimate.value or 0.0)} points{bounds} of {estimate.n:,}"
+        said = f"{' '.join(label.split())}, {name}: {points(estimate.value or 0.0)} points{bounds} of {estimate.n:,}"
         return _mark(name, label, Estimate(value, low, high, estimate.n), y, place)._replace(title=said)
 
     ticks = [
@@ -85,7 +85,7 @@ def _rows(
     labels: list[tuple[list[str], float]] = []
     y = float(_TOP)
     for label, shares in rows.items():
-        start, lines = y, wrap(label, _LETTERS)
+        start, lines = y, [line for part in label.split("\n") for line in wrap(part, _LETTERS)]
         for place, name in enumerate(names):
             estimate = shares.get(name)
             y += _ROW
