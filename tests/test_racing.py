@@ -112,7 +112,7 @@ def test_a_decided_race_stops_and_asks_no_more(many: Path, store: Store) -> None
     record = store.run(runs[0].run)
     assert record.reason is not None
     assert f"decided after {standing.heads} of {HEADS} diseases" in record.reason
-    assert "baseline:0 is better than baseline:1 by at least" in record.reason
+    assert "baseline:0 is better than baseline:1 in right answers, by at least" in record.reason
     # what Compare finds afterwards is what the race found
     again = next(iter(races_of(sides_of(store, [run.run for run in runs])))).race
     assert again == standing

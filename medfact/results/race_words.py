@@ -23,7 +23,8 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
     if race.decided_at:
         better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
         by = f", by {100 * least:.1f} points at least on these facts" if least > 0 else ""
-        return f"Enough: {better} is better than {worse}{by}; shown after {counted(race.decided_at, 'disease')} ({of})."
+        shown = f"shown after {counted(race.decided_at, 'disease')} ({of})"
+        return f"Enough: {better} is better than {worse} in right answers{by}; {shown}."
     more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
     hopeless = "the rest would hardly decide" if race.heads < race.of else "these facts do not decide it"
     return f"No decision between {one} and {other}: {more or hopeless} ({of})."

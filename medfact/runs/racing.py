@@ -27,7 +27,7 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
 from medfact.store.sheets import sheet_of
 
-FIRST_LOOK, NEXT_LOOK = 256, 1 / 8
+FIRST_LOOK, NEXT_LOOK = 384, 1 / 8
 """Statements of a window, at least, and as a share of those before it. Small windows are slow: a model on this machine computes
 what statements have in common once in each, and its last calls leave a service idle. In large ones a race outlasts its end."""
 
@@ -189,8 +189,8 @@ def _why_decided(standings: Sequence[Standing]) -> str:
     for a, b, standing in standings:
         if standing is not None and standing.value is not None:
             better, worse, least = (a, b, standing.low) if standing.low > -standing.high else (b, a, -standing.high)
-            by = f" by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-            verdicts.append(f"{better.model} is better than {worse.model}{by}")
+            by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
+            verdicts.append(f"{better.model} is better than {worse.model} in right answers{by}")
     most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
     return f"The race stopped it: decided after {most.heads:,} of {most.of:,} diseases. {'; '.join(verdicts)}."
 
