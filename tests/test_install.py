@@ -190,6 +190,28 @@ def test_a_walk_through_the_installed_app(installed: Path, tmp_path: Path, brows
         assert trouble == []
 
 
+@pytest.mark.model
+def test_the_notebook_examples_run_outside_the_repository(installed: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    done = python(installed, tmp_path, examples)
+    assert done.returncode == 0, done.stderr
+    assert "160/160" in done.stderr  # the progress bar
+    assert (tmp_path / "report.html").is_file()
+
+
+def python(installed: Path, tmp_path: Path, code: str, without: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [installed / "python", "-c", code],
+        cwd=tmp_path,
+        env=outside(tmp_path, without),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
 # ------------------------------------------------------------------------------------------------ without an extra
 
 ALL = " ".join(module for _, modules in PARTS.values() for module in modules)
@@ -217,6 +239,23 @@ def test_a_missing_part_is_named_with_the_command_that_brings_it(
     assert f'which is not installed. Install it: pip install "medfact[{extra}]"' in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("medfact.evaluate('medfact-tiny', limit=1)", "local"),
+        ("medfact.evaluate('openai:nothing', limit=1, service={'base_url': 'http://127.0.0.1:9/v1'})", "services"),
+        ("medfact.statements(limit=1)", "notebook"),
+        ("medfact.evaluate('baseline:random', limit=1).report().figure()", "notebook"),
+        ("medfact.load_facts('hf:nobody/nothing')", "hub"),
+    ],
+)
+def test_a_missing_part_is_named_in_a_notebook(installed: Path, tmp_path: Path, code: str, extra: str) -> None:
+    caught = f"import medfact, medfact.errors\ntry:\n    {code}\nexcept medfact.errors.PartMissing as error:\n    print(error)"
+    done = python(installed, tmp_path, caught, without=ALL)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f'which is not installed. Install it: pip install "medfact[{extra}]"\n')
+
+
 def test_a_plain_install_does_all_that_needs_no_model(installed: Path, tmp_path: Path) -> None:
     runs = []
     for model in ("baseline:negation-cue", "baseline:tail"):
@@ -238,7 +277,8 @@ def test_a_plain_install_does_all_that_needs_no_model(installed: Path, tmp_path:
 
 
 def test_the_page_without_local_models_says_so_and_goes_on(installed: Path, tmp_path: Path) -> None:
-    absent = " ".join(module for extra in ("local", "services") for module in PARTS[extra][1] if module != "huggingface_hub")
+    brought = {"huggingface_hub", "httpx2"}  # the page library needs them
+    absent = " ".join(module for extra in ("local", "services") for module in PARTS[extra][1] if module not in brought)
     with app(installed, tmp_path, without=absent) as address:
         for _ in range(120):
             runs = [json.loads(line) for line in call(installed, tmp_path, "runs").stdout.splitlines()]
