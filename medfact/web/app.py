@@ -17,6 +17,7 @@ from fastapi import FastAPI
 
 from medfact.errors import MedfactError
 from medfact.limits import is_public_server
+from medfact.models.local import zero_gpu
 from medfact.web import downloads, files, health, sign_in, updates
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -171,6 +172,7 @@ def serve() -> int:
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
         return 2
+    zero_gpu.announce()
     print(f"medfact is ready: http://{host}:{port}")
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
     uvicorn.run(app, host=host, port=port, log_level="warning", proxy_headers=False, timeout_keep_alive=30)
