@@ -231,6 +231,7 @@ def main() -> None:
     parser.add_argument("--hostile", type=int, default=10)
     chosen = parser.parse_args()
     quiet = day(QUIET, 0, chosen.seconds)
+    print(f"quiet day over: a whole run took {figures(quiet['seen']['wait for the whole run'])} s", file=sys.stderr)
     busy = day(chosen.visitors - chosen.hostile, chosen.hostile, chosen.seconds)
     print(
         f"seconds: median / 95th percentile / longest, of {QUIET} visitors and of {chosen.visitors}, {chosen.hostile} hostile\n"

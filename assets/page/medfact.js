@@ -212,6 +212,19 @@
     telling = setTimeout(look, TELLING_MS);
   };
 
+  /* The page library says only that an upload failed; the server says why, in a sentence. */
+  const fetchPlainly = window.fetch.bind(window);
+  window.fetch = async (...asked) => {
+    const answer = await fetchPlainly(...asked);
+    const address = typeof asked[0] === "string" ? asked[0] : (asked[0]?.url ?? "");
+    if (!answer.ok && /\/gradio_api\/upload(\?|$)/.test(address)) {
+      const sentence = await answer.clone().text();
+      change({ uploading: "" });
+      warn(answer.headers.get("content-type")?.startsWith("text/plain") ? sentence : "The file could not be uploaded.");
+    }
+    return answer;
+  };
+
   /* A file that was uploaded: the server checks that it is this visitor's. */
   const act = (name, file) => look({ name, about: file?.path ?? "", fields: {} });
 

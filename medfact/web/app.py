@@ -19,6 +19,7 @@ from fastapi import FastAPI
 
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
+from medfact.models.local import zero_gpu
 from medfact.web import downloads, files, health, sign_in, updates
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -179,6 +180,7 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
         return 2
+    zero_gpu.announce()
     print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
     config = uvicorn.Config(app, log_level="warning", proxy_headers=False, timeout_keep_alive=30)

@@ -82,7 +82,8 @@ def finish(scope: Any, headers: MutableHeaders, own: dict[str, str]) -> None:
 def _within(scope: Any, location: str) -> str:
     """Where a redirect leads: within this server as a path, and under the prefix that a reverse proxy has stripped."""
     parts = urlsplit(location)
-    if parts.netloc != Request(scope).headers.get("host", "") or not parts.netloc:
+    within = parts.netloc == Request(scope).headers.get("host", "") or (not parts.netloc and parts.path.startswith("/"))
+    if not within:
         return location
     prefix = os.environ.get("GRADIO_ROOT_PATH", "").rstrip("/")
     path = parts.path if not prefix or parts.path.startswith(f"{prefix}/") else prefix + parts.path

@@ -27,6 +27,26 @@ def is_there() -> bool:
     return bool(os.environ.get("SPACES_ZERO_GPU")) and importlib.util.find_spec("spaces") is not None
 
 
+def prepare() -> None:
+    """Imports the `spaces` package where this is such a Space: it must come before torch, whose calls to CUDA it replaces."""
+    if is_there():
+        importlib.import_module("spaces")
+
+
+def announce() -> None:
+    """Tells such a Space that this app computes in slices. The package does so when Gradio launches a page; ours is mounted."""
+    if not is_there():
+        return
+    importlib.import_module("spaces").GPU(duration=SLICE_SECONDS)(_nothing)
+    begin = getattr(importlib.import_module("spaces.zero"), "startup", None)
+    if begin is not None:
+        begin()
+
+
+def _nothing() -> None:
+    """Stands for the models, which are decorated when they are loaded."""
+
+
 @dataclass(frozen=True)
 class Sliced:
     """A local model that computes in slices of a shared GPU."""
