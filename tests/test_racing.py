@@ -189,7 +189,8 @@ def test_calls_that_always_fail_hold_no_race_up(many: Path, store: Store) -> Non
 
 
 def test_a_person_who_stops_a_race_is_named_and_it_goes_on(many: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(racing, "FIRST_LOOK", 64)
+    for least in ("LEAST_HERE", "LEAST_ELSEWHERE"):
+        monkeypatch.setattr(racing, least, 64)
     runs = recorded(many, store)
     models, states, _ = raced(runs, store, (0.8, 0.8), stopped=lambda: store.news(runs[1].run).position.size > 100)
     assert set(states) == {STOPPED}

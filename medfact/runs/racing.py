@@ -27,9 +27,10 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
 from medfact.store.sheets import sheet_of
 
-FIRST_LOOK, NEXT_LOOK = 384, 1 / 8
-"""Statements of a window, at least, and as a share of those before it. Small windows are slow: a model on this machine computes
-what statements have in common once in each, and its last calls leave a service idle. In large ones a race outlasts its end."""
+LEAST_HERE, LEAST_ELSEWHERE, NEXT_LOOK = 384, 192, 1 / 16
+"""Statements of a window, at least, where a model on this machine races and where none does; and as a share of those before it.
+Small windows are slow: a model on this machine computes what statements have in common once in each, and the last calls of each
+leave a service idle. In large ones a race outlasts its end."""
 
 _LOOK_SECONDS = 0.2
 """Time between two checks whether a run that waits for the others was stopped."""
@@ -86,7 +87,8 @@ class RacingRuns:
         self._boards = {run.run: Board(store.sheet(run.run)) for run in runs}
         # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
         self._places = {name: np.maximum.accumulate(_places(board.sheet)) for name, board in self._boards.items()}
-        self._windows = _windows(next(iter(self._places.values())))
+        least = LEAST_HERE if any(is_local(run.model) for run in runs) else LEAST_ELSEWHERE
+        self._windows = windows_of(next(iter(self._places.values())), least)
         racers = max(len(runs), *(run.spec.racers for run in runs))
         self._family = racers * (racers - 1) // 2
         self._reached = dict.fromkeys(self._runs, -1)
@@ -171,12 +173,14 @@ class RacingRuns:
         self._tell(standings)
 
 
-def _windows(places: Codes) -> list[int]:
-    """How many diseases are asked before each look. places: of each statement that of its disease, sorted."""
+def windows_of(places: Codes, least: int) -> list[int]:
+    """How many diseases are asked before each look. places: of each statement that of its disease, sorted. least: statements of
+    a window.
+    """
     after = np.cumsum(np.bincount(places))  # statements up to each disease
     windows, asked = [], 0
     while asked < len(places):
-        wanted = asked + max(FIRST_LOOK, int(asked * NEXT_LOOK))
+        wanted = asked + max(least, int(asked * NEXT_LOOK))
         heads = min(int(np.searchsorted(after, wanted)) + 1, len(after))
         windows.append(heads)
         asked = int(after[heads - 1])
