@@ -85,6 +85,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
     trouble = trouble_of(opened, front)
+    opened.on("response", lambda answer: trouble.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
     opened.goto(front)
     expect(opened.locator("#scores tbody tr").first).to_be_attached()
     expect(opened.locator("#models input").first).to_be_visible()
@@ -97,7 +98,7 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
 def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: str, tmp_path: Path) -> None:
     rows = [f"disease {n},symptoms,sign {n}" for n in range(14)]
     (tmp_path / "own.csv").write_text("\n".join(["head,relation,tail", *rows]) + "\n")
-    page.locator("#upload input[type=file]").set_input_files(tmp_path / "own.csv")
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "own.csv")
     expect(page.locator("mf-part[name=facts-said]")).to_contain_text("14 true facts read")
     choose_models(page, "a coin")
     choose_pairs(page, 10)
