@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-from browser import choose_models, choose_pairs, served, trouble_of
+from browser import choose_models, served, trouble_of
 from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -85,22 +85,23 @@ def page(browser: Browser, front: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
     trouble = trouble_of(opened, front)
+    opened.on("response", lambda answer: trouble.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
     opened.goto(front)
     expect(opened.locator("#scores tbody tr").first).to_be_attached()
     expect(opened.locator("#models input").first).to_be_visible()
     yield opened
     context.close()
-    assert [one for one in trouble if "204" not in one] == []
+    # a browser looks for its icon at the root by itself; every other answer is heard above, with its address
+    assert [one for one in trouble if not one.startswith("Failed to load resource")] == []
 
 
 @pytest.mark.browser
 def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: str, tmp_path: Path) -> None:
     rows = [f"disease {n},symptoms,sign {n}" for n in range(14)]
     (tmp_path / "own.csv").write_text("\n".join(["head,relation,tail", *rows]) + "\n")
-    page.locator("#upload input[type=file]").set_input_files(tmp_path / "own.csv")
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "own.csv")
     expect(page.locator("mf-part[name=facts-said]")).to_contain_text("14 true facts read")
     choose_models(page, "a coin")
-    choose_pairs(page, 10)
     page.locator("#evaluate").click()
     expect(page.locator("#progress")).to_contain_text("complete")
     run = page.url.partition("run=")[2][:32]

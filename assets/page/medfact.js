@@ -1,7 +1,10 @@
 /* The pages' one script. The server renders fragments; this script asks for what changed, puts it in place without disturbing
    focus, open details, typed text or scroll, draws figures, and sends clicks. Text arrives escaped and stays text. */
 (() => {
-  const PAGE = window.location.pathname.replace(/\/+$/, "").split("/").at(-1) || "evaluate";
+  /* The path under which a reverse proxy serves the pages; none for most. */
+  const PREFIX = new URL(window.gradio_config?.root || "/", window.location.href).pathname.replace(/\/+$/, "");
+  const inside = window.location.pathname.startsWith(PREFIX) ? window.location.pathname.slice(PREFIX.length) : window.location.pathname;
+  const PAGE = inside.replace(/\/+$/, "").split("/").at(-1) || "evaluate";
   const KEPT_RUNS = "medfact-shown-runs";
   const TIMEOUT_MS = 30_000;
   const RETRY_MS = [1000, 2000, 5000]; // the last one repeats
