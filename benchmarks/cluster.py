@@ -62,6 +62,7 @@ def compared(facts: int, rounds: int, actors: int) -> None:
                     answers = dict(model.complete(prompts))
                     taken[name].append(time.perf_counter() - begun)
                     assert len(answers) == len(prompts)
+                    print(f"{name}: {len(prompts) / taken[name][-1]:.1f} statements/s", flush=True)
             there.close()
     rates = {name: len(prompts) / statistics.median(seconds) for name, seconds in taken.items()}
     print(f"{len(prompts)} statements, five shots, median of {rounds} rounds")

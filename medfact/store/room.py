@@ -42,14 +42,12 @@ class Room(Lifecycle):
             return int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
 
     def ended(self, besides: Sequence[str]) -> list[Ended]:
-        """The runs that nobody asks now, deleted ones too, but for those of some owners and what the host has published; those
-        that ended first come first.
-        """
-        row, published = schema.runs.c, sql.select(schema.publications.c.run)
+        """The runs that nobody asks now, deleted ones too, but for those of some owners; those that ended first come first."""
+        row = schema.runs.c
         at = sql.func.coalesce(row.finished_at, row.started_at).label("at")
         query = sql.select(row.run, row.owner, row.statements, at, row.deleted_at, row.state, row.worker, row.beat_at)
         with self._reading() as connection:
-            found = connection.execute(query.where(row.owner.not_in(besides), row.run.not_in(published)).order_by(at)).all()
+            found = connection.execute(query.where(row.owner.not_in(besides)).order_by(at)).all()
         return [
             Ended(one.run, one.owner, one.statements, one.at, one.deleted_at is not None)
             for one in found

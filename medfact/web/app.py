@@ -121,7 +121,8 @@ def create_app(url: str | None = None) -> FastAPI:
     services = open_services(url)
     demonstration = demonstration_run(services)
 
-    housekeeping = Housekeeping(services.store, services.uploads)
+    store = services.store
+    housekeeping = Housekeeping(store, services.uploads, kept=lambda: [one.run for one in store.published()])
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

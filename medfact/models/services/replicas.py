@@ -65,8 +65,8 @@ class Replica:
         self.limit = self.gate.limit
 
     def is_failing(self, failure: CallFailure) -> bool:
-        """Notes a failed call; whether there were too many in a row. That there are too many calls is no failure, and neither
-        is a prompt that a replica refuses which answers others.
+        """Notes a failed call; whether there were too many in a row. Too many calls at once are no failure, and neither is a
+        prompt that a replica refuses which answers others.
         """
         refuses_one = failure.action is Action.FAIL_PROMPT and self.health.answers > 0
         self._failures += not refuses_one and (failure.billed or not failure.overloaded)
