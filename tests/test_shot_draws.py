@@ -193,6 +193,7 @@ def test_figures_over_three_draws_by_hand(two: RunSpec, store: Store) -> None:
         "affirms_both": pytest.approx(8 / 48),
         "denies_both": pytest.approx(8 / 48),
         "probability_gap": None,
+        "couples": [],
     }
     # one negative per positive fact, whatever the number of draws
     assert made["chance"]["pair_joint_accuracy"] == 1 / 65_536

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from medfact.errors import Mistake
+from medfact.limits import limits
 from medfact.prototypes import load_pool
 from medfact.prototypes.pool_files import read_pool
 from medfact.results.compare import Comparisons
@@ -37,7 +38,6 @@ from medfact.web.pages import Message, View, Visitor
 from medfact.web.pages.studio import STUDIO, StudioShow
 from medfact.web.services import Choice, Services, collection_of_spec
 from medfact.web.updates import Pressed, act
-from medfact.web.uploads import MOST_FILES_EACH
 
 BASE = load_pool("medfact")
 NEW = dict(
@@ -275,9 +275,10 @@ def test_edited_sentences_are_asked_of_whatever_facts_are_chosen(services: Servi
     assert set(yaml.safe_load(services.studio_text("dora", "medfact"))["relations"]) == {RELATION, "symptoms"}
 
 
-def test_many_rounds_of_editing_keep_the_file_of_facts(services: Services) -> None:
+def test_many_rounds_of_editing_keep_the_file_of_facts(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     show = begun(services)
-    for number in range(MOST_FILES_EACH + 2):
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")  # where few files of a visitor are kept
+    for number in range(int(limits().visitor.files) + 2):
         visit(services, show.model_copy(update={"s0": f"[Y] is {number}.", "s4": f"[Y] is not {number}."}), action="save")
         words = {"s0": f"[Y] is used {number} times to prevent [X].", "s4": f"[Y] is not used {number} times to prevent [X]."}
         visit(services, show.model_copy(update=words), action="save")
