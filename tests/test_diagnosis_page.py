@@ -68,7 +68,7 @@ def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
 def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}?run={run}")
     scores = page.locator("#scores")
-    expect(scores).to_contain_text("facts like these: they say what other diseases and findings of these kinds would show")
+    expect(scores).to_contain_text("facts like these: other diseases and findings of these kinds")
     alone = page.get_by_role("button", name="these facts alone")
     expect(alone).to_have_attribute("aria-pressed", "false")
     alone.click()

@@ -273,7 +273,7 @@ def test_a_visitor_has_so_many_runs_at_most(store: Store, monkeypatch: pytest.Mo
         return evaluate(services, owner, Setup(models=["baseline:random"], pairs=10), None)
 
     made = [press("eager")[0] for _ in range(int(OWN_MACHINE.visitor.runs_going))]
-    with pytest.raises(Mistake, match="24 of your runs are going on already"):
+    with pytest.raises(Mistake, match="You have 24 unfinished runs"):
         press("eager")
     assert press("ada")
     lane.end(made[0])

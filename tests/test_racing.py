@@ -118,7 +118,7 @@ def test_a_decided_race_stops_and_asks_no_more(many: Path, store: Store) -> None
     assert again == standing
     text = report_text(report_of(store, record))
     assert "The race stopped it" in text
-    assert "which nobody chose" in text
+    assert "a random sample fixed in advance" in text
 
 
 def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:

@@ -58,7 +58,7 @@ def test_where_facts_are_asked_otherwise_there_is_no_story() -> None:
         ("dn", False, True, True, "it contradicts itself"),
         ("dn", False, True, False, "denies a fact that holds"),
         ("dn", True, False, True, "does not follow the denial"),
-        ("partner", False, True, True, "accepts what no known source"),
+        ("partner", False, True, True, "accepts a fact that no source lists"),
         ("partner", True, False, True, "not say true to just anything"),
     ],
 )

@@ -137,7 +137,7 @@ def test_five_models_have_a_rasch_model(store: Store, tmp_path: Path) -> None:
     assert found.rasch is not None
     assert {one.fact.head for one in found.hardest[:2]} == {"disease07", "disease01"}
     assert found.hardest[0].middling is not None
-    assert any("a middling model would have" in line for line in over_models_lines(found))
+    assert any("an average model would have" in line for line in over_models_lines(found))
 
 
 def test_what_all_contradict_comes_first_in_review() -> None:
@@ -157,7 +157,7 @@ def test_without_denied_statements_nothing_is_said_of_labels(store: Store, tmp_p
     runs = [asked_plainly(store, file, name) for name in ("one", "two")]
     found = over_models(sides_of(store, runs), store)
     assert not found.suspects
-    assert "Nothing can be said of labels here" in suspects_in_words(found)
+    assert "Labels cannot be judged here" in suspects_in_words(found)
     rows = [{**row, "head": f"other {row['head']}"} for row in rows_of_facts(30)]
     apart = over_models(sides_of(store, [runs[0], asked_plainly(store, write_csv(tmp_path / "b.csv", rows), "three")]), store)
     assert (apart.facts, apart.hardest, apart.pairs) == (0, (), ())

@@ -208,7 +208,7 @@ COMMANDS = (
             one_of(
                 JSON,
                 argument("--html", metavar="FILE", help="write one report of all of them, which opens offline"),
-                argument("--latex", action="store_true", help="print the tables of scores for a paper"),
+                argument("--latex", action="store_true", help="print tables, a methods paragraph and BibTeX for a paper"),
             ),
             argument(
                 "--estimand",

@@ -15,13 +15,13 @@ def how_it_ended(state: str, reason: str | None) -> str:
     """What somebody should know who reads the scores of a run that did not ask everything; "" where it did, or goes on."""
     if state == STOPPED and not reason:
         return (
-            "A person stopped this run before its end: its scores are of what was answered until then, and whoever stops a run "
-            "while looking at its scores may choose them."
+            "A person stopped this run before its end. Its scores cover only the answers until then and may be biased: whoever "
+            "stops a run can see its scores."
         )
     if state == DECIDED:
         about = (
-            "Its scores are of the diseases asked until then, a random sample fixed before, which nobody chose. A race tends "
-            "to end where its leader is lucky: of the difference between the models, trust the bounds of the race alone."
+            "Its scores cover the diseases asked until then, a random sample fixed in advance. A race tends to end where its "
+            "leader is lucky, so use only the bounds of the race for the difference between the models."
         )
         return f"{reason or ''} {about}".strip()
     return reason or "" if state in RESUMABLE else ""

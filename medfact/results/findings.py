@@ -28,7 +28,9 @@ def of_ways(reports: Reports) -> str:
         said[name] = _apart({VARIANTS[key].plain: one for key, one in report.by_variant.items()}, "when asked")
         if len(report.by_variant) == 1:
             said[name] = f"right on {share(report.average_accuracy)} of the statements"
-    return _title(said, "no way of asking is shown to be answered better than another", "it matters how one asks")
+    return _title(
+        said, "no way of asking is shown to be answered better than another", "right answers depend on the way of asking"
+    )
 
 
 def of_relations(reports: Reports) -> str:
@@ -64,7 +66,7 @@ def of_calibration(reports: Reports) -> str:
         name: DEFECTS[one.off.defect] if (one := report.probabilities) and one.off.defect else ""
         for name, report in reports.items()
     }
-    return _title(said, "P(True) is off by no more than chance can do", "P(True) is off by more than chance")
+    return _title(said, "P(True) is off by no more than chance explains", "P(True) is off by more than chance")
 
 
 def of_sureness(reports: Reports) -> str:
@@ -90,7 +92,7 @@ def of_coherence(reports: Reports) -> str:
     if len(said) > _SPELLED:
         gaps = [100 * (report.coherence.probability_gap or 0.0) for report in reports.values() if report.coherence.couples]
         off = f"{min(gaps):.0f} to {max(gaps):.0f} points"
-        return f"P(True) of a statement and of its negation miss a sum of 1 by {off} on average"
+        return f"P(True) of a statement and of its negation add up to 1 only within {off}, on average"
     return _title(said, "how a statement and its negation are answered", "")
 
 
@@ -111,7 +113,11 @@ def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     return f"{said}; {counted(rest, 'more difference')} {'is' if rest == 1 else 'are'} shown" if rest else said
 
 
-_OF = {"average_accuracy": "right answers", "joint_accuracy": "facts wholly right", "pair_joint_accuracy": "pairs wholly right"}
+_OF = {
+    "average_accuracy": "right answers",
+    "joint_accuracy": "facts with all answers right",
+    "pair_joint_accuracy": "pairs with all answers right",
+}
 
 
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:

@@ -142,8 +142,8 @@ def _decoding(run: Run) -> str:
 def _figures(reports: Sequence[Report]) -> Iterator[str]:
     yield (
         "Average accuracy is the share of right answers, joint accuracy the share of facts, true and false ones, with all "
-        "answers right, and pair joint accuracy the share of true facts with all answers right, those to their false partners "
-        "too."
+        "answers right, and pair joint accuracy the share of true facts with all answers right about both the fact and its "
+        "false partners."
     )
     if any(report.calibration.n for report in reports):
         yield (

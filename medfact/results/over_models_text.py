@@ -31,9 +31,9 @@ def hardest_in_words(found: OverModels) -> str:
             "nothing finer can be said of one fact, and places in this list are partly luck."
         )
     return (
-        f"{none} Listed by difficulty: a Rasch model, in which what a model knows of one disease moves all facts of that "
-        f"disease together. {found.rasch.reliability:.0%} of what facts seem to differ by is more than chance; where intervals "
-        "overlap, the order shows nothing."
+        f"{none} Listed by difficulty: a Rasch model in which a model may know one disease better than another. "
+        f"{found.rasch.reliability:.0%} of the spread in difficulty is more than chance; where intervals overlap, the order "
+        "shows nothing."
     )
 
 
@@ -41,7 +41,7 @@ def missed_in_words(one: Missed) -> str:
     """How often a fact is missed."""
     said = f"{one.right} of {one.of} answers right"
     if one.middling:
-        return f"{said}; a middling model would have {share(one.middling)} right"
+        return f"{said}; an average model would have {share(one.middling)} right"
     others = counted(one.tied - 1, "other fact")
     return f"{said}, tied with {others}" if one.tied > 1 else said
 
@@ -50,7 +50,7 @@ def suspects_in_words(found: OverModels) -> str:
     """Whether there are facts whose label is the suspect, and whose word counts."""
     mute = found.no_witness
     if not found.denied:
-        return "Nothing can be said of labels here: facts are not asked denied too, so that a wrong answer may be a habit."
+        return "Labels cannot be judged here: without denied statements, a wrong answer may be mere habit."
     if len(found.models) - len(mute) < FEWEST_WITNESSES:
         said = "Fewer than two models can speak against a label."
     elif not found.suspects_of:

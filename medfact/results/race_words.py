@@ -18,13 +18,13 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
     one, other = names[a], names[b]
     if race is None or not race.heads:
         return f"{one} and {other}: no disease is complete in both yet."
-    failed = f"; {counted(race.failed, 'failed call')} counted against whoever leads" if race.failed else ""
+    failed = f"; {counted(race.failed, 'failed call')} counted against the leader" if race.failed else ""
     of = f"{race.heads:,} of {counted(race.of, 'disease')} counted{failed}"
     if race.decided_at:
         better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
-        by = f", by {100 * least:.1f} points at least on these facts" if least > 0 else ""
-        shown = f"shown after {counted(race.decided_at, 'disease')} ({of})"
-        return f"Enough: {better} is better than {worse} in right answers{by}; {shown}."
+        by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
+        shown = f"decided after {counted(race.decided_at, 'disease')} ({of})"
+        return f"Enough: {better} gives more right answers than {worse}{by}; {shown}."
     more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
-    hopeless = "the rest would hardly decide" if race.heads < race.of else "these facts do not decide it"
+    hopeless = "the remaining diseases are unlikely to decide it" if race.heads < race.of else "these facts cannot decide it"
     return f"No decision between {one} and {other}: {more or hopeless} ({of})."

@@ -120,7 +120,7 @@ def probability_lines(found: Probabilities) -> list[str]:
         if off is not None:
             lines.append(_line(f"P(True) is off by (ECE), {name}", off.ece, "statements"))
             lines.append(f"  without what chance adds: {percent(off.debiased)}; smooth ECE: {percent(off.smooth)}")
-            lines.append(f"  {DEFECTS[off.defect] if off.defect else 'no more than chance can do'}")
+            lines.append(f"  {DEFECTS[off.defect] if off.defect else 'no more than chance explains'}")
     for kept in found.overall.selective[1:]:
         lines.append(_line(f"right among the surest {percent(kept.coverage)}", kept.accuracy, "statements"))
     return [*lines, ""]

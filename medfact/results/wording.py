@@ -81,11 +81,13 @@ def about_intervals(reports: Sequence[Report]) -> str:
         asked, of = first.true_facts, first.population or first.true_facts
         whole = asked >= of and not any(report.shot_draws > 1 for report in reports)
         drawn = (
-            "all were asked, so that nothing is open" if whole else f"{count(asked)} of {counted(of, 'true fact')} were asked"
+            "all were asked, so that sampling adds no doubt"
+            if whole
+            else f"{count(asked)} of {counted(of, 'true fact')} were asked"
         )
         about = f"are about these facts and no others: {drawn}"
     else:
-        about = "are about facts like these: they say what other diseases and findings of these kinds would show"
+        about = "are about facts like these: other diseases and findings of these kinds"
     draws = max(report.shot_draws for report in reports)
     shown = any(report.shots for report in reports)
     hold = f"cover {draws} draws of demonstrations" if draws > 1 else "hold for this draw of demonstrations" if shown else ""

@@ -57,7 +57,7 @@ def build_page() -> gr.Blocks:
                 part("rarity-said", "drawer")
         gr.Markdown(FOOTER, elem_id="footer")
     with page.route("Facts", "/facts"):
-        _top("# Facts\nEach true fact has false partners: other findings that no known source holds true of it.")
+        _top("# Facts\nEach true fact has false partners: other findings that no source lists for it.")
         part("said", "to-review", "filters", "cards", "rejected")
     with page.route("Review", "/review", show_in_navbar=False):
         _top("# Review\nIs what a model is asked true, clear and fair? The keys stand on the buttons.")

@@ -34,7 +34,7 @@ LOOK_SECONDS = 5.0
 TURN_LOOK_SECONDS = 0.5
 """Time between two looks whether a run should give way."""
 
-GAVE_WAY = "It makes room for the run of somebody who has used the models less lately, and goes on by itself."
+GAVE_WAY = "It lets another visitor's run go first, and continues by itself."
 
 _KEPT = "The answers so far are kept; resume the run, or choose a smaller model."
 
@@ -49,7 +49,7 @@ def minutes_are_used_up(owner: str) -> Mistake:
     """What to say to an owner whose minutes of local models are used up."""
     minutes = limits().of(owner).local_minutes_a_day
     return Mistake(
-        f"The models of this server may work {minutes:,.0f} minutes a day for you, and have.",
+        f"You have used today's {minutes:,.0f} minutes of models on this server.",
         "Your answers are kept: go on after midnight (UTC), or choose a model behind a service.",
     )
 

@@ -76,7 +76,7 @@ def _models() -> None:
     )
     race = gr.Checkbox(
         label="Stop as soon as it is decided",
-        info="For two or more models: diseases in random order, and no more of them once it is clear which model is better.",
+        info="For two or more models: asks about diseases in random order and stops once it is clear which model is better.",
         elem_id="race",
     )
     tells(models, "models")

@@ -229,10 +229,11 @@ def check_room(services: Services, owner: str, more: int, models: Sequence[str] 
     share, going = limits().of(owner), services.jobs.going(owner)
     if going + more > share.runs_going:
         raise Mistake(
-            f"{going} of your runs are going on already, of {share.runs_going:,.0f}.", "Wait for some to end, or stop some."
+            f"You have {going} unfinished runs; this server allows {share.runs_going:,.0f}.",
+            "Wait for some to end, or stop some.",
         )
     if services.jobs.going() + more > limits().in_all.runs_going:
-        raise Mistake("So many runs of all visitors wait that this server takes no more.", "Try again in a few minutes.")
+        raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
         raise Mistake(f"{pairs:,} pairs are chosen.", f"Choose at most {share.pairs_a_run:,.0f} on this server.")
     if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:
