@@ -501,3 +501,14 @@ def test_an_encoder_that_is_away_is_said_in_one_sentence(mkj: Path, store: Store
     events = list(answer(start(spec, store), store, load=Answerer(reader).load))
     assert isinstance(events[-1], Failed)
     assert "The encoder at 127.0.0.1 makes no vectors: it cannot be reached." in str(events[-1].error)
+
+
+def test_a_run_of_a_file_without_its_passages_is_not_asked_again(
+    store: Store, mkj: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would be looked for in documents of this machine that the file names."""
+    run = start(spec_of(mkj, retrieval="sparse", limit=3), store)
+    assert start_again(run, store)
+    monkeypatch.setattr(store, "was_imported", lambda _: True)
+    with pytest.raises(Mistake, match="came from a file, without the passages"):
+        start_again(run, store)

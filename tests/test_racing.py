@@ -15,8 +15,8 @@ from mock_service import Behaviour, MockService
 from processes import Command, forked_quickly, until
 from small_facts import write_csv
 
-from medfact.errors import Mistake
-from medfact.models import Completion, Prompt, ServiceSettings
+from medfact.errors import Mistake, StoreError
+from medfact.models import Completion, Prompt, ServiceSettings, load_model
 from medfact.results.compare import races_of, sides_of
 from medfact.results.endings import how_it_ended
 from medfact.results.model_card import model_card
@@ -27,12 +27,14 @@ from medfact.runs import racing
 from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished
 from medfact.runs.jobs import Jobs
+from medfact.runs.jobs.job import Together
+from medfact.runs.jobs.run_threads import RunThreads
 from medfact.runs.plan import plan
 from medfact.runs.racing import RacingRuns, Standing, in_order_of_race, racing_specs
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, DECIDED, FAILED_RUN, STOPPED, Run, Store
+from medfact.store import COMPLETE, DECIDED, FAILED_RUN, STOPPED, WAITING, Run, Store
 from medfact.views.report import html_report
 
 HEADS = 60
@@ -298,3 +300,36 @@ def test_a_race_on_the_page_is_stopped_as_one(many: Path, url: str) -> None:
         finally:
             jobs.close()
     assert [store.run(run).reason for run in runs] == [None, None]
+
+
+def test_a_race_that_comes_again_waits_for_nobody_who_has_ended(many: Path, store: Store) -> None:
+    """Three runs race, the first is decided, and the others give way to somebody else and come again."""
+    runs = [run.run for run in recorded(many, store, 3)]
+    threads, together = RunThreads(store, load_model, lambda *_: None, answer), Together("one evening", tuple(runs))
+    first = threads._racing(together, runs[0])
+    for run in runs:
+        assert threads._racing(together, run) is first
+        store.claim(run)
+    store.set_state(runs[0], DECIDED, "decided")
+    for run in runs[1:]:
+        store.set_state(run, WAITING, "gave way")
+    for run in runs:
+        first.leave(run)
+    again = threads._racing(together, runs[1])
+    assert again is not first
+    assert threads._racing(together, runs[2]) is again
+    with ThreadPoolExecutor(2) as pool:
+        windows = [pool.submit(next, again.windows(run, lambda: False)) for run in runs[1:]]
+        assert [window.result(timeout=10) for window in windows] == [windows[0].result()] * 2
+
+
+def test_nobody_waits_for_a_run_that_could_not_enter(many: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run.run for run in recorded(many, store, 2)]
+    threads, together = RunThreads(store, load_model, lambda *_: None, answer), Together("one evening", tuple(runs))
+    with monkeypatch.context() as away:
+        away.setattr(store, "sheet", lambda _: (_ for _ in ()).throw(StoreError("The database is away.")))
+        with pytest.raises(StoreError):
+            threads._racing(together, runs[0])
+    race = threads._racing(together, runs[1])
+    assert list(race.windows(runs[1], lambda: False)) == [], "alone it cannot race, and it says so at once"
+    assert (race.end_of(runs[1]) or ("", ""))[0] == STOPPED

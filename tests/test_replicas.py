@@ -154,7 +154,7 @@ def test_a_group_goes_to_one_replica() -> None:
         shares = [Counter(call.prompt.partition("group ")[2].partition(".")[0] for call in of.calls) for of in (one, other)]
     assert all(sum(share.values()) > 480 / 4 for share in shares)
     split = [min(shares[0][group], shares[1][group]) for group in shares[0] | shares[1]]
-    assert sum(split) <= 480 / 10
+    assert sum(split) <= 480 / 5, "by chance it would be about half of all"
 
 
 def test_a_replica_that_dies_midway_costs_nothing_but_time() -> None:

@@ -62,8 +62,8 @@ def ask(
             store.save(run_id, batch)
             saved += len(batch)
             yield batch
-            if stopped() and not is_service(record.model):
-                return  # the model of a service ends by itself, after the replies in flight
+            if stopped() and not (is_service(record.model) or takes_all(model)):
+                return  # others end by themselves, after what is on its way
 
 
 def _windows(record: Run, items: Sequence[Asked], model: Model) -> Iterator[Sequence[Asked]]:

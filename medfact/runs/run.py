@@ -22,7 +22,7 @@ from medfact.runs.run_model import close, loaded_model, record_model, with_progr
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import LOCAL_OWNER, RunSpec
-from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, Asked, Run, Store
+from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Asked, Run, Store
 
 
 def run(spec: RunSpec, store: Store, *, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -110,10 +110,10 @@ def _pending(record: Run, store: Store) -> list[Asked]:
 
 
 def _claim(record: Run, store: Store, stop: StopSignal) -> int:
-    """Makes this process the one that works on the run. A request to stop it while it waited for its first turn counts."""
-    is_first = not store.last_claim(record.run)
+    """Makes this process the one that works on the run. A request to stop it while it waited for a turn counts."""
+    before = store.last_claim(record.run)
     claim = store.claim(record.run)
-    if is_first and store.is_asked_to_stop(record.run, 0):
+    if (not before or record.state == WAITING) and store.is_asked_to_stop(record.run, before):
         stop.asked.set()
     return claim
 
@@ -175,7 +175,7 @@ def _until_end(
         yield Failed(record.run, error)
     except (GeneratorExit, KeyboardInterrupt):
         with contextlib.suppress(StoreError):
-            store.set_state(record.run, STOPPED)
+            store.set_state(record.run, STOPPED, since=claim)
         raise
     else:
         commonest = failures.most_common(1)[0] if failures else None

@@ -8,9 +8,10 @@ from functools import cache
 
 from medfact import __version__
 from medfact.datasets import Collection, Held
+from medfact.errors import Mistake
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
-from medfact.spec import RunSpec
+from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import NOTED, Plan, Planned, Run, Store
 
 
@@ -34,13 +35,23 @@ def start_again(run_id: str, store: Store, spec: RunSpec | None = None) -> str:
 
 
 def recorded_plan(record: Run, store: Store) -> Plan:
-    """The plan of a recorded run, without the notes on its model: another model may be asked."""
+    """The plan of a recorded run, without the notes on its model: another model may be asked.
+
+    Raises Mistake for a run from a file that lacks its passages: they would be looked for in documents that the file names.
+    """
+    asked = store.asked(record.run)
+    retrieves = record.spec.retrieval != NO_RETRIEVAL and any(item.passages is None for item in asked)
+    if retrieves and store.was_imported(record.run):
+        raise Mistake(
+            f"Run {record.run} came from a file, without the passages of its statements.",
+            "Start a new run with your documents.",
+        )
     return Plan(
         dataset=record.dataset,
         dataset_fingerprint=record.dataset_fingerprint,
         pool=record.pool,
         shots=record.shots,
-        statements=tuple(Planned(item.statement, item.shots_of, item.draw, item.passages) for item in store.asked(record.run)),
+        statements=tuple(Planned(item.statement, item.shots_of, item.draw, item.passages) for item in asked),
         demonstrations=store.demonstrations(record.run),
         notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,

@@ -122,7 +122,11 @@ def create_app(url: str | None = None) -> FastAPI:
     demonstration = demonstration_run(services)
 
     store = services.store
-    housekeeping = Housekeeping(store, services.uploads, kept=lambda: [one.run for one in store.published()])
+
+    def kept() -> list[str]:
+        return [*(one.run for one in store.published()), *services.jobs.going_runs()]
+
+    housekeeping = Housekeeping(store, services.uploads, kept)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -107,6 +107,10 @@ class Jobs:
         """How many runs (of an owner, if given) wait or run here."""
         return sum(job.going and owner in (None, job.owner) for job in list(self._jobs.values()))
 
+    def going_runs(self) -> list[str]:
+        """The runs that wait or run here."""
+        return [run for run, job in list(self._jobs.items()) if job.going]
+
     def snapshot(self, run: str) -> Snapshot | None:
         """The job of a run, or None if this process has had none."""
         with self._lock:
@@ -124,7 +128,8 @@ class Jobs:
                 if self.store.run(run).state in GOING:
                     self.store.ask_to_stop(run)
                 return
-            together = [self._jobs[one] for one in job.race.runs] if job.race else [job]
+            others = [self._jobs[one] for one in job.race.runs] if job.race else []
+            together = [one for one in others if one.race == job.race] or [job]  # one may have been resumed alone
             waited = [one for one in together if one.going and not one.stopping and self._stop_one(one)]
         for one in waited:
             self._record_end(one, JobUpdate(STOPPED))
@@ -167,9 +172,10 @@ class Jobs:
     def _start_next(self, kind: str) -> None:
         """Starts jobs of a lane, as far as there is room."""
         while not self._closed and (job := self._lanes[kind].start_next()) is not None:
-            key, job.key = job.key, None
             job.apply(JobUpdate())
-            self._worker(kind).ask(job.run, key, job.budget, job.race)
+            self._worker(kind).ask(job.run, job.key, job.budget, job.race)
+            if kind == SERVICE:  # others may give way and come again
+                job.key = None
 
     def _watch_turns(self) -> None:
         """Lets jobs that had their slice give way, and stops those whose owner has used up the day's minutes."""
@@ -208,6 +214,8 @@ class Jobs:
         with self._lock:
             job = self._jobs[run]
             job.apply(update)
+            if not job.going:
+                job.key = None
             lane = self._lanes[job.kind]
             gave_way = job.state == WAITING and job in lane.running
             if gave_way or not job.going:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from medfact.errors import MedfactError
 from medfact.models import HERE, Model, Placement, is_local, load_model
 from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
 from medfact.runs.racing import RacingRuns
 from medfact.runs.supervision import End, by_hand
-from medfact.store import STOPPED, Store
+from medfact.store import GOING, STOPPED, Store
 
 
 class RunThreads:
@@ -25,6 +26,7 @@ class RunThreads:
         self._stops: dict[str, threading.Event] = {}
         self._ends: dict[str, End] = {}
         self._races: dict[str, RacingRuns] = {}
+        self._absent: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def ask(self, run: str, key: str | None, budget: float | None, race: Together | None = None) -> None:
@@ -36,6 +38,7 @@ class RunThreads:
         how = {"stopped": self._stops[run].is_set, "stopped_as": lambda: self._ends.get(run, by_hand())}
         options: dict[str, Any] = {**how, "load": self._load, "key": key, "budget": budget}
         if race is not None:
+            self._absent.discard((race.token, run))
             options["race"] = partial(self._racing, race, run)
         arguments = (self._ask, run, self._store, lambda update: self._report(run, update))
         threading.Thread(target=ask_run, args=arguments, kwargs=options, daemon=True, name=f"run-{run}").start()
@@ -46,8 +49,21 @@ class RunThreads:
             known = self._races.get(race.token)
             if known is None or known.has_entered(run):
                 self._races = {name: one for name, one in self._races.items() if one.goes_on}
-                known = self._races[race.token] = RacingRuns([self._store.run(one) for one in race.runs], self._store)
+                known = self._races[race.token] = self._new_race(race, run, comes_again=known is not None)
             return known
+
+    def _new_race(self, race: Together, run: str, comes_again: bool) -> RacingRuns:
+        """A race in which nobody waits for runs that ended in an earlier turn, or that could not enter."""
+        try:
+            records = [self._store.run(one) for one in race.runs]
+            made = RacingRuns(records, self._store)
+        except MedfactError:
+            self._absent.add((race.token, run))
+            raise
+        for one in records:
+            if (comes_again and one.state not in GOING) or (race.token, one.run) in self._absent:
+                made.leave(one.run)
+        return made
 
     def stop(self, run: str, state: str = STOPPED, reason: str | None = None) -> None:
         """Asks a run to end, in a state and for a reason."""
