@@ -114,7 +114,8 @@ class Services:
     comparisons: Comparisons
     uploads: Uploads = field(default_factory=Uploads)
     choices: Choices = field(default_factory=Choices)
-    planning: threading.Lock = field(default_factory=threading.Lock)
+    planning: threading.RLock = field(default_factory=threading.RLock)
+    """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
 
     @cached_property
     def speeds(self) -> Speeds:

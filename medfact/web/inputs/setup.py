@@ -202,13 +202,23 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
 
 
 def evaluate(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
-    """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
+    """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake.
+
+    What is slow comes first, while others may begin runs too: reading files, planning, looking up the names of hosts.
+    """
+    check_room(services, owner, 1)
     asked = planned_runs(services, owner, setup, reviewers)
-    check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
     for spec, _ in asked:
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
-    racing = setup.race and len(asked) > 1
+    with services.planning:
+        check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
+        return _begun(services, owner, asked, key, setup.race)
+
+
+def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | None, race: bool) -> list[str]:
+    """Records planned runs and queues them; returns their ids. race: whether they end as soon as the better one is known."""
+    racing = race and len(asked) > 1
     specs = [spec for spec, _ in asked]
     specs = racing_specs(specs) if racing else specs
     store = services.store.of(owner)
