@@ -27,6 +27,7 @@ from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
 from medfact.web.sign_in import is_offered
 from medfact.web.signed import person_of
+from medfact.web.upload_gate import NotNow
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 
 PAGES = {
@@ -135,4 +136,6 @@ def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Sho
 
 def refused(_: Request, error: Exception) -> Response:
     """What cannot be had now, in one sentence; the page asks again."""
+    if isinstance(error, NotNow):
+        return PlainTextResponse(error.public, status_code=429, headers={"Retry-After": str(error.seconds)})
     return PlainTextResponse(getattr(error, "public", ""), status_code=503)
