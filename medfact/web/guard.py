@@ -203,7 +203,8 @@ class Guarded:
         owner = owner_of(Request(scope))
         length = Headers(scope=scope).get("content-length", "")
         try:
-            with self._gate.uploading(owner, (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE):
+            megabytes = (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE
+            with self._gate.uploading(owner, megabytes, address_of(scope)):
                 await asyncio.wait_for(self._uploaded(owner, scope, receive, send), UPLOAD_SECONDS)
         except NotNow as refusal:
             await _not_now(refusal)(scope, receive, send)

@@ -30,6 +30,7 @@ from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
+from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write
 
@@ -114,6 +115,7 @@ class Services:
     comparisons: Comparisons
     uploads: Uploads = field(default_factory=Uploads)
     choices: Choices = field(default_factory=Choices)
+    neighbours: Neighbours = field(default_factory=Neighbours)
     planning: threading.RLock = field(default_factory=threading.RLock)
     """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
 

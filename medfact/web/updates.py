@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from medfact.errors import MedfactError
 from medfact.views.fragments import fingerprint, render
+from medfact.web.clients import address_of
 from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
 from medfact.web.pages.compare import COMPARE
 from medfact.web.pages.evaluate import EVALUATE
@@ -72,6 +73,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
         page = PAGES.get(question.page)
         if page is None:
             return PlainTextResponse("There is no such page.", status_code=404)
+        services.neighbours.note(owner_of(request), address_of(request.scope))
         visitor = Visitor(
             services,
             owner_of(request),
