@@ -76,13 +76,15 @@ class Choices:
 
 
 class Speeds:
-    """How many statements a second a model answered in its last complete run here; looked up once a minute a model."""
+    """How many statements a second a model answered in its last complete run here; looked up once a minute a model.
 
-    KEPT_SECONDS = 60.0
+    What is kept is bounded: a visitor may name any model."""
+
+    KEPT_SECONDS, MOST = 60.0, 1_000
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, tuple[float, float | None]] = {}
+        self._kept: OrderedDict[str, tuple[float, float | None]] = OrderedDict()
 
     def seconds(self, model: str, statements: int) -> float | None:
         """About how long a model takes for so many statements; None where nothing is known of it."""
@@ -90,6 +92,9 @@ class Speeds:
         if time.monotonic() - since > self.KEPT_SECONDS:
             rate = self._last_rate(model)
             self._kept[model] = time.monotonic(), rate
+            self._kept.move_to_end(model)
+            while len(self._kept) > self.MOST:
+                self._kept.popitem(last=False)
         return statements / rate if rate else None
 
     def _last_rate(self, model: str) -> float | None:
