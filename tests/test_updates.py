@@ -342,3 +342,16 @@ def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, ru
     assert [one.run for one in services.store.published()] == [run]
     services.store.withdraw(run)
     assert own.delete([OWNER], run).run == run
+
+
+def test_where_a_visitor_asks_from_is_noted(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are counted by network address too, which a new cookie does not change."""
+    monkeypatch.setenv("MEDFACT_PROXY", "1")
+    app = FastAPI()
+    app.include_router(routes(services, services.store.runs("demonstration")[0].run))
+    page, owners = TestClient(app), [f"{number:032x}" for number in range(3)]
+    for owner, address in zip(owners, ("8.8.8.8", "8.8.8.8", "9.9.9.9"), strict=True):
+        sent = {"Cookie": f"medfact-visitor={owner}", "X-Forwarded-For": address}
+        assert page.post("/updates", json={"page": "runs"}, headers=sent).status_code == 200
+        services.neighbours.begins(owner)
+    assert services.neighbours.going(owners[0], {owners[0]: 1, owners[1]: 2, owners[2]: 4}.__getitem__) == 3
