@@ -1,6 +1,7 @@
 """Runs beside each other: what they share and differ in, paired differences, and each fact's ticks, worked by hand."""
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -223,4 +224,40 @@ def test_a_comparison_is_made_anew_when_a_run_moves(facts_file: Path, store: Sto
     list(answer(going, store))
     assert {pair.n for pair in kept.made([done, going]).pairs} == {16 * PAIRS, 2 * PAIRS, PAIRS}
     assert np.array_equal(kept.table([done, going]).fate, table_of(store, done, going).fate)
+    jobs.close()
+
+
+def test_who_compares_other_runs_does_not_wait(facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(store)
+    kept = Comparisons(store, Reports(store, jobs))
+    slow, quick = [[run_of(facts_file, store, "baseline:random", seed=seed) for seed in seeds] for seeds in ((0, 1), (2, 3))]
+    making, go_on = threading.Event(), threading.Event()
+    made: list[list[Side]] = []
+
+    def slowly(sides: list[Side]) -> int:
+        made.append(sides)
+        number = len(made)
+        if sides[0].run.run == slow[0]:
+            making.set()
+            assert go_on.wait(60)
+        return number
+
+    monkeypatch.setattr("medfact.results.compare.comparison", slowly)
+    got: list[object] = []
+    threads = [threading.Thread(target=lambda: got.append(kept.made(slow)), daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    other = threading.Thread(target=lambda: kept.made(quick), daemon=True)
+    try:
+        assert making.wait(60)
+        other.start()
+        other.join(10)
+        assert not other.is_alive()
+    finally:
+        go_on.set()
+        for thread in threads:
+            thread.join(60)
+    assert got == [1, 1], "who looks at the same runs waits, and it is made once"
+    assert len(made) == 2
+    assert not kept._making
     jobs.close()

@@ -14,13 +14,19 @@ from visitors import Visitor
 
 from medfact.exchange import export_run, import_run
 from medfact.metrics.places import Place, places
-from medfact.results.compare import SIGNIFICANT, Side, comparison, sides_of
+from medfact.results.compare import SIGNIFICANT, Comparisons, Side, comparison, sides_of
 from medfact.results.gallery import Group, Shown, gallery, told_apart
+from medfact.results.live import Reports
 from medfact.results.report import board_of, report_of
+from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import STOPPED, Store
+from medfact.web.pages import Visitor as Looking
+from medfact.web.pages import gallery as page
+from medfact.web.services import Services
+from medfact.web.upload_gate import NotNow
 
 
 def test_places_by_hand() -> None:
@@ -187,3 +193,17 @@ def test_a_visitor_sees_what_is_published_and_publishes_nothing(home: Path) -> N
         for path in (f"{shown[0][:8]}/card.png", f"{'f' * 32}/card.png", f"{','.join([*shown, hidden])}/card.png"):
             assert visitor.http.get(f"/download/{path}").status_code == 404
         assert visitor.http.get(f"/download/{shown[0]}/card.svg").status_code in {404, 422}
+
+
+def test_a_gallery_that_is_put_together_holds_no_thread_for_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    visitor = Looking(Services(store, jobs, reports, Comparisons(store, reports)), "a" * 32, ("a" * 32,), "")
+    monkeypatch.setattr(page, "WAIT_SECONDS", 0.1)
+    looks: list[object] = []
+    monkeypatch.setattr(page, "_published", lambda _: looks.append(None) or [])
+    with page._making, pytest.raises(NotNow, match="The gallery is being put together"):
+        page.view(visitor, page.GalleryShow())
+    assert looks == [], "who waits looks at nothing yet"
+    assert "No runs are published yet" in page.view(visitor, page.GalleryShow()).fragments["gallery"]
+    jobs.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,26 @@ def test_a_space_uses_its_persistent_storage(monkeypatch: pytest.MonkeyPatch, tm
     (tmp_path / "data").mkdir()
     assert is_lasting()
     assert home() == tmp_path / "data" / "medfact"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("dictionary changed size"), OSError("disk"), KeyError("x")])
+def test_nothing_ends_the_housekeeping(
+    store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(housekeeping, "EVERY_SECONDS", 0.01)
+    rounds, again = [], threading.Event()
+
+    def clean() -> list[str]:
+        rounds.append(None)
+        if len(rounds) < 3:
+            raise error
+        again.set()
+        return []
+
+    keeper = Housekeeping(store, uploads)
+    monkeypatch.setattr(keeper, "clean", clean)
+    keeper.begin()
+    try:
+        assert again.wait(30)
+    finally:
+        keeper.end()

@@ -16,10 +16,13 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from browser import served
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from test_doors import until_ended
 from visitors import Visitor
 
 from medfact.limits import SIGNED_IN, limits
+from medfact.web import sign_in
 from medfact.web.signed import PERSON, opened, sealed
 
 CLIENT, SECRET = "client-of-the-space", "secret-of-the-space-0123456789"
@@ -209,12 +212,6 @@ def test_a_cookie_is_for_one_purpose_and_one_time(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_provider_that_answers_otherwise_is_said_in_a_sentence(public: str, provider: Provider) -> None:
-    provider.elsewhere = True
-    try:
-        answer = Person(public).get("sign-in")
-        assert (answer.status_code, "addresses of another host" in answer.text) == (503, True)
-    finally:
-        provider.elsewhere = False
     person = Person(public)
     address = provider.agree(person.get("sign-in").headers["location"])
     provider.person, kept = {"sub": 5}, provider.person
@@ -222,6 +219,28 @@ def test_a_provider_that_answers_otherwise_is_said_in_a_sentence(public: str, pr
         assert "did not say who signed in" in person.get(address).text
     finally:
         provider.person = kept
+
+
+def test_the_provider_is_asked_for_its_addresses_once_an_hour(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    oauth = {"OAUTH_CLIENT_ID": CLIENT, "OAUTH_CLIENT_SECRET": SECRET, "OPENID_PROVIDER_URL": provider.url}
+    for name, value in oauth.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sign_in, "_known", {})
+    app = FastAPI()
+    app.include_router(sign_in.routes())
+    page = TestClient(app, follow_redirects=False)
+    provider.elsewhere = True
+    try:
+        answer = page.get("/sign-in")
+        assert (answer.status_code, "addresses of another host" in answer.text) == (503, True)
+        provider.elsewhere = False
+        assert page.get("/sign-in").status_code == 303, "what is wrong is not kept"
+        provider.elsewhere = True
+        assert page.get("/sign-in").headers["location"].startswith(f"{provider.url}/authorize?")
+        monkeypatch.setattr(sign_in, "KNOWN_SECONDS", 0.0)
+        assert page.get("/sign-in").status_code == 503
+    finally:
+        provider.elsewhere = False
 
 
 def test_another_site_signs_nobody_out(public: str, provider: Provider) -> None:

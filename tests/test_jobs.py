@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import time
 import weakref
 from collections import Counter, defaultdict
@@ -261,6 +262,36 @@ def test_one_visitors_runs_never_fill_the_lane_of_services(store: Store, monkeyp
     lane = Lane(store, monkeypatch)
     lane.submit("openai:gpt", *["eager"] * 12, "ada")
     assert Counter(lane.asked) == {"eager": 8, "ada": 1}
+
+
+def test_others_begin_runs_while_a_slow_one_is_planned(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host's name may take seconds to be looked up, and a large file to be read."""
+    lane = Lane(store, monkeypatch)
+    lane.owners = defaultdict(str)
+    reports = Reports(store, lane.jobs)
+    services = Services(store, lane.jobs, reports, Comparisons(store, reports))
+    slow, go_on = threading.Event(), threading.Event()
+
+    def look_up(*_: object, **__: object) -> None:
+        slow.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setattr("medfact.web.inputs.setup.check_new_run", look_up)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    made: list[str] = []
+    asking = Setup(models=["openai:gpt"], pairs=10)
+    thread = threading.Thread(target=lambda: made.extend(evaluate(services, "ada", asking, None)), daemon=True)
+    thread.start()
+    try:
+        assert slow.wait(60)
+        assert services.planning.acquire(timeout=5), "the lock is held meanwhile"
+        services.planning.release()
+        assert evaluate(services, "bob", Setup(models=["baseline:random"], pairs=10), None)
+        assert made == []
+    finally:
+        go_on.set()
+        thread.join(60)
+    assert len(made) == 1
 
 
 def test_a_visitor_has_so_many_runs_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from medfact.errors import MedfactError, StoreError
+from medfact.errors import MedfactError, Mistake, StoreError
 from medfact.results.compare import Comparisons
 from medfact.results.live import PACE, Reports
 from medfact.runs.events import AnswersSaved
@@ -21,6 +21,7 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Rejection, Store
 from medfact.views.fragments import render
 from medfact.web.pages import Message, Visitor
+from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, refused, routes
@@ -329,3 +330,28 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
     plot = shown[1]["fragments"]["tab"].split('data-plot="')[1].split('"')[0]
     assert "<" not in plot
     assert orjson.dumps(plot)
+
+
+def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
+    """Others read it there, and places of other runs hang on it."""
+    own = OwnRuns(services)
+    services.store.set_state(run, STOPPED)
+    services.store.publish(run, "shown")
+    with pytest.raises(Mistake, match="shows this run in its gallery"):
+        own.delete([OWNER], run)
+    assert [one.run for one in services.store.published()] == [run]
+    services.store.withdraw(run)
+    assert own.delete([OWNER], run).run == run
+
+
+def test_where_a_visitor_asks_from_is_noted(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are counted by network address too, which a new cookie does not change."""
+    monkeypatch.setenv("MEDFACT_PROXY", "1")
+    app = FastAPI()
+    app.include_router(routes(services, services.store.runs("demonstration")[0].run))
+    page, owners = TestClient(app), [f"{number:032x}" for number in range(3)]
+    for owner, address in zip(owners, ("8.8.8.8", "8.8.8.8", "9.9.9.9"), strict=True):
+        sent = {"Cookie": f"medfact-visitor={owner}", "X-Forwarded-For": address}
+        assert page.post("/updates", json={"page": "runs"}, headers=sent).status_code == 200
+        services.neighbours.begins(owner)
+    assert services.neighbours.going(owners[0], {owners[0]: 1, owners[1]: 2, owners[2]: 4}.__getitem__) == 3

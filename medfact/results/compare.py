@@ -244,6 +244,7 @@ class Comparisons:
     def __init__(self, store: Store, reports: Reports) -> None:
         self._store, self._reports = store, reports
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._making: dict[tuple[Any, ...], threading.Lock] = {}
         self._lock = threading.Lock()
 
     def made(self, runs: Sequence[str]) -> Comparison:
@@ -268,9 +269,20 @@ class Comparisons:
     def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
         key = (make, *((run, self._reports.version(run)) for run in runs))
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make(checked([Side(self._store.run(run), self._reports.board(run)) for run in runs]))
-                while len(self._kept) > self.KEPT:
-                    self._kept.popitem(last=False)
+            making = self._making.setdefault(key, threading.Lock())
+        with making:  # whoever looks at other runs does not wait
+            try:
+                if (found := self._kept.get(key)) is None:
+                    found = make(checked([Side(self._store.run(run), self._reports.board(run)) for run in runs]))
+                self._keep(key, found)
+                return found
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+
+    def _keep(self, key: tuple[Any, ...], found: Any) -> None:
+        with self._lock:
+            self._kept[key] = found
             self._kept.move_to_end(key)
-            return self._kept[key]
+            while len(self._kept) > self.KEPT:
+                self._kept.popitem(last=False)

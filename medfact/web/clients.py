@@ -16,20 +16,21 @@ def is_behind_proxy() -> bool:
 
 def address_of(scope: Any) -> str:
     """The address of the client. Behind a proxy, the last public one of X-Forwarded-For: what a client claims itself stands to
-    the left of what proxies add, and the addresses of proxies inside a network are private. An IPv6 client counts by its /64.
+    the left of what proxies add, and the addresses of proxies inside a network are private. Nothing to the left of what cannot
+    be read is believed. An IPv6 client counts by its /64.
     """
     peer = str((scope.get("client") or ("",))[0])
     if not is_behind_proxy():
         return _counted(peer)
     said = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
-    return next((_counted(one.strip()) for one in reversed(said) if _is_public(one.strip())), _counted(peer))
-
-
-def _is_public(text: str) -> bool:
-    try:
-        return ipaddress.ip_address(text).is_global
-    except ValueError:
-        return False
+    for one in reversed(said):
+        try:
+            is_public = ipaddress.ip_address(one.strip()).is_global
+        except ValueError:
+            break
+        if is_public:
+            return _counted(one.strip())
+    return _counted(peer)
 
 
 def _counted(text: str) -> str:

@@ -34,9 +34,9 @@ def routes() -> APIRouter:
 
 
 @cache
-def _packed(path: Path) -> tuple[bytes, str]:
+def _packed(path: Path) -> tuple[bytes, bytes, str]:
     content = path.read_bytes()
-    return gzip.compress(content, compresslevel=6), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return content, gzip.compress(content, compresslevel=6), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
 def answer(path: Path | None, request: Request) -> Response:
@@ -45,10 +45,10 @@ def answer(path: Path | None, request: Request) -> Response:
     """
     if path is None:
         return Response(status_code=404)
-    packed, tag = _packed(path)
+    content, packed, tag = _packed(path)
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(gzip.decompress(packed), media_type="text/javascript", headers=headers)
+        return Response(content, media_type="text/javascript", headers=headers)
     return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})

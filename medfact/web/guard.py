@@ -7,8 +7,9 @@ import ipaddress
 import os
 import re
 import time
-from collections import OrderedDict, deque
-from contextlib import suppress
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,8 +19,9 @@ from fastapi.responses import PlainTextResponse
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
+from medfact.limits import is_public_server
 from medfact.web.clients import address_of
-from medfact.web.pace import Pace
+from medfact.web.pace import Pace, kind_of
 from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
 from medfact.web.visitors import NOBODY, owner_of, why_nobody
@@ -30,6 +32,9 @@ UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 
 ACTIONS, ACTION_SECONDS = 30, 10.0
 """So many buttons may one visitor press in so many seconds."""
+
+AT_ONCE = 12
+"""So many questions and downloads of one network address are answered at once: all share the threads of the server."""
 
 VISITORS = 10_000
 """Visitors whose buttons are counted, the latest ones."""
@@ -96,6 +101,7 @@ class Guarded:
         self.app, self.uploads = app, uploads
         self._pace, self._gate = Pace(), UploadGate()
         self._pressed: OrderedDict[str, deque[float]] = OrderedDict()
+        self._busy: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -159,7 +165,27 @@ class Guarded:
         async def receive_whole() -> Any:
             return whole.pop() if whole else await receive()
 
-        await self.app(scope, receive_whole, send)
+        try:
+            with self._answering(scope):
+                await self.app(scope, receive_whole, send)
+        except NotNow as refusal:
+            await _not_now(refusal)(scope, receive, send)
+
+    @contextmanager
+    def _answering(self, scope: Any) -> Iterator[None]:
+        """Meanwhile a request is answered that may take a thread for long. Raises NotNow where its address has many."""
+        path, address = scope["path"], address_of(scope)
+        if not (is_public_server() and (path.rstrip("/") == "/updates" or kind_of(path) == "download")):
+            yield
+            return
+        if self._busy[address] >= AT_ONCE:
+            raise NotNow(f"{AT_ONCE} requests of your network address are being answered, which is the most at once.", 1)
+        self._busy[address] += 1
+        try:
+            yield
+        finally:
+            self._busy[address] -= 1
+            self._busy += Counter()  # without those at nought
 
     def _refused_body(self, scope: Any, body: bytes) -> Response | None:
         """The answer to a body that no page sends, and to a visitor who presses too many buttons."""
@@ -177,7 +203,8 @@ class Guarded:
         owner = owner_of(Request(scope))
         length = Headers(scope=scope).get("content-length", "")
         try:
-            with self._gate.uploading(owner, (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE):
+            megabytes = (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE
+            with self._gate.uploading(owner, megabytes, address_of(scope)):
                 await asyncio.wait_for(self._uploaded(owner, scope, receive, send), UPLOAD_SECONDS)
         except NotNow as refusal:
             await _not_now(refusal)(scope, receive, send)

@@ -6,7 +6,9 @@ Uploads go first, then the runs that visitors abandoned longest ago; never a run
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -46,8 +48,12 @@ class Housekeeping:
 
     def _keep(self) -> None:
         while not self._over.wait(EVERY_SECONDS):
-            with suppress(MedfactError, OSError):  # another time
+            try:
                 self.clean()
+            except (MedfactError, OSError):
+                continue  # another time
+            except Exception:  # nothing may end this: the disk would fill
+                traceback.print_exc(file=sys.stderr)
 
     def clean(self) -> list[str]:
         """One round; the runs that were erased."""

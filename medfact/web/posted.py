@@ -1,37 +1,61 @@
-"""Cards of runs, made once for each version of their answers and names."""
+"""Cards of runs, made once for each version of their answers and names, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
-from medfact.results.live import Version
 from medfact.results.score_card import ScoreCard, card_of
 from medfact.views.score_card import png_of
 from medfact.web.services import Services
+from medfact.web.upload_gate import NotNow
 
-Versions = tuple[tuple[str, str | None, Version], ...]
+KEPT = 128
+WAIT_SECONDS = 5.0
+"""How long a card may wait for others that are made."""
+
+Versions = tuple[tuple[str, str | None, tuple[int, str]], ...]
+"""Of each run its id, its name, and its `changed` and state: a job that goes on without a new answer makes no new card."""
+
+_kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+_making = threading.RLock()
 
 
 def card_now(services: Services, runs: Sequence[str]) -> ScoreCard:
-    """The card of one run or two as they stand. Raises Mistake and UnknownName."""
-    return _card(services, _versions(services, runs))
+    """The card of one run or two as they stand. Raises Mistake, UnknownName, and NotNow where many others are made."""
+    return cast(ScoreCard, _once(_card, services, _versions(services, runs)))
 
 
 def picture_now(services: Services, runs: Sequence[str]) -> bytes:
     """The same as a PNG."""
-    return _picture(services, _versions(services, runs))
+    return cast(bytes, _once(_picture, services, _versions(services, runs)))
 
 
 def _versions(services: Services, runs: Sequence[str]) -> Versions:
-    return tuple((run, services.run(run).name, services.reports.version(run)) for run in runs)
+    return tuple((run, services.run(run).name, services.store.pulse(run)) for run in runs)
 
 
-@lru_cache(maxsize=64)
+def _once(make: Callable[[Services, Versions], Any], services: Services, versions: Versions) -> Any:
+    key = (make, services, versions)
+    if (found := _kept.get(key)) is not None:
+        return found
+    if not _making.acquire(timeout=WAIT_SECONDS):
+        raise NotNow("Many cards are made just now.", 1)
+    try:
+        if (found := _kept.get(key)) is None:
+            found = _kept[key] = make(services, versions)
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
+        return found
+    finally:
+        _making.release()
+
+
 def _card(services: Services, versions: Versions) -> ScoreCard:
     return card_of(services.store, [run for run, _, _ in versions])
 
 
-@lru_cache(maxsize=64)
 def _picture(services: Services, versions: Versions) -> bytes:
-    return png_of(_card(services, versions))
+    return png_of(cast(ScoreCard, _once(_card, services, versions)))

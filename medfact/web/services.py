@@ -30,6 +30,7 @@ from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
+from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write
 
@@ -75,13 +76,15 @@ class Choices:
 
 
 class Speeds:
-    """How many statements a second a model answered in its last complete run here; looked up once a minute a model."""
+    """How many statements a second a model answered in its last complete run here; looked up once a minute a model.
 
-    KEPT_SECONDS = 60.0
+    What is kept is bounded: a visitor may name any model."""
+
+    KEPT_SECONDS, MOST = 60.0, 1_000
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, tuple[float, float | None]] = {}
+        self._kept: OrderedDict[str, tuple[float, float | None]] = OrderedDict()
 
     def seconds(self, model: str, statements: int) -> float | None:
         """About how long a model takes for so many statements; None where nothing is known of it."""
@@ -89,6 +92,9 @@ class Speeds:
         if time.monotonic() - since > self.KEPT_SECONDS:
             rate = self._last_rate(model)
             self._kept[model] = time.monotonic(), rate
+            self._kept.move_to_end(model)
+            while len(self._kept) > self.MOST:
+                self._kept.popitem(last=False)
         return statements / rate if rate else None
 
     def _last_rate(self, model: str) -> float | None:
@@ -114,7 +120,9 @@ class Services:
     comparisons: Comparisons
     uploads: Uploads = field(default_factory=Uploads)
     choices: Choices = field(default_factory=Choices)
-    planning: threading.Lock = field(default_factory=threading.Lock)
+    neighbours: Neighbours = field(default_factory=Neighbours)
+    planning: threading.RLock = field(default_factory=threading.RLock)
+    """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
 
     @cached_property
     def speeds(self) -> Speeds:

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import os
 import secrets
+import time
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -26,7 +27,7 @@ from medfact.web.signed import PERSON, opened, sealed
 
 STATE = "medfact-sign-in"
 STATE_SECONDS, PERSON_SECONDS = 600, 14 * 86_400
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS, KNOWN_SECONDS = 10.0, 3_600.0
 LONGEST_NAME = 120
 PAGES = ("facts", "review", "studio", "write", "runs", "compare")
 """Where one may be led back to, besides the first page: never to an address that a link names."""
@@ -127,15 +128,22 @@ def _own_address(request: Request) -> str:
 # ------------------------------------------------------------------------------------------------ the provider
 
 
+_known: dict[str, tuple[float, dict[str, str]]] = {}
+
+
 async def _endpoints() -> dict[str, str]:
-    """The provider's addresses, all of its own host. Raises ServiceAway."""
+    """The provider's addresses, all of its own host; asked once an hour. Raises ServiceAway."""
     provider = os.environ["OPENID_PROVIDER_URL"].rstrip("/")
+    if provider in _known and time.monotonic() - _known[provider][0] < KNOWN_SECONDS:
+        return _known[provider][1]
     found = await _asked("GET", f"{provider}/.well-known/openid-configuration")
     names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
     home = urlsplit(provider)
     if any(urlsplit(str(found.get(name)))[:2] != home[:2] for name in names):
         raise _away("it names addresses of another host")
-    return {name: str(found[name]) for name in names}
+    made = {name: str(found[name]) for name in names}
+    _known[provider] = time.monotonic(), made
+    return made
 
 
 async def _person(code: str, verifier: str, own_address: str) -> dict[str, str]:

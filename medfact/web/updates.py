@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from medfact.errors import MedfactError
 from medfact.views.fragments import fingerprint, render
+from medfact.web.clients import address_of
 from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
 from medfact.web.pages.compare import COMPARE
 from medfact.web.pages.evaluate import EVALUATE
@@ -27,6 +28,7 @@ from medfact.web.pages.write import WRITE
 from medfact.web.services import Services
 from medfact.web.sign_in import is_offered
 from medfact.web.signed import person_of
+from medfact.web.upload_gate import NotNow
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 
 PAGES = {
@@ -71,6 +73,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
         page = PAGES.get(question.page)
         if page is None:
             return PlainTextResponse("There is no such page.", status_code=404)
+        services.neighbours.note(owner_of(request), address_of(request.scope))
         visitor = Visitor(
             services,
             owner_of(request),
@@ -135,4 +138,6 @@ def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Sho
 
 def refused(_: Request, error: Exception) -> Response:
     """What cannot be had now, in one sentence; the page asks again."""
+    if isinstance(error, NotNow):
+        return PlainTextResponse(error.public, status_code=429, headers={"Retry-After": str(error.seconds)})
     return PlainTextResponse(getattr(error, "public", ""), status_code=503)

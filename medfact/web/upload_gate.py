@@ -10,13 +10,16 @@ from contextlib import contextmanager
 from math import ceil
 
 from medfact.errors import MedfactError
-from medfact.limits import limits
+from medfact.limits import Share, limits
+from medfact.web.pace import ADDRESS_TIMES
 
 HOUR_SECONDS = 3_600.0
 MEGABYTE = 1_000_000
 MOST_VISITORS = 10_000
 SOON_SECONDS = 5
 """When to try again where others upload just now."""
+
+HERE = "you and others at your network address"
 
 
 class NotNow(MedfactError):
@@ -30,43 +33,60 @@ class NotNow(MedfactError):
 
 
 class UploadGate:
-    """Counts uploads. clock: seconds."""
+    """Counts uploads of visitors, and of network addresses, which many visitors share. clock: seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._now: Counter[str] = Counter()
-        self._lately: OrderedDict[str, deque[tuple[float, float]]] = OrderedDict()
+        self._visitors, self._addresses = _Counts(1, "you", clock), _Counts(ADDRESS_TIMES, HERE, clock)
         self._lock = threading.Lock()
 
     @contextmanager
-    def uploading(self, owner: str, megabytes: float) -> Iterator[None]:
+    def uploading(self, owner: str, megabytes: float, address: str = "") -> Iterator[None]:
         """Meanwhile a visitor uploads a body of so many megabytes. Raises NotNow where that may not begin."""
+        keys = [(self._visitors, owner), *([(self._addresses, address)] if address else [])]
         with self._lock:
-            self._check(owner, megabytes)
-            self._now[owner] += 1
-            self._lately.setdefault(owner, deque()).append((self._clock(), megabytes))
-            self._lately.move_to_end(owner)
-            while len(self._lately) > MOST_VISITORS:
-                self._lately.popitem(last=False)
+            if self._visitors.now.total() >= limits().in_all.uploads_at_once:
+                raise NotNow("Many visitors upload files just now.", SOON_SECONDS)
+            for counts, key in keys:
+                counts.check(key, limits().of(owner), megabytes)
+            for counts, key in keys:
+                counts.begin(key, megabytes)
         try:
             yield
         finally:
             with self._lock:
-                self._now[owner] -= 1
-                self._now += Counter()  # without those at nought
+                for counts, key in keys:
+                    counts.end(key)
 
-    def _check(self, owner: str, megabytes: float) -> None:
-        share, now = limits().of(owner), self._clock()
-        lately = self._lately.get(owner, deque())
-        while lately and now - lately[0][0] > HOUR_SECONDS:
+
+class _Counts:
+    """Uploads by key, of which each may have so many times what a visitor may. whom: the words of a refusal for it."""
+
+    def __init__(self, times: float, whom: str, clock: Callable[[], float]) -> None:
+        self._times, self._whom, self._clock = times, whom, clock
+        self.now: Counter[str] = Counter()
+        self._lately: OrderedDict[str, deque[tuple[float, float]]] = OrderedDict()
+
+    def begin(self, key: str, megabytes: float) -> None:
+        self.now[key] += 1
+        self._lately.setdefault(key, deque()).append((self._clock(), megabytes))
+        self._lately.move_to_end(key)
+        while len(self._lately) > MOST_VISITORS:
+            self._lately.popitem(last=False)
+
+    def end(self, key: str) -> None:
+        self.now[key] -= 1
+        self.now += Counter()  # without those at nought
+
+    def check(self, key: str, share: Share, megabytes: float) -> None:
+        """Raises NotNow where one more of so many megabytes may not begin."""
+        lately, at, who = self._lately.get(key, deque()), self._clock(), self._whom.capitalize()
+        while lately and at - lately[0][0] > HOUR_SECONDS:
             lately.popleft()
-        if self._now[owner] >= share.uploads_at_once:
-            raise NotNow(f"You upload {self._now[owner]} files just now, which is the most at once.", SOON_SECONDS)
-        if self._now.total() >= limits().in_all.uploads_at_once:
-            raise NotNow("Many visitors upload files just now.", SOON_SECONDS)
-        if len(lately) >= share.uploads_an_hour:
-            until = HOUR_SECONDS - (now - lately[0][0])
-            raise NotNow(f"You have uploaded {len(lately)} files within an hour, which is the most.", until)
-        if sum(size for _, size in lately) + megabytes > share.megabytes_an_hour:
-            most = f"{share.megabytes_an_hour:,.0f} MB are the most that you may upload within an hour."
-            raise NotNow(most, HOUR_SECONDS - (now - lately[0][0]) if lately else HOUR_SECONDS)
+        if self.now[key] >= share.uploads_at_once * self._times:
+            raise NotNow(f"{who} upload {self.now[key]} files just now, which is the most at once.", SOON_SECONDS)
+        until = HOUR_SECONDS - (at - lately[0][0]) if lately else HOUR_SECONDS
+        if len(lately) >= share.uploads_an_hour * self._times:
+            raise NotNow(f"{who} have uploaded {len(lately)} files within an hour, which is the most.", until)
+        if sum(size for _, size in lately) + megabytes > (most := share.megabytes_an_hour * self._times):
+            raise NotNow(f"{most:,.0f} MB are the most that {self._whom} may upload within an hour.", until)

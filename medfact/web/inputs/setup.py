@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isinf
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -22,6 +23,7 @@ from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import Plan
+from medfact.web.pace import ADDRESS_TIMES
 from medfact.web.services import OWN_DATA, Services, Source, checked_source, plan_again, planned, spec_of
 from medfact.writing.runs import writing_of
 from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
@@ -202,13 +204,23 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
 
 
 def evaluate(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
-    """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake."""
+    """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake.
+
+    What is slow comes first, while others may begin runs too: reading files, planning, looking up the names of hosts.
+    """
+    check_room(services, owner, 1)
     asked = planned_runs(services, owner, setup, reviewers)
-    check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
     for spec, _ in asked:
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
-    racing = setup.race and len(asked) > 1
+    with services.planning:
+        check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
+        return _begun(services, owner, asked, key, setup.race)
+
+
+def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | None, race: bool) -> list[str]:
+    """Records planned runs and queues them; returns their ids. race: whether they end as soon as the better one is known."""
+    racing = race and len(asked) > 1
     specs = [spec for spec, _ in asked]
     specs = racing_specs(specs) if racing else specs
     store = services.store.of(owner)
@@ -224,7 +236,8 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
 
 def check_room(services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0) -> None:
     """Raises Mistake where a visitor, or the server, has no room for so many more runs that are asked or wait; where the
-    visitor's minutes of models on this server are used up; or where the runs have too many pairs.
+    visitor's minutes of models on this server are used up; or where the runs have too many pairs. models: of the runs, which
+    begin at once; () to ask beforehand.
     """
     share, going = limits().of(owner), services.jobs.going(owner)
     if going + more > share.runs_going:
@@ -238,6 +251,33 @@ def check_room(services: Services, owner: str, more: int, models: Sequence[str] 
         raise Mistake(f"{pairs:,} pairs are chosen.", f"Choose at most {share.pairs_a_run:,.0f} on this server.")
     if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:
         raise minutes_are_used_up(owner)
+    _check_neighbours(services, owner, more, models)
+    if models:
+        services.neighbours.begins(owner)
+
+
+def _check_neighbours(services: Services, owner: str, more: int, models: Sequence[str]) -> None:
+    """Raises Mistake where the visitors of one network address, whoever they say they are, have no room for more runs."""
+    share = limits().of(owner)
+    going, most = services.neighbours.going(owner, services.jobs.going), share.runs_going * ADDRESS_TIMES
+    if going + more > most:
+        raise Mistake(
+            f"Visitors at your network address have {going} unfinished runs; this server allows {most:,.0f}.",
+            "Wait for some to end.",
+        )
+    minutes = share.local_minutes_a_day * ADDRESS_TIMES
+    if isinf(minutes) or not any(map(is_local, models)):
+        return
+    if services.neighbours.minutes(owner, lambda one: _minutes_used(services, one)) >= minutes:
+        raise Mistake(
+            f"Visitors at your network address have used today's {minutes:,.0f} minutes of models on this server.",
+            "Go on after midnight (UTC), or choose a model behind a service.",
+        )
+
+
+def _minutes_used(services: Services, owner: str) -> float:
+    left = services.jobs.local_minutes_left(owner)
+    return 0.0 if isinf(left) else limits().of(owner).local_minutes_a_day - left
 
 
 def model_choices() -> Sequence[str]:

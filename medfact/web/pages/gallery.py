@@ -19,9 +19,13 @@ from medfact.store import Published
 from medfact.views.fragments import render
 from medfact.web.pages import Page, Show, View, Visitor
 from medfact.web.services import Services
+from medfact.web.upload_gate import NotNow
 
 LOOKED_UP_SECONDS = 3.0
 """How long a page may go on without the link to a gallery that has just opened."""
+
+WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
+"""How long a look waits for another that compares the runs, and when to ask again where that takes longer."""
 
 _making = threading.Lock()
 
@@ -40,12 +44,15 @@ class Line:
 
 
 def view(visitor: Visitor, show: GalleryShow) -> View:
-    """All that is published."""
+    """All that is published. Raises NotNow where others wait for it too."""
     services = visitor.services
-    lives = _published(services)
-    versions = tuple((publication, live.version) for publication, live in lives)
-    with _making:  # one visitor's look serves all who wait for it
-        fragment = _drawn(services, versions)
+    if not _making.acquire(timeout=WAIT_SECONDS):
+        raise NotNow("The gallery is being put together.", AGAIN_SECONDS)
+    try:  # one visitor's look serves all who wait for it
+        lives = _published(services)
+        fragment = _drawn(services, tuple((publication, live.version) for publication, live in lives))
+    finally:
+        _making.release()
     going = any(live.going or live.behind for _, live in lives)
     again = max(PACE, services.reports.pace()) if going else None
     return View({"gallery": fragment}, show, again=again, title="Gallery · medfact")

@@ -49,10 +49,14 @@ class OwnRuns:
         return self._services.store.run(record.run)
 
     def delete(self, owners: Owners, run: object) -> Run:
-        """Puts a run away, at once. Raises Mistake while it goes on."""
+        """Puts a run away, at once. Raises Mistake while it goes on, and where the host has published it."""
         record = self.one(owners, run)
         if self._services.reports.live(record.run).state in {WAITING, RUNNING}:
             raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
+        if any(publication.run == record.run for publication in self._services.store.published()):
+            raise Mistake(
+                "The host of this server shows this run in its gallery.", "Ask the host to withdraw it; then it can be deleted."
+            )
         self._services.store.delete(record.run)
         return record
 

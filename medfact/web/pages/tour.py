@@ -168,8 +168,7 @@ def _told(step: str, right: bool, answer: bool | None, plain: bool | None) -> st
 def compare(visitor: Visitor, show: Any, _: Action) -> tuple[Any, Message]:
     """Asks both demonstration models the same facts: two ordinary runs of the visitor."""
     chosen = Setup.model_validate({"models": MODELS, "pairs": PAIRS})
-    with visitor.services.planning:
-        runs = evaluate(visitor.services, visitor.owner, chosen, None, visitor.reviewers)
+    runs = evaluate(visitor.services, visitor.owner, chosen, None, visitor.reviewers)
     return show.model_copy(update={"pair": ",".join(runs)}), Message()
 
 

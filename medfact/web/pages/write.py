@@ -270,13 +270,14 @@ def _page_of(found: Sequence[Any], page: int, size: int) -> tuple[int, Sequence[
 def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Records a writing and queues it."""
     services, key = visitor.services, action.fields.get("key", "").strip() or None
+    check_room(services, visitor.owner, 1)
+    spec, plan = _planned(visitor, show)
+    if is_service(spec.model):
+        check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
     with services.planning:
-        spec, plan = _planned(visitor, show)
         check_room(services, visitor.owner, 1, [spec.model], show.pairs)
-        if is_service(spec.model):
-            check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
-    services.jobs.submit(writing, key if is_service(spec.model) else None)
+        services.jobs.submit(writing, key if is_service(spec.model) else None)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
 
 

@@ -1,0 +1,64 @@
+"""One network address does not take all the threads of a public server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from medfact.web.guard import AT_ONCE, Guarded
+from medfact.web.uploads import Uploads
+
+CARD = "/download/x/card.png"
+
+
+class Slow:
+    """An application that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.go_on, self.inside = asyncio.Event(), 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.inside += 1
+        await self.go_on.wait()
+        self.inside -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"done"})
+
+
+def client(app: Any, address: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url="http://localhost")
+
+
+async def _flooded(app: Slow, door: Guarded) -> tuple[httpx.Response, list[int]]:
+    """What one too many is told; and the answers to another address, to a page, and to the many themselves."""
+    async with client(door, "9.9.9.9") as one, client(door, "8.8.8.8") as other:
+        many = [asyncio.create_task(one.get(CARD)) for _ in range(AT_ONCE)]
+        while app.inside < AT_ONCE:
+            await asyncio.sleep(0.01)
+        beyond = [asyncio.create_task(one.post("/updates", json={})), asyncio.create_task(one.get(CARD))]
+        more = [asyncio.create_task(other.get(CARD)), asyncio.create_task(one.get("/facts"))]
+        done, _ = await asyncio.wait(beyond, timeout=5)
+        refused = [task.result() for task in done]
+        app.go_on.set()
+        answers = [answer.status_code for answer in await asyncio.gather(*many, *more)]
+        answers.append((await one.get(CARD)).status_code)
+        assert [answer.status_code for answer in refused] == [429, 429]
+        return refused[0], answers
+
+
+def test_so_many_requests_of_an_address_are_answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+
+    async def played() -> tuple[Guarded, httpx.Response, list[int]]:
+        app = Slow()
+        door = Guarded(app, Uploads())
+        return door, *await _flooded(app, door)
+
+    door, refused, answers = asyncio.run(played())
+    assert refused.headers["retry-after"] == "1"
+    assert "12 requests of your network address" in refused.text
+    assert answers == [200] * (AT_ONCE + 3)
+    assert not door._busy, "who was answered is not remembered"

@@ -1,0 +1,94 @@
+"""Whoever takes a new cookie for each run or file is counted by the network address too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medfact.errors import Mistake
+from medfact.limits import limits
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
+from medfact.runs.jobs import Jobs
+from medfact.store import Store
+from medfact.web.inputs.setup import check_room
+from medfact.web.neighbours import MOST_VISITORS, SURELY_BEGUN_SECONDS, Neighbours
+from medfact.web.pace import ADDRESS_TIMES
+from medfact.web.services import Services
+from medfact.web.upload_gate import NotNow, UploadGate
+
+HERE, ELSEWHERE = "8.8.8.8", "9.9.9.9"
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    (tmp_path / "limits.yaml").write_text("visitor: {runs_going: 2, local_minutes_a_day: 3}\n", encoding="utf-8")
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    monkeypatch.setenv("MEDFACT_LIMITS", str(tmp_path / "limits.yaml"))
+    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    yield Services(store, jobs, reports, Comparisons(store, reports))
+    jobs.close()
+
+
+def visitor(services: Services, number: int, address: str = HERE) -> str:
+    owner = f"{number:032x}"
+    services.neighbours.note(owner, address)
+    return owner
+
+
+def test_runs_of_all_visitors_of_an_address_are_counted(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    going: dict[str | None, int] = {}
+    monkeypatch.setattr(services.jobs, "going", lambda owner=None: going.get(owner, 0))
+    for number in range(ADDRESS_TIMES):
+        owner = visitor(services, number)
+        check_room(services, owner, 2, ["openai:any"])
+        going[owner] = 2
+    with pytest.raises(Mistake, match="at your network address have 20 unfinished runs; this server allows 20"):
+        check_room(services, visitor(services, 100), 1, ["openai:any"])
+    check_room(services, visitor(services, 101, ELSEWHERE), 1, ["openai:any"])
+    going.popitem()
+    check_room(services, visitor(services, 100), 1, ["openai:any"])
+
+
+def test_minutes_of_all_visitors_of_an_address_are_counted(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: dict[str, float] = {}
+    monkeypatch.setattr(services.jobs, "local_minutes_left", lambda owner: 3 - used.get(owner, 0.0))
+    for number in range(ADDRESS_TIMES):
+        owner = visitor(services, number)
+        check_room(services, owner, 1, ["hf:any"])
+        used[owner] = 3
+    with pytest.raises(Mistake, match="at your network address have used today's 30 minutes"):
+        check_room(services, visitor(services, 100), 1, ["hf:any"])
+    check_room(services, visitor(services, 100), 1, ["openai:any"])
+    check_room(services, visitor(services, 101, ELSEWHERE), 1, ["hf:any"])
+
+
+def test_a_flood_of_visitors_fills_no_memory() -> None:
+    now = [0.0]
+    neighbours = Neighbours(lambda: now[0])
+    for number in range(MOST_VISITORS + 50):
+        neighbours.note(str(number), HERE)
+        neighbours.begins(str(number))
+    assert len(neighbours._address) == len(neighbours._began) == MOST_VISITORS
+    now[0] += SURELY_BEGUN_SECONDS
+    assert neighbours.going(str(MOST_VISITORS), lambda owner: int(owner == "7")) == 1
+    assert set(neighbours._going) == {"7"}
+
+
+def test_uploads_of_all_visitors_of_an_address_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    gate, most = UploadGate(lambda: 0.0), int(limits().visitor.uploads_an_hour) * ADDRESS_TIMES
+    for number in range(most):
+        with gate.uploading(f"{number:032x}", 1, HERE):
+            pass
+    with (
+        pytest.raises(NotNow, match=f"You and others at your network address have uploaded {most} files within an hour"),
+        gate.uploading("f" * 32, 1, HERE),
+    ):
+        pass
+    with gate.uploading("f" * 32, 1, ELSEWHERE):
+        pass

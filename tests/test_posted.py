@@ -1,0 +1,87 @@
+"""Cards to be posted: made once for what a run has answered, and one at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from medfact.errors import MedfactError
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+from medfact.web import downloads, posted
+from medfact.web.services import Services
+from medfact.web.updates import refused
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    store = Store(f"sqlite:///{tmp_path / 'medfact.db'}")
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    yield Services(store, jobs, reports, Comparisons(store, reports))
+    jobs.close()
+
+
+@pytest.fixture
+def run(services: Services) -> str:
+    made = start(RunSpec(model="baseline:random", limit=4, shots=0), services.store)
+    list(answer(made, services.store))
+    return made
+
+
+@pytest.fixture
+def page(services: Services) -> TestClient:
+    app = FastAPI()
+    app.add_exception_handler(MedfactError, refused)
+    app.include_router(downloads.routes(services))
+    return TestClient(app)
+
+
+def test_a_card_is_made_again_where_answers_or_name_change_and_not_where_a_job_does(
+    services: Services, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = posted.picture_now(services, [run])
+    versions = iter(range(100))
+    monkeypatch.setattr(Reports, "version", lambda self, run: (*self._store.pulse(run), next(versions)))
+    assert posted.picture_now(services, [run]) is first
+    services.store.describe(run, name="another", note=None)
+    second = posted.picture_now(services, [run])
+    assert second != first
+    services.store._update(run, changed=services.store.run(run).changed + 1)
+    assert posted.picture_now(services, [run]) is not second
+
+
+def test_one_card_is_drawn_at_a_time(services: Services, page: TestClient, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posted, "WAIT_SECONDS", 0.2)
+    drawing, go_on = threading.Event(), threading.Event()
+
+    def slow(_: object) -> bytes:
+        drawing.set()
+        assert go_on.wait(60)
+        return b"drawn"
+
+    monkeypatch.setattr(posted, "png_of", slow)
+    got: list[bytes] = []
+    thread = threading.Thread(target=lambda: got.append(posted.picture_now(services, [run])), daemon=True)
+    thread.start()
+    try:
+        assert drawing.wait(60)
+        busy = page.get(f"/download/{run}/card.png")
+        assert (busy.status_code, busy.headers["retry-after"]) == (429, "1")
+        assert busy.text == "Many cards are made just now. Try again in a second."
+        assert page.get(f"/download/{run}/card.txt").status_code == 200, "what is made already does not wait"
+    finally:
+        go_on.set()
+        thread.join(60)
+    assert got == [b"drawn"]
+    assert page.get(f"/download/{run}/card.png").content == b"drawn"
