@@ -21,6 +21,9 @@ PARTS = {
 }
 """Extra → what needs it, and the modules that it brings: those of requirements.txt. `app` brings PIL and plotly, too."""
 
+_FILES = {"cluster": "requirements-cluster.txt"}
+"""Extra → the file of a checkout that lists it, where that is not requirements.txt."""
+
 
 @contextmanager
 def named_if_missing() -> Iterator[None]:
@@ -37,6 +40,10 @@ def named_if_missing() -> Iterator[None]:
 def _part_missing(module: str) -> PartMissing | None:
     for extra, (who_needs, modules) in PARTS.items():
         if module in modules:
-            command = f'pip install "medfact[{extra}]"' if IS_INSTALLED else "pip install -r requirements.txt"
-            return PartMissing(f"{who_needs} {module}, which is not installed.", f"Install it: {command}")
+            return PartMissing(f"{who_needs} {module}, which is not installed.", f"Install it: {install_command(extra)}")
     return None
+
+
+def install_command(extra: str) -> str:
+    """What a person types to install a part, beside a checkout or beside an installed medfact."""
+    return f'pip install "medfact[{extra}]"' if IS_INSTALLED else f"pip install -r {_FILES.get(extra, 'requirements.txt')}"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ def test_names_of_others_are_neither_citations_nor_latex(store: Store, tmp_path:
     assert r"\input{" not in methods
     assert r"50\%\_of" in methods
     assert methods.count(r"\begin{filecontents*}") == methods.count(r"\end{filecontents*}") == 1
+
+
+def test_demonstrations_of_ones_own_are_said_to_be_so(store: Store) -> None:
+    run = asked(store, shots=3)
+    own = replace(run, spec=replace(run.spec, demonstrations="mine.csv"))
+    text = methods_paragraph([own], [report_of(store, own)])
+    assert "Demonstrations: 3 before each statement, from a file of our own." in text
+    assert "not tested" not in text
 
 
 def test_two_runs_say_what_differs(store: Store) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import queue
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,11 @@ from medfact.answers import make_prompt
 from medfact.answers.formats import Demonstration
 from medfact.cli.cluster import loader
 from medfact.cli.commands import parser
-from medfact.errors import Mistake, ServiceAway
+from medfact.errors import Mistake, ModelError, PartMissing, ServiceAway
+from medfact.extras import named_if_missing
 from medfact.models import Completion, Prompt, load_model
 from medfact.models.cluster.batches import LARGEST_BATCH, Batches
-from medfact.models.cluster.model import ClusterSettings, connected
+from medfact.models.cluster.model import ClusterSettings, _load, connected
 from medfact.models.cluster.schedule import MOST_LOSSES, Distribution
 from medfact.models.cluster.workers import Answered, Event, Joined, Lost
 
@@ -216,8 +219,66 @@ def test_a_public_server_computes_on_no_cluster(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_missing_ray_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(Mistake, match=r"pip install -r requirements-cluster\.txt"), connected(ClusterSettings("auto"), 1):
+        raise AssertionError("not reached")
+    monkeypatch.setattr("medfact.extras.IS_INSTALLED", True)
     with pytest.raises(Mistake, match=r'pip install "medfact\[cluster\]"'), connected(ClusterSettings("auto"), 1):
         raise AssertionError("not reached")
+    with pytest.raises(PartMissing, match=r'pip install "medfact\[cluster\]"'), named_if_missing():
+        importlib.import_module("ray")
+
+
+class Rooms:
+    """A cluster of which only the processors are known."""
+
+    def __init__(self, *cpus: int) -> None:
+        self.cpus = cpus
+
+    def nodes(self) -> list[dict[str, object]]:
+        return [{"Alive": True, "Resources": {"CPU": float(cpus)}} for cpus in self.cpus]
+
+
+@pytest.mark.parametrize(
+    ("settings", "models", "racing", "said"),
+    [
+        (ClusterSettings("ray"), 3, 3, r"3 models race, and the cluster has room for 2 processes\. .*leave out --race"),
+        (
+            ClusterSettings("ray", actors=2),
+            2,
+            2,
+            "2 models race with 2 processes each, .* room for 2 processes",
+        ),
+        (ClusterSettings("ray"), 2, 2, None),
+        (ClusterSettings("ray"), 3, 0, None),
+        (ClusterSettings("ray", actors=3), 2, 1, None),
+    ],
+)
+def test_a_race_that_would_wait_for_room_for_ever_is_refused(
+    monkeypatch: pytest.MonkeyPatch, settings: ClusterSettings, models: int, racing: int, said: str | None
+) -> None:
+    """On two nodes of one processor each. Models that do not race wait in turn."""
+
+    def started(*_: object) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr("medfact.models.cluster.model.Actors", started)
+    with pytest.raises(InterruptedError if said is None else ModelError, match=said):
+        _load(Rooms(1, 1), settings, models, racing, "medfact-tiny")
+
+
+def test_the_models_of_a_race_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    @contextmanager
+    def cluster(*given: object) -> Iterator[None]:
+        seen.append(given[1:])
+        yield
+
+    monkeypatch.setattr("medfact.models.cluster.model.connected", cluster)
+    models = ["medfact-tiny", "hf:other", "baseline:random"]
+    with loader(options_of("run", "--on", "ray"), models, models), loader(options_of("run", "--on", "ray"), models):
+        pass
+    assert seen == [(2, 2), (2, 0)]
 
 
 def test_without_a_cluster_nothing_of_it_is_loaded() -> None:

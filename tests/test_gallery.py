@@ -112,6 +112,10 @@ def test_what_is_not_complete_or_from_a_file_is_marked(store: Store, facts: str,
     marks = {entry.run.run: entry.marks for entry in group.entries}
     total = store.run(stopped).statements
     assert marks == {whole: (), stopped: (f"stopped by hand, {total} of {total} statements asked: no place",)}
+    store.set_state(stopped, STOPPED, "The budget is spent.")
+    assert {mark for entry in groups_of(store)[0].entries for mark in entry.marks} == {
+        f"stopped, {total} of {total} statements asked: no place"
+    }
     assert {entry.name for entry in group.entries} == {f"the same name ({run[:8]})" for run in (whole, stopped)}
     other.publish(again, "elsewhere")
     assert groups_of(other)[0].entries[0].marks == ("from a file",)

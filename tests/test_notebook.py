@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,16 @@ from small_facts import rows_of_facts
 from test_requirements import ROOT
 
 import medfact
+from medfact.cli.progress import show_progress
 from medfact.errors import FactsError, MedfactError, Mistake, ModelError, PartMissing, UnknownName
 from medfact.extras import named_if_missing
 from medfact.notebook import Evaluated
-from medfact.store import Store
+from medfact.notebook.evaluation import _follow
+from medfact.results.compare import sides_of
+from medfact.results.over_models import over_models
+from medfact.reviews.verdicts import FALSE, TRUE
+from medfact.runs.events import AnswersSaved
+from medfact.store import Store, Verdict, home
 
 EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8"), re.DOTALL))
 
@@ -221,6 +227,77 @@ def test_what_is_shown_is_escaped(url: str) -> None:
         assert not re.search(r"<(script|img|b>disease|u>)", shown)
     shown = medfact.load_facts(frame)._repr_html_()
     assert "symptoms" in shown
+
+
+def test_a_function_is_told_apart_by_more_than_its_source(frame: pandas.DataFrame, url: str) -> None:
+    """Two functions of one source, which answer the opposite: no answer of the one is another's, and both count."""
+    models = [always("True"), always("False")]
+    with pytest.raises(Mistake, match="A function's answers cannot be reused"):
+        medfact.evaluate(models[0], frame, db=url, limit=4, shots=0, progress=False, reuse=True)
+    assert Store(url).runs() == []
+    runs = [medfact.evaluate(model, frame, db=url, limit=4, shots=0, progress=False) for model in models]
+    assert len({run.record.model_revision for run in runs}) == 1
+    found = over_models(sides_of(Store(url), [run.id for run in runs]), Store(url))
+    assert (len(found.models), found.left_out) == (2, ())
+
+
+def test_reviewed_facts_alone_are_asked(frame: pandas.DataFrame, url: str) -> None:
+    with pytest.raises(MedfactError, match="Reviewers have confirmed no fact"):
+        medfact.evaluate(always("True"), frame, db=url, shots=0, progress=False, reviewed=True)
+    listed = medfact.statements(frame, db=url, limit=4, shots=0)
+    labels = dict(zip(listed["fact_id"], listed["positive"], strict=True))
+    Store(url).record_verdicts([Verdict("ada", fact, TRUE if label else FALSE) for fact, label in labels.items()])
+    run = medfact.evaluate(always("True"), frame, db=url, shots=0, progress=False, reviewed=True)
+    assert {item.statement.fact.fact_id for item in Store(url).asked(run.id)} == labels.keys()
+    assert len(medfact.statements(frame, db=url, shots=0, reviewed=True)) == 64
+
+
+def test_statements_are_those_that_a_run_asks(frame: pandas.DataFrame, url: str) -> None:
+    store = Store(url)
+    before = medfact.statements(frame, db=url, limit=4, shots=0)
+    partner = before[before["negative_of"].notna()].iloc[0]
+    store.reject(partner["negative_of"], partner["tail"])
+    listed = medfact.statements(frame, db=url, limit=4, shots=0)
+    assert partner["statement_id"] not in set(listed["statement_id"])
+    run = medfact.evaluate(always("True"), frame, db=url, limit=4, shots=0, progress=False)
+    assert set(listed["statement_id"]) == {item.statement.statement_id for item in store.asked(run.id)}
+
+
+def test_statements_create_no_database(frame: pandas.DataFrame, tmp_path: Path) -> None:
+    assert len(medfact.statements(frame, db=f"sqlite:///{tmp_path / 'none.db'}", limit=4, shots=0)) == 64
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_data_frame_is_kept_whole_or_not_at_all(frame: pandas.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(rows: Any, path: Path) -> int:
+        path.write_text('{"head": ')
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("medfact.notebook.source.write_table", full)
+        with pytest.raises(OSError, match="No space"):
+            medfact.load_facts(frame)
+    assert list((home() / "notebook").iterdir()) == []
+    assert len(medfact.load_facts(frame)) == 42
+    assert len(list((home() / "notebook").iterdir())) == 1
+
+
+@pytest.mark.parametrize("follow", [lambda events: _follow(events, False), lambda events: show_progress(events, "model")])
+def test_a_run_is_closed_where_its_follower_fails(follow: Callable[[Any], Any]) -> None:
+    """The generator is still held here, as a traceback holds it: only closing ends it."""
+    closed = []
+
+    def events() -> Iterator[Any]:
+        try:
+            yield AnswersSaved(None)  # type: ignore[arg-type]
+            yield AnswersSaved(())
+        finally:
+            closed.append(True)
+
+    asking = events()
+    with pytest.raises(TypeError):
+        follow(asking)
+    assert closed == [True]
 
 
 def test_the_progress_bar_counts_statements(frame: pandas.DataFrame, url: str, capsys: pytest.CaptureFixture[str]) -> None:

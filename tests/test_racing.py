@@ -147,6 +147,17 @@ def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
     assert "The race stopped it" in card
 
 
+def test_two_of_three_that_raced_have_the_bounds_of_their_race(many: Path, store: Store) -> None:
+    runs = recorded(many, store, 3)
+    _, _, told = raced(runs, store, (0.97, 0.6, 0.4))
+    of_race = next(one.race for one in told[-1] if {one.a.run, one.b.run} == {runs[0].run, runs[1].run})
+    (shown,) = races_of(sides_of(store, [runs[0].run, runs[1].run]))
+    assert (shown.race, shown.family) == (of_race, 3)
+    others = [store.run(start(RunSpec(f"baseline:{n}", facts=str(many), shots=0), store)) for n in range(2)]
+    (apart,) = races_of(sides_of(store, [run.run for run in others]))
+    assert apart.family == 1
+
+
 def test_equal_models_are_asked_to_the_end(many: Path, store: Store) -> None:
     runs = recorded(many, store)
     models, states, told = raced(runs, store, (0.8, 0.8))

@@ -129,6 +129,18 @@ def test_a_run_that_is_not_whole_says_so(store: Store, runs: list[str]) -> None:
     (mark,) = card_of(store, runs[:1]).marks
     assert mark == f"true unless denied: stopped by hand, {statements} of {statements} statements asked"
     assert mark in " ".join(texts(card_of(store, runs[:1])))
+    store.set_state(runs[0], STOPPED, "The budget is spent.")
+    (mark,) = card_of(store, runs[:1]).marks
+    assert mark == f"true unless denied: stopped, {statements} of {statements} statements asked"
+
+
+def test_runs_asked_in_unequal_numbers_of_ways_share_a_heading_that_holds_for_both(store: Store, runs: list[str]) -> None:
+    facts = store.run(runs[0]).spec.facts
+    plain = start(RunSpec(model="baseline:random", facts=facts, pool="origin", shots=0), store)
+    list(answer(plain, store))
+    assert card_of(store, runs).figures[0].title == "all eight right"
+    assert card_of(store, [plain]).figures[0].title != "all eight right"
+    assert card_of(store, [runs[0], plain]).figures[0].title == "all right"
 
 
 def test_runs_that_were_asked_otherwise_are_said_to_differ(store: Store, runs: list[str], tmp_path: Path) -> None:

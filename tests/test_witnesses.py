@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from medfact.metrics.witnesses import AFFIRMS, DENIES, NEITHER, against_labels, 
 from medfact.prototypes import load_pool
 from medfact.results.compare import sides_of
 from medfact.results.over_models import over_models
-from medfact.results.over_models_text import over_models_lines, suspects_in_words
+from medfact.results.over_models_text import hardest_in_words, over_models_lines, suspects_in_words
 from medfact.reviews.queues import unanimous
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -84,12 +84,15 @@ def test_who_was_not_asked_is_not_needed_and_who_is_unsure_is() -> None:
     assert found.facts.tolist() == [10]
 
 
-def run_of(store: Store, file: Path, model: str, mistakes: set[tuple[str, str]]) -> str:
-    """A run of a model that knows every fact but these, of which it believes the opposite. Facts by head and tail."""
+def run_of(store: Store, file: Path, model: str, mistakes: set[tuple[str, str]], failing: Collection[str] = ()) -> str:
+    """A run of a model that knows every fact but these, of which it believes the opposite. Facts by head and tail. failing:
+    tails of facts of which the first call fails.
+    """
     run = start(RunSpec(model=model, facts=str(file), shots=0), store)
     facts = {(item.statement.fact.head, item.statement.fact.tail or "") for item in store.asked(run)}
     assert mistakes <= facts
     signs = {fact: ("-" if fact in mistakes else "+") * len(VARIANTS_OF) for fact in facts}
+    signs |= {fact: f"!{of[1:]}" for fact, of in signs.items() if fact in mistakes and fact[1] in failing}
     list(answer(run, store, load=Scripted.of(run, store, script(signs, VARIANTS_OF)).load))
     return run
 
@@ -118,6 +121,18 @@ def test_two_runs_put_the_suspect_first(store: Store, tmp_path: Path, medfact: C
     told = medfact("compare", first, second, always, "--json", "--db", store.url)
     assert told.code == 0
     assert '"against_label": [{"fact_id"' in told.out
+
+
+def test_a_failed_call_is_no_wrong_answer(store: Store, tmp_path: Path) -> None:
+    """Two models believe the opposite of two facts; a call about one of these failed, so nothing is known of it."""
+    file = write_csv(tmp_path / "facts.csv", rows_of_facts(30))
+    missed = {("disease07", "sign07"), ("disease01", "drug01")}
+    one, two, failing = (run_of(store, file, *of) for of in (("one", missed), ("two", missed), ("2", missed, {"sign07"})))
+    before, found = (over_models(sides_of(store, [one, other]), store) for other in (two, failing))
+    assert (before.whole, before.mastered_by_none) == (before.facts, 2)
+    assert (found.facts, found.whole, found.mastered_by_none) == (before.facts, before.facts - 1, 1)
+    assert f"No model has all answers right on 1 of {found.whole} facts answered in every way." in hardest_in_words(found)
+    assert found.record()["answered_in_every_way"] == found.whole
 
 
 def test_one_model_twice_is_one_witness(store: Store, tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from medfact.models import Model, is_local, load_model
 
 
 @contextmanager
-def loader(options: argparse.Namespace, models: Sequence[str]) -> Iterator[Callable[..., Model]]:
+def loader(options: argparse.Namespace, models: Sequence[str], racing: Sequence[str] = ()) -> Iterator[Callable[..., Model]]:
     """What loads the models of a command. The address of a cluster comes from the command line alone, never from a record.
+    racing: those of the models that race with each other.
 
     Raises Mistake where the options do not go together, and ModelError where the cluster cannot be used.
     """
@@ -30,5 +31,5 @@ def loader(options: argparse.Namespace, models: Sequence[str]) -> Iterator[Calla
     from medfact.models.cluster.model import ClusterSettings, connected
 
     settings = ClusterSettings(options.on, options.actors, options.cpus_per_actor, options.gpus_per_actor)
-    with connected(settings, len(local)) as load:
+    with connected(settings, len(local), sum(map(is_local, racing))) as load:
         yield load

@@ -67,7 +67,7 @@ def _start(options: argparse.Namespace) -> int:
         return emit((costs(spec, planned=plan(spec, collection, held=held)) for spec in specs), options.output)
     confirm_upload(specs, options.yes)
     store = Store(options.db)
-    with loader(options, [spec.model for spec in specs]) as load:
+    with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         runs = [start(spec, store, collection, held) for spec in specs]
         return _ask_all(runs, store, options, service_key(options), load)
 
@@ -90,7 +90,7 @@ def _repeat(options: argparse.Namespace) -> int:
     if not trusted:
         for spec in specs:
             check_address(replace(record, model=spec.model, spec=spec), store)
-    with loader(options, [spec.model for spec in specs]) as load:
+    with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         again = [start_again(record.run, store, spec) for spec in specs]
         return _ask_all(again, store, options, named_address_key(trusted), load)
 
@@ -109,7 +109,7 @@ def resume(options: argparse.Namespace) -> int:
         asking[record.run] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0
-    with loader(options, [record.model for record in records]) as load:
+    with loader(options, [record.model for record in records], [record.model for record in racing]) as load:
         asking = {run: {**chosen, "load": load} for run, chosen in asking.items()}
         if racing:
             code = _ask_in_race(racing, store, asking)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import cast
 
 from medfact.cli import MISTAKE, OK, SOME_FAILED
 from medfact.cli.rows import print_progress
@@ -12,8 +14,15 @@ from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, 
 from medfact.runs.racing import Standing
 
 
-def show_progress(events: Iterable[Event], model: str) -> int:
-    """Follows a run to its end and returns the exit code. A terminal gets a moving line, a file only milestones."""
+def show_progress(events: Iterator[Event], model: str) -> int:
+    """Follows a run to its end and returns the exit code; closes it whatever happens. A terminal gets a moving line, a file
+    only milestones.
+    """
+    with closing(cast("Generator[Event, None, None]", events)):  # left suspended, it would go on beating, and hold up its race
+        return _shown(events, model)
+
+
+def _shown(events: Iterator[Event], model: str) -> int:
     code = OK
     total = done = 0
     stage = ""

@@ -30,6 +30,9 @@ AT_REST = frozenset({COMPLETE, DECIDED, STOPPED, FAILED_RUN, PAUSED})
 _MAX_PASSAGES = 100
 """Of one statement."""
 
+_MAX_RACERS = 100
+"""Models of one race."""
+
 _MAX_DEPTH = 8
 """Levels of nested lists and objects in a model's decoding settings."""
 
@@ -149,6 +152,8 @@ def _check_spec(spec: RunSpec) -> None:
     ):
         if getattr(spec, name) not in known:
             raise ValueError(f"its {name} is none that this medfact knows")
+    if not 0 <= spec.racers <= _MAX_RACERS:
+        raise ValueError(f"its racers are not 0 to {_MAX_RACERS}")
     if is_service(spec.model):
         try:
             host_of(spec.service)

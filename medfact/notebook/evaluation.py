@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
@@ -16,7 +17,7 @@ from medfact.models import FUNCTION, Model, check_spec, is_service, load_model
 from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
 from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
-from medfact.notebook.source import Facts, frame_of, load_facts, spec_of
+from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
 from medfact.results.report import report_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
@@ -119,9 +120,11 @@ def evaluate(
         check_spec(name)
     given = load_facts(facts)
     spec = spec_of(name, given, settings)
+    if spec.reuse and not isinstance(model, str):
+        raise Mistake("A function's answers cannot be reused: nobody knows what else it depends on.", "Leave out reuse=True.")
     _check_consent(spec, send_facts)
     store = Store(db)
-    run = start(spec, store, given.collection)
+    run = start(spec, store, given.collection, held_in(spec, store))
     key = key or named_address_key(is_named="base_url" in dict(settings.get("service") or {}))
     _follow(answer(run, store, load=load, key=key), progress)
     return Evaluated(run, store)
@@ -148,11 +151,12 @@ def _check_consent(spec: RunSpec, agreed: bool) -> None:
         )
 
 
-def _follow(events: Iterable[Event], progress: bool) -> None:
-    """Follows a run to its end under a progress bar. Raises what ended it early."""
+def _follow(events: Iterator[Event], progress: bool) -> None:
+    """Follows a run to its end under a progress bar, and closes it whatever happens. Raises what ended it early."""
     from tqdm.auto import tqdm
 
-    with named_if_missing(), tqdm(disable=not progress, unit="statement") as bar:
+    asking = closing(cast("Generator[Event, None, None]", events))  # left suspended, it would go on beating
+    with asking, named_if_missing(), tqdm(disable=not progress, unit="statement") as bar:
         for event in events:
             match event:
                 case Started():

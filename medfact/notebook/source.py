@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from medfact.datasets import Collection, bundled_names, load
+from medfact.datasets import Collection, Held, bundled_names, load
 from medfact.datasets.collection import summary
 from medfact.datasets.facts_file import REQUIRED
 from medfact.datasets.hub import PREFIX
@@ -20,9 +22,10 @@ from medfact.exchange.rows import fact_row, statement_row
 from medfact.extras import named_if_missing
 from medfact.facts import digest
 from medfact.models import Placement, ServiceSettings
-from medfact.runs.plan import plan
+from medfact.reviews.verdicts import held, opinions
+from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.spec import RunSpec
-from medfact.store import home
+from medfact.store import Store, exists, home
 
 if TYPE_CHECKING:
     import pandas
@@ -123,7 +126,12 @@ def _kept(frame: Any) -> Path:
     path = home() / FRAMES / f"data-frame-{digest(*(repr(sorted(row.items())) for row in rows))}.jsonl"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_table(rows, path)
+        whole = path.with_stem(f"{path.stem}-{secrets.token_hex(4)}")
+        try:
+            write_table(rows, whole)
+            os.replace(whole, path)  # a reader finds all rows or no file, whoever else writes
+        finally:
+            whole.unlink(missing_ok=True)
     return path
 
 
@@ -175,13 +183,23 @@ def _nested(name: str, kind: type[Any], given: Any) -> Any:
     return kind(**given)
 
 
-def statements(facts: str | Path | pandas.DataFrame | Facts = "clinical-core", **settings: Any) -> pandas.DataFrame:
+def held_in(spec: RunSpec, store: Store) -> Held:
+    """What reviewers hold of facts, by the database, where a run tests only what they have confirmed."""
+    return held(opinions(store.verdicts())) if spec.reviewed else NOTHING_HELD
+
+
+def statements(
+    facts: str | Path | pandas.DataFrame | Facts = "clinical-core", *, db: str | None = None, **settings: Any
+) -> pandas.DataFrame:
     """The statements of the facts under test, a row each: the columns of `medfact statements`.
 
-    About half of them are false on purpose; `label` says which. settings: as in `evaluate`. Raises as that does.
+    About half of them are false on purpose; `label` says which. db, settings: as in `evaluate`, which asks the same statements:
+    none of a false partner that was rejected. Creates no database. Raises as `evaluate` does.
     """
     given = load_facts(facts)
-    planned = plan(spec_of("", given, settings), given.collection)
+    spec = spec_of("", given, settings)
+    store = Store(db) if exists(db) else None
+    planned = plan(spec, given.collection, store.rejections(), held_in(spec, store)) if store else plan(spec, given.collection)
     return frame_of(statement_row(item.statement) for item in planned.statements if item.draw == 0)
 
 

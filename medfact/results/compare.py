@@ -24,6 +24,7 @@ from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
 from medfact.results.wording import names_of_runs
 from medfact.runs.plan import protocol_of, question_of
+from medfact.runs.racing import of_one_race
 from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store
 
@@ -89,7 +90,7 @@ class Pair(Paired):
 @dataclass(frozen=True)
 class Raced:
     """The race of two runs in answers right, as a − b: where it stands, and what it is made from; None where they share no
-    statement. family: how many pairs race together.
+    statement. family: how many pairs race together, those that are not shown among them.
     """
 
     a: str
@@ -150,13 +151,17 @@ def _shared(sides: Sequence[Side]) -> Codes:
 
 
 def races_of(sides: Sequence[Side]) -> Iterator[Raced]:
-    """The race of every pair of runs; what is claimed holds for all of them together."""
+    """The race of every pair of runs; what is claimed holds for all of them together, and for all pairs of the race that they
+    are out of.
+    """
     records = [(side, side.board.records()) for side in sides]
-    couples = list(combinations(records, 2))
-    for (a, ours), (b, theirs) in couples:
+    runs = [side.run for side in sides]
+    racers = max([len(runs), *(run.spec.racers for run in runs)]) if of_one_race(runs) else len(runs)
+    family = racers * (racers - 1) // 2
+    for (a, ours), (b, theirs) in combinations(records, 2):
         found = raced(ours, theirs, a.identity, b.identity)
-        standing = None if found is None else race(found, len(couples))
-        yield Raced(a.run.run, b.run.run, standing, found, len(couples))
+        standing = None if found is None else race(found, family)
+        yield Raced(a.run.run, b.run.run, standing, found, family)
 
 
 def _all_races(sides: Sequence[Side]) -> tuple[Raced, ...]:

@@ -14,6 +14,7 @@ from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.metrics.places import Place, places
 from medfact.results import wording
 from medfact.results.compare import SIGNIFICANT, Side, settings_of
+from medfact.results.endings import state_in_words
 from medfact.results.report import Report
 from medfact.store import COMPLETE, Published, Run
 
@@ -162,7 +163,7 @@ def marks(one: Shown) -> tuple[str, ...]:
     report, state = one.report, one.run.state
     asked = f"{report.answered + report.failed:,} of {wording.counted(report.statements, 'statement')} asked"
     found = {
-        f"{wording.STATES[state]}, {asked}: no place": state != COMPLETE,
+        f"{state_in_words(state, one.run.reason)}, {asked}: no place": state != COMPLETE,
         f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
         "from a file": one.imported,
     }

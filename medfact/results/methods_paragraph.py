@@ -100,7 +100,8 @@ def _demonstrations(run: Run) -> str:
     if not run.shots:
         return "none"
     draws = f", in {run.spec.shot_draws} draws" if run.spec.shot_draws > 1 else ""
-    return f"{run.shots} before each statement, from facts of other diseases that were not tested{draws}"
+    source = "a file of our own" if run.spec.demonstrations else "facts of other diseases that were not tested"
+    return f"{run.shots} before each statement, from {source}{draws}"
 
 
 def _passages(run: Run) -> str:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from medfact.facts import Fact
-from medfact.metrics import record_of
+from medfact.metrics import UNREADABLE, record_of
 from medfact.metrics.alikeness import Alike, alike
 from medfact.metrics.clusters import Codes, Floats
 from medfact.metrics.hardness import FEWEST_MODELS, Rasch, rasch
 from medfact.metrics.uncertainty import Estimate
 from medfact.metrics.witnesses import Against, against_labels, belief
+from medfact.models import FUNCTION
 from medfact.results.fact_table import FactTable, fact_table, facts_of_rows
-from medfact.results.wording import names_of_runs
+from medfact.results.wording import ABSENT, names_of_runs
 from medfact.statements import VARIANTS
 from medfact.store import Store
 
@@ -71,15 +72,16 @@ class PairAlike:
 class OverModels:
     """models: those that count, by what to call their runs; left_out: runs that do not, each with the reason. facts: in all.
 
-    mastered_by_none: facts that no model has wholly right. hardest: those missed most. rasch: of the models together, None with
-    few. suspects: the first of suspects_of, whose labels all witnesses contradict; no_witness: models whose word does not count
-    there; denied: whether facts are asked denied too, without which no label is contradicted coherently. pairs: how far two
-    models are right on the same facts.
+    whole: facts that every model answered in every way. mastered_by_none: those of them that no model has wholly right.
+    hardest: those missed most. rasch: of the models together, None with few. suspects: the first of suspects_of, whose labels
+    all witnesses contradict; no_witness: models whose word does not count there; denied: whether facts are asked denied too,
+    without which no label is contradicted coherently. pairs: how far two models are right on the same facts.
     """
 
     models: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
     facts: int
+    whole: int
     mastered_by_none: int
     hardest: tuple[Missed, ...]
     rasch: Rasch | None
@@ -96,6 +98,7 @@ class OverModels:
             "models": list(self.models),
             "left_out": [{"run": name, "reason": reason} for name, reason in self.left_out],
             "facts": self.facts,
+            "answered_in_every_way": self.whole,
             "mastered_by_none": self.mastered_by_none,
             "hardest": [
                 {**_fact(one.fact), "right": one.right, "of": one.of, "middling": record_of(one.middling)}
@@ -124,9 +127,10 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
     counting, left_out = _counting(sides, names)
     chosen = [side for side, name in zip(sides, names, strict=True) if name in counting]
     if not chosen:
-        return OverModels((), tuple(left_out), 0, 0, (), None, (), 0, (), False, ())
+        return OverModels((), tuple(left_out), 0, 0, 0, (), None, (), 0, (), False, ())
     table = fact_table(chosen)
     asked = _asked(chosen[0], table)
+    whole = _whole(table)
     few = len(chosen) < FEWEST_MODELS
     fit = None if few or len(asked.rows) < 2 else rasch(asked.right, asked.of, asked.heads)
     against = _against(table, asked)
@@ -137,7 +141,8 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
         models=tuple(counting),
         left_out=tuple(left_out),
         facts=len(asked.rows),
-        mastered_by_none=int((~table.mastered[:, asked.rows]).all(axis=0).sum()),
+        whole=int(whole.sum()),
+        mastered_by_none=int((whole & ~table.mastered.any(axis=0)).sum()),
         hardest=tuple(_missed(asked, fit, place, facts) for place in hardest),
         rasch=fit,
         suspects=tuple(
@@ -163,7 +168,9 @@ def _counting(sides: Sequence[Side], names: Sequence[str]) -> tuple[list[str], l
     seen: set[tuple[str, str | None]] = set()
     counting, left_out = [], []
     for side, name in zip(sides, names, strict=True):
-        model = (side.run.model, side.run.model_revision)
+        run = side.run
+        # functions of the same source may depend on different things: each run is a model of its own
+        model = (run.model, run.run if run.model.startswith(FUNCTION) else run.model_revision)
         if side.run.model.startswith(_BASELINE):
             left_out.append((name, "a baseline knows no medicine"))
         elif model in seen:
@@ -197,6 +204,12 @@ def _asked(first: Side, table: FactTable) -> _Asked:
         (table.fate[:, rows] == 1).sum(axis=2).astype(float),
         scored[:, rows].astype(float),
     )
+
+
+def _whole(table: FactTable) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which facts every model answered in every way that it is asked. A failed call is no answer."""
+    answered = (table.fate >= UNREADABLE) | (table.fate == ABSENT)
+    return np.asarray(answered.all(axis=(0, 2)) & (table.fate != ABSENT).any(axis=2).all(axis=0), dtype=bool)
 
 
 def _against(table: FactTable, asked: _Asked) -> Against:

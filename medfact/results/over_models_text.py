@@ -24,7 +24,10 @@ def about_models(found: OverModels) -> list[str]:
 
 def hardest_in_words(found: OverModels) -> str:
     """How the facts that are missed most were found."""
-    none = f"No model has all answers right on {count(found.mastered_by_none)} of {counted(found.facts, 'fact')}."
+    whole = f"{counted(found.whole, 'fact')} answered in every way"
+    none = f"No model has all answers right on {count(found.mastered_by_none)} of {whole}."
+    if not found.whole:
+        none = "No fact was answered in every way by all models."
     if found.rasch is None:
         return (
             f"{none} Listed by the plain share of right answers over all models: with fewer than {FEWEST_MODELS} models "

@@ -10,10 +10,10 @@ from medfact import __version__
 from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import SIGNIFICANT, Pair, comparison, sides_of
+from medfact.results.endings import state_in_words
 from medfact.results.report import Report, report_of
 from medfact.results.text import difference
 from medfact.results.wording import (
-    STATES,
     counted,
     date,
     names_of_runs,
@@ -107,7 +107,8 @@ def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
 
 
 def _figure(name: str, reports: Sequence[Report]) -> Figure:
-    shown = score(name, max(len(report.by_variant) for report in reports))
+    ways = {len(report.by_variant) for report in reports}
+    shown = score(name, ways.pop() if len(ways) == 1 else 0)
     chances = {getattr(report.chance, name) for report in reports}
     return Figure(
         shown.heading,
@@ -122,8 +123,8 @@ def _open(names: Sequence[str], records: Sequence[Run], reports: Sequence[Report
     told = []
     for name, record, report in zip(names, records, reports, strict=True):
         if record.state != COMPLETE:
-            asked = report.answered + report.failed
-            told.append(f"{name}: {STATES[record.state]}, {asked:,} of {counted(report.statements, 'statement')} asked")
+            asked, how = report.answered + report.failed, state_in_words(record.state, record.reason)
+            told.append(f"{name}: {how}, {asked:,} of {counted(report.statements, 'statement')} asked")
         elif report.failed:
             told.append(f"{name}: {counted(report.failed, 'call')} failed, not counted")
     return told

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medfact.errors import ModelError
+from medfact.extras import install_command
 from medfact.limits import is_public_server
 from medfact.models.cluster.actors import Actors
 from medfact.models.cluster.schedule import Distribution
@@ -92,15 +93,15 @@ class ClusterModel:
 
 
 @contextmanager
-def connected(settings: ClusterSettings, models: int) -> Iterator[Callable[..., Model]]:
+def connected(settings: ClusterSettings, models: int, racing: int = 0) -> Iterator[Callable[..., Model]]:
     """Connects to a cluster, and yields what loads models on it, so many of them side by side. Models without weights, and
-    those behind services, are loaded here as always.
+    those behind services, are loaded here as always. racing: how many of the models race: each waits for all the others.
 
     Raises ModelError: Ray is not installed, the cluster cannot be reached or has no room, or this is a public server.
     """
     ray = _connect(settings)
     try:
-        yield lambda spec, **options: _load(ray, settings, models, spec, **options)
+        yield lambda spec, **options: _load(ray, settings, models, racing, spec, **options)
     finally:
         ray.shutdown()
 
@@ -115,7 +116,7 @@ def _connect(settings: ClusterSettings) -> Any:
     try:
         ray = importlib.import_module("ray")
     except ImportError:
-        raise ModelError("--on needs Ray, which is not installed.", 'Install it: pip install "medfact[cluster]".') from None
+        raise ModelError("--on needs Ray, which is not installed.", f"Install it: {install_command('cluster')}") from None
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if settings.address == LOCAL:
         own = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES, "_node_ip_address": "127.0.0.1"}
@@ -136,6 +137,7 @@ def _load(
     ray: Any,
     settings: ClusterSettings,
     models: int,
+    racing: int,
     spec: str,
     *,
     seed: int = 0,
@@ -153,10 +155,12 @@ def _load(
     cpus = settings.cpus or 1
     any_gpu = placement.device in ("auto", "cuda") and any(node.get("GPU") for node in nodes)
     gpus = settings.gpus if settings.gpus is not None else float(any_gpu)
-    count = settings.actors or max(_room(nodes, cpus, gpus) // max(models, 1), 1)
-    if not settings.actors and not _room(nodes, cpus, gpus):
+    room = _room(nodes, cpus, gpus)
+    count = settings.actors or max(room // max(models, 1), 1)
+    if not settings.actors and not room:
         each = f"{cpus} processors" + (f" and {gpus:g} GPUs" if gpus else "")
         raise ModelError(f"No node of the cluster has {each}.", "Ask for less with --cpus-per-actor and --gpus-per-actor.")
+    _check_race(racing, count, room)
     tell(f"loading the model on the cluster, {count} times")
     actors = Actors(ray, spec, placement, seed, count, cpus, gpus)
     try:
@@ -165,6 +169,17 @@ def _load(
         actors.close()
         raise
     return ClusterModel(spec, actors, monitor)
+
+
+def _check_race(racing: int, count: int, room: int) -> None:
+    """Raises ModelError where one model of a race would wait for room that another frees only once the first has answered."""
+    if racing > 1 and racing * count > room:
+        each = f" with {count} processes each" if count > 1 else ""
+        processes = f"{room} process{'' if room == 1 else 'es'}"
+        raise ModelError(
+            f"{racing} models race{each}, and the cluster has room for {processes}.",
+            "Ask for less with --actors, --cpus-per-actor or --gpus-per-actor, or leave out --race.",
+        )
 
 
 def _room(nodes: Sequence[dict[str, float]], cpus: int, gpus: float) -> int:
