@@ -27,7 +27,7 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
 from medfact.store.sheets import sheet_of
 
-LEAST_HERE, LEAST_ELSEWHERE, NEXT_LOOK = 384, 192, 1 / 16
+LEAST_HERE, LEAST_ELSEWHERE, NEXT_LOOK = 384, 96, 1 / 16
 """Statements of a window, at least, where a model on this machine races and where none does; and as a share of those before it.
 Small windows are slow: a model on this machine computes what statements have in common once in each, and the last calls of each
 leave a service idle. In large ones a race outlasts its end."""
