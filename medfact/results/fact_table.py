@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact
+from medfact.metrics.records import UNREADABLE
 from medfact.results.wording import ABSENT, FATES
 from medfact.statements import VARIANTS
 from medfact.store import Store
@@ -49,6 +50,11 @@ class FactTable:
         asked = self.fate != ABSENT
         return np.asarray(((self.fate == 1) | ~asked).all(axis=2) & asked.any(axis=2), dtype=bool)
 
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which facts every run answered in every way that it asks. A failed call is no answer."""
+        return np.asarray(((self.fate >= UNREADABLE) | (self.fate == ABSENT)).all(axis=(0, 2)), dtype=bool)
+
     def chosen(self, shown: str = "all", relation: str | None = None, pattern: str | None = None) -> NDArray[np.int64]:
         """The rows of facts that are wanted: `shown` is one of SHOWN, pattern one of `patterns`."""
         rows = np.ones(self.number.shape[1], dtype=bool)
@@ -56,7 +62,7 @@ class FactTable:
             rows &= (self.fate != self.fate[:1]).any(axis=(0, 2))
         elif shown in {"none", "every", "one"}:
             count = self.mastered.sum(axis=0)
-            rows &= count == {"none": 0, "every": len(self.runs), "one": 1}[shown]
+            rows &= self.answered & (count == {"none": 0, "every": len(self.runs), "one": 1}[shown])
         if relation is not None:
             rows &= self.relation == (self.relations.index(relation) if relation in self.relations else -1)
         if pattern is not None:

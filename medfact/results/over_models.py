@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from medfact.facts import Fact
-from medfact.metrics import UNREADABLE, record_of
+from medfact.metrics import record_of
 from medfact.metrics.alikeness import Alike, alike
 from medfact.metrics.clusters import Codes, Floats
 from medfact.metrics.hardness import FEWEST_MODELS, Rasch, rasch
@@ -208,8 +208,7 @@ def _asked(first: Side, table: FactTable) -> _Asked:
 
 def _whole(table: FactTable) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which facts every model answered in every way that it is asked. A failed call is no answer."""
-    answered = (table.fate >= UNREADABLE) | (table.fate == ABSENT)
-    return np.asarray(answered.all(axis=(0, 2)) & (table.fate != ABSENT).any(axis=2).all(axis=0), dtype=bool)
+    return np.asarray(table.answered & (table.fate != ABSENT).any(axis=2).all(axis=0), dtype=bool)
 
 
 def _against(table: FactTable, asked: _Asked) -> Against:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from medfact.facts import Fact
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
+from medfact.results.endings import state_in_words
 from medfact.results.live import PACE, Live, Version
 from medfact.results.pairs import Pairs
 from medfact.results.wording import FATES
@@ -70,7 +71,7 @@ def tour(visitor: Visitor, show: Any) -> View:
     again = visitor.services.reports.pace() if live.going else PACE if live.behind else None
     step = min(show.step, LAST)
     if live.state != COMPLETE:
-        shown = render("tour_waits", state=wording.STATES[live.state])
+        shown = render("tour_waits", state=state_in_words(live.state, live.run.reason))
     elif step == LAST:
         shown, again = _two_models(visitor, show)
     else:

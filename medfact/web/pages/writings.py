@@ -10,6 +10,7 @@ from functools import lru_cache
 from medfact.answers.instructions import LLM_EVAL
 from medfact.facts import Fact
 from medfact.results import wording
+from medfact.results.endings import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
 from medfact.web.pages import Visitor
@@ -74,7 +75,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
         first,
         f"{wording.model_name(first.model)} {DOES[str(first.spec.task)]} {first.dataset}",
         state,
-        wording.STATES[state],
+        state_in_words(state, reason),
         reason or "",
         done if going or state == COMPLETE else 0,
         total,
