@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import socket
 import threading
 import time
@@ -103,6 +104,7 @@ def test_one_evaluates_uploads_and_downloads_under_a_prefix(page: Page, front: s
     expect(page.locator("mf-part[name=facts-said]")).to_contain_text("14 true facts read")
     choose_models(page, "a coin")
     page.locator("#evaluate").click()
+    expect(page).to_have_url(re.compile(r"run=[0-9a-f]{32}"))
     expect(page.locator("#progress")).to_contain_text("complete")
     run = page.url.partition("run=")[2][:32]
     assert page.url.startswith(f"{front}?run={run}")

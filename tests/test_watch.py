@@ -200,7 +200,7 @@ def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
     expect(compared).to_contain_text("No difference shown between true unless denied and always says true")
     where = page.locator("#facts .mf-where")
     expect(where).to_have_text("facts 1 to 20 of 20")
-    page.get_by_label("Show").select_option("none")
+    page.get_by_role("combobox", name="Show").select_option("none")
     expect(where).to_have_text("facts 1 to 10 of 10")
     facts = page.locator("#facts .mf-pair")
     expect(facts.first).to_contain_text("FALSE (test statement)")
@@ -211,7 +211,7 @@ def test_runs_are_compared_fact_by_fact(opened: Opened, two: list[str]) -> None:
     expect(drawer.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
     expect(drawer).to_contain_text("says true")
     page.keyboard.press("Escape")
-    page.get_by_label("Show").select_option("every")
+    page.get_by_role("combobox", name="Show").select_option("every")
     expect(page.locator("#facts")).to_contain_text("No fact is left by these filters")
 
 
