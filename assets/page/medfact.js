@@ -187,10 +187,7 @@
     if (answer.title) document.title = answer.title;
     const here = document.querySelector(".nav-holder a.active");
     here?.setAttribute("aria-current", "page");
-    here?.setAttribute("tabindex", "-1"); // one stop less: it leads to where one is
     document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
-    const gallery = document.querySelector('.nav-holder a[href$="gallery"]:not(.active)');
-    if (gallery) gallery.tabIndex = document.querySelector("[data-key=gallery-here]") ? -1 : 0; // one stop, and that after Evaluate
     if (answer.kept !== null) store(answer.kept);
     const moved = stop !== undefined && answer.stop !== stop && !returning; // the back button leads to where one was
     [stop, returning] = [answer.stop, false];
@@ -358,6 +355,14 @@
   const STEPS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 
   /* One tab stop for a list; arrow keys move within it. In a drawer, ← and → go to the fact before and after. */
+  // The link to this very page is no stop, and the gallery is one alone, after Evaluate. Looked at when somebody moves: the
+  // navigation may come after the answers.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Tab") document.querySelector(".nav-holder a.active")?.setAttribute("tabindex", "-1");
+    const link = event.key === "Tab" && document.querySelector('.nav-holder a[href$="gallery"]:not(.active)');
+    if (link instanceof HTMLElement) link.tabIndex = document.querySelector("[data-key=gallery-here]") ? -1 : 0;
+  }, true);
+
   document.addEventListener("keydown", (event) => {
     const by = STEPS[event.key];
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
