@@ -26,6 +26,7 @@ def store_of(app_home: Path) -> Store:
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:
+    expect(page.locator("p.loading")).to_have_count(0)  # a part of the page library is still on its way
     found = Axe().run(page).response["violations"]
     return [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found]
 
