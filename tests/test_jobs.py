@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 from small_models import small_llama
+from waiting import wait_for
 
 from medfact.errors import Mistake
 from medfact.limits import OWN_MACHINE
@@ -41,16 +42,6 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
     made = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     yield made
     made.close()
-
-
-def wait_for(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = 120) -> Snapshot:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        snapshot = jobs.snapshot(run)
-        if snapshot is not None and reached(snapshot):
-            return snapshot
-        time.sleep(0.02)
-    raise AssertionError(f"not reached: {jobs.snapshot(run)}")
 
 
 def ended(snapshot: Snapshot) -> bool:

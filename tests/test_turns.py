@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from small_models import small_llama
+from waiting import wait_for
 
-from medfact.runs.jobs import Jobs, Snapshot
+from medfact.runs.jobs import Jobs
 from medfact.runs.jobs.job import Job, JobUpdate
 from medfact.runs.jobs.lanes import SLICE_SECONDS, Lane
 from medfact.runs.jobs.usage import HALF_LIFE_SECONDS, MOST_OWNERS, Usage
@@ -152,16 +152,6 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
     made = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
     yield made
     made.close()
-
-
-def wait_for(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = 120) -> Snapshot:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        snapshot = jobs.snapshot(run)
-        if snapshot is not None and reached(snapshot):
-            return snapshot
-        time.sleep(0.02)
-    raise AssertionError(f"not reached: {jobs.snapshot(run)}")
 
 
 def submitted(jobs: Jobs, model: str, owner: str, pairs: int) -> str:
