@@ -36,7 +36,7 @@ from medfact.web import downloads
 from medfact.web.inputs.setup import Setup, planned_runs
 from medfact.web.pages import Message, View, Visitor
 from medfact.web.pages.studio import STUDIO, StudioShow
-from medfact.web.services import Choice, Services, collection_of_spec
+from medfact.web.services import Choice, Services, _uploaded
 from medfact.web.updates import Pressed, act
 
 BASE = load_pool("medfact")
@@ -303,7 +303,7 @@ def test_why_the_pool_leaves_a_relation_out(services: Services) -> None:
 def test_facts_that_are_gone_leave_the_choice(services: Services) -> None:
     show = begun(services)
     Path(str(services.choices.of("dora").source["facts"])).unlink()  # type: ignore[union-attr]
-    collection_of_spec.cache_clear()
+    _uploaded.cache.clear()  # type: ignore[attr-defined]
     seen = visit(services, show)[1]
     assert "Upload it again" in seen.fragments["relation"]
     assert "clinical-core" in seen.fragments["choice"]

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
+from cachetools import LRUCache
 
 from medfact.errors import MedfactError
 from medfact.facts import Fact
@@ -32,6 +33,13 @@ NEARLY = 0.8
 
 PACE, SLOWEST = 0.5, 3.0
 """Seconds between two looks of a page at a run that goes on: with one or two of them, and with many."""
+
+
+KEPT = 200
+"""Reports that are kept: those last looked at."""
+
+BOARDS, OVERHEAD = 4_000_000, 1_000
+"""Statements of the records that are kept, and how many of them the fixed part of a run's records is worth."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +75,23 @@ class Live:
         return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
 
 
+def _size_of(board: Board) -> int:
+    return min(OVERHEAD + len(board.sheet.fact), BOARDS)
+
+
 class Reports:
     """Reports of runs that may still be going on, made once per version and kept for the runs last looked at."""
-
-    KEPT = 16
 
     def __init__(self, store: Store, jobs: Jobs) -> None:
         self._store = store
         self._jobs = jobs
         self._made: OrderedDict[str, Live] = OrderedDict()
         self._of_these: OrderedDict[str, tuple[Version, Report]] = OrderedDict()
-        self._boards: OrderedDict[str, Board] = OrderedDict()
+        self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
         self._took: dict[str, tuple[float, float]] = {}
         self._making: set[str] = set()
         self._lock = threading.RLock()
+        self._made_one = threading.Condition(self._lock)
 
     def version(self, run: str) -> Version:
         """What there is of a run now. Raises UnknownName when there is none."""
@@ -93,10 +104,12 @@ class Reports:
         with self._lock:
             made = self._made.get(run)
             seconds, ended = self._took.get(run, (0.0, 0.0))
+            if made is not None:
+                self._made.move_to_end(run)
         if made is not None and made.version == version:
             return made
         if made is None:
-            return self._make(run)
+            return self._make_first(run)
         if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
             if seconds < SOON:
                 return self._make(run)
@@ -118,7 +131,7 @@ class Reports:
             made = report(live.run, self.board(live.run.run).records(), self._store, estimand)
             with self._lock:
                 self._of_these[live.run.run] = live.version, made
-                while len(self._of_these) > self.KEPT:
+                while len(self._of_these) > KEPT:
                     self._of_these.popitem(last=False)
         return replace(live, report=made)
 
@@ -127,9 +140,6 @@ class Reports:
         with self._lock:
             board = self._boards.get(run) or Board(self._store.sheet(run))
             self._boards[run] = board
-            self._boards.move_to_end(run)
-            while len(self._boards) > self.KEPT:
-                self._boards.popitem(last=False)
             if board.changed != self._store.pulse(run)[0]:
                 board.take(self._store.news(run, board.changed))
             return board
@@ -146,6 +156,19 @@ class Reports:
         found = self._store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
         return found[0].statement.fact if found else None
 
+    def _make_first(self, run: str) -> Live:
+        """Made by the first who asks; others wait for it."""
+        with self._made_one:
+            while run in self._making:
+                self._made_one.wait()
+            if (made := self._made.get(run)) is not None:
+                return made
+            self._making.add(run)
+        try:
+            return self._make(run)
+        finally:
+            self._end_making(run)
+
     def _make_beside(self, run: str) -> None:
         with self._lock:
             if run in self._making:
@@ -157,9 +180,14 @@ class Reports:
                 with contextlib.suppress(MedfactError):  # a run may be deleted meanwhile
                     self._make(run)
             finally:
-                self._making.discard(run)
+                self._end_making(run)
 
         threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
+
+    def _end_making(self, run: str) -> None:
+        with self._made_one:
+            self._making.discard(run)
+            self._made_one.notify_all()
 
     def _make(self, run: str) -> Live:
         version = self.version(run)
@@ -170,7 +198,7 @@ class Reports:
             self._took[run] = time.monotonic() - begun, time.monotonic()
             self._made[run] = made
             self._made.move_to_end(run)
-            while len(self._made) > 4 * self.KEPT:
+            while len(self._made) > KEPT:
                 self._made.popitem(last=False)
         return made
 

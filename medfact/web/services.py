@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 from medfact.datasets import Collection, load
@@ -30,6 +30,7 @@ from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
+from medfact.web.kept import keep
 from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write
@@ -174,7 +175,7 @@ class Services:
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
-        return _loaded(spec)
+        return collection_of_spec(_source_in(spec))
 
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
@@ -195,7 +196,7 @@ class Services:
         self.jobs.close()
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def _held(store: Store, owners: tuple[str, ...], _: int) -> Held:
     """Kept until there is another verdict."""
     return held(opinions(store.verdicts(owners=owners)))
@@ -255,11 +256,16 @@ def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = 
 
 def plan_again(spec: RunSpec, rejections: Rejections) -> Plan:
     """The plan of a spec recorded here, whose facts may be a visitor's file. Raises MedfactError where they cannot be read."""
-    source = RunSpec(model="", dataset=spec.dataset, facts=spec.facts, columns=spec.columns)
-    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), source, tuple(sorted(rejections.items())))
+    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), tuple(sorted(rejections.items())))
 
 
-@lru_cache(maxsize=4)
+def _source_in(spec: RunSpec) -> RunSpec:
+    """The source of a spec's facts, as a spec of nothing else."""
+    names = ("dataset", "facts", "columns", "rela", "sab", "language")
+    return replace(RunSpec(model=""), **{name: getattr(spec, name) for name in names})
+
+
+@keep(100_000, lambda made: len(made.statements))
 def _planned(
     spec: RunSpec,
     source: RunSpec,
@@ -269,12 +275,16 @@ def _planned(
     return plan(spec, collection_of_spec(source), dict(rejections), dict(held))
 
 
-def _loaded(source: RunSpec) -> Collection:
-    if source.facts is None:
-        return load(source)
-    if not Path(source.facts).exists():
-        raise FactsError(f"{Path(source.facts).name} is not kept here any more.", "Upload it again.")
+def collection_of_spec(source: RunSpec) -> Collection:
+    """The facts of a spec's source. Visitors' files never crowd out the bundled data. Raises FactsError or UnknownName."""
+    return _bundled(source) if source.facts is None else _uploaded(source)
+
+
+_bundled = keep(8)(load)
+
+
+@keep(300_000, lambda collection: len(collection.facts))
+def _uploaded(source: RunSpec) -> Collection:
+    if not Path(str(source.facts)).exists():
+        raise FactsError(f"{Path(str(source.facts)).name} is not kept here any more.", "Upload it again.")
     return load_isolated(source)
-
-
-collection_of_spec = lru_cache(maxsize=8)(_loaded)

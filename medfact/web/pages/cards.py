@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from medfact.answers import Demonstration
 from medfact.facts import Fact
@@ -15,6 +14,7 @@ from medfact.results.live import Live
 from medfact.runs.prompts import prompt_text
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import Asked, Retrieved, Run
+from medfact.web.kept import keep
 from medfact.web.services import Services
 
 REGISTERS = {
@@ -136,7 +136,7 @@ def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
     return Reply(name, fate.name, fate.glyph, *said, prompt, raw, item.passages)
 
 
-@lru_cache(maxsize=32)
+@keep(32)
 def _demonstrations(services: Services, run: str) -> Mapping[str, Sequence[Demonstration]]:
     """They are recorded with the run and never change."""
     return services.store.demonstrations(run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -16,6 +15,7 @@ from medfact.results.live import Live, Version
 from medfact.results.papers import fits
 from medfact.store import Asked
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.services import Services
 
 
@@ -74,7 +74,7 @@ def _sides(lives: Sequence[Live]) -> tuple[Live, Live] | None:
     return None
 
 
-@lru_cache(maxsize=8)
+@keep(8)
 def _cases(services: Services, llm_eval: str, method: str, _: tuple[Version, Version]) -> Cases:
     """Kept for each version of the two runs."""
     one, other = _by_fact(services, llm_eval), _by_fact(services, method)

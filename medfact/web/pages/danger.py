@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -11,6 +10,7 @@ from medfact.datasets import Held
 from medfact.results.danger import Danger, danger
 from medfact.results.live import Live, Version
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
@@ -43,7 +43,7 @@ class _Key:
         return isinstance(other, _Key) and other.held is self.held
 
 
-@lru_cache(maxsize=32)
+@keep(32)
 def _made(services: Services, run: str, _: Version, key: _Key) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
     facts = services.store.false_facts(run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.results.wording import counted
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup
+from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.setup import setup_in, with_setup
 
@@ -52,7 +52,7 @@ def _untold(show: Any) -> Untold | None:
         return None
 
 
-_count = lru_cache(maxsize=64)(count_passages)
+_count = keep(64)(count_passages)
 
 
 def take_documents(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:

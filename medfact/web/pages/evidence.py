@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -18,6 +17,7 @@ from medfact.results.text import difference
 from medfact.results.wording import names_of_runs
 from medfact.store import COMPLETE, Asked, Retrieved, Run
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
@@ -111,7 +111,7 @@ def change_rows(services: Services, runs: Sequence[Run]) -> list[ChangeRow]:
     return [ChangeRow(change, names[change.without], names[change.with_], place) for place, change in enumerate(found)]
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def _changes(services: Services, runs: tuple[str, ...], _: tuple[Version, ...]) -> list[Change]:
     """Kept for each version of the runs' answers."""
     return changes([Side(services.run(run), services.reports.board(run)) for run in runs])

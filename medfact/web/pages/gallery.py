@@ -6,7 +6,6 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -17,6 +16,7 @@ from medfact.results.live import PACE, Live, Version
 from medfact.results.wording import date
 from medfact.store import Published
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Page, Show, View, Visitor
 from medfact.web.services import Services
 from medfact.web.upload_gate import NotNow
@@ -68,7 +68,7 @@ def _published(services: Services) -> list[tuple[Published, Live]]:
     return found
 
 
-@lru_cache(maxsize=4)
+@keep(4)
 def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) -> Markup:
     """Kept until a run is published or withdrawn, or one of them changes."""
     shown = [_shown(services, publication) for publication, _ in versions]
@@ -99,7 +99,7 @@ def is_open(services: Services) -> bool:
     return _is_open(services, int(time.monotonic() / LOOKED_UP_SECONDS))
 
 
-@lru_cache(maxsize=4)
+@keep(4)
 def _is_open(services: Services, _: int) -> bool:
     return bool(services.store.published())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol, TypeVar
 from urllib.parse import urlencode
 
@@ -31,6 +30,7 @@ from medfact.reviews.game import (
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import SILENCE, Action, Message, Visitor
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody
@@ -119,7 +119,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
 # ------------------------------------------------------------------------------------------------ what is known
 
 
-@lru_cache(maxsize=8)
+@keep(8)
 def _asked(services: Services, run: str) -> tuple[Asked, ...]:
     """The statements and answers of a complete run, which do not change any more."""
     return tuple(services.store.asked(run))
@@ -138,7 +138,7 @@ def _following(every: Sequence[Packet], answers: Answers) -> Packet | None:
     return next((packet for packet in every if not is_played(packet, answers)), None)
 
 
-@lru_cache(maxsize=64)
+@keep(64)
 def _others(services: Services, run: str, owner: str, _: int) -> People:
     """What everybody but one reaches together; kept until there is another verdict."""
     asked = _asked(services, run)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from markupsafe import Markup
 
 from medfact.results.live import Live, Version
 from medfact.store import COMPLETE
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.services import Services
@@ -20,7 +19,7 @@ def hero(visitor: Visitor) -> Markup:
     return _hero(visitor.services, live.run.run, live.version)
 
 
-@lru_cache(maxsize=8)
+@keep(8)
 def _hero(services: Services, run: str, _: Version) -> Markup:
     """Kept for each version of the demonstration's answers."""
     live = services.reports.live(run)

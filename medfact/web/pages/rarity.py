@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from medfact.results.rarity import FactPoint, Rarity, rarity_of
 from medfact.results.text import RARITY_OF, slope_in_words
 from medfact.results.wording import counted
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.services import Services
 
@@ -57,13 +57,13 @@ def _section(services: Services, name: str, live: Live, file: Path) -> dict[str,
     return {"name": name, "why": "", "view": view, "plot": plots.rarity(view, points), "finding": of_rarity(name, view)}
 
 
-@lru_cache(maxsize=8)
+@keep(8)
 def _frequencies(file: Path) -> Frequencies:
     """Kept for the files last looked at."""
     return read_frequencies_isolated(file)
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def _made(services: Services, run: str, file: Path, _: Version) -> tuple[Rarity, Sequence[FactPoint]]:
     """Kept for each version of a run's answers. The folder of an uploaded file is named by its content."""
     return rarity_of(services.store, run, _frequencies(file), services.reports.board(run))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from medfact.datasets import grouping
 from medfact.errors import Mistake
@@ -16,6 +15,7 @@ from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, Run
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services, Source, collection_of_spec, spec_of
 
@@ -54,7 +54,7 @@ def of_runs(visitor: Visitor, ids: str) -> Material:
     return Material(facts, lambda fact: by_fact[fact.fact_id], lambda: runs)
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Statement, ...]]:
     """The statements of runs by fact, the facts in the order of the random queue. A run's statements never change."""
     found: dict[str, dict[str, Statement]] = {}
@@ -84,7 +84,7 @@ def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:
     return runs[:MOST_RUNS]
 
 
-@lru_cache(maxsize=8)
+@keep(8)
 def _facts(spec: RunSpec) -> tuple[Fact, ...]:
     collection = collection_of_spec(spec)
     pool = pool_of(spec, collection.ready)
@@ -112,7 +112,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     return found
 
 
-@lru_cache(maxsize=32)
+@keep(32)
 def _answers(services: Services, run: str, _: int) -> Mapping[str, bool]:
     """Kept for each version of a run's answers."""
     asked = services.store.asked(run)

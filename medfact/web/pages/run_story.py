@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -27,6 +26,7 @@ from medfact.store import (
     RunEvent,
 )
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
@@ -76,7 +76,7 @@ def _event(one: RunEvent) -> str:
     return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
 
 
-@lru_cache(maxsize=200)
+@keep(200)
 def _changes(services: Services, run_id: str, _: str) -> tuple[str, ...]:
     """What has changed since a run was recorded. A file that names its data may come from a stranger: what only such a file
     names is not read.

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -33,6 +32,7 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import Run
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, planned_runs, source_of
+from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.sentence_sets import sentence_sets
 from medfact.web.services import Choice, collection_of, collection_of_spec, spec_of
@@ -155,7 +155,7 @@ def _confirmed(visitor: Visitor, collection: Collection) -> int:
     return sum(fact.positive and held.get(fact.fact_id, False) for fact in collection.facts) if held else 0
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def _counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...]]:
     """The counts by relation of a source of facts, and what is to be said of its selection."""
     collection = collection_of_spec(spec)

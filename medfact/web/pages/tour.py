@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +20,7 @@ from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, evaluate
+from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.cards import of_pair
 from medfact.web.pages.progress import progress_of
@@ -86,7 +86,7 @@ def tour(visitor: Visitor, show: Any) -> View:
 # ------------------------------------------------------------------------------------------------ one fact
 
 
-@lru_cache(maxsize=8)
+@keep(8)
 def _story(services: Services, run: str, _: Version) -> Story | None:
     """The story of the pair that tells most, kept for each version of the answers; None where no pair is asked in all eight
     ways."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -11,6 +10,7 @@ from medfact.results.live import Live, Version
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
 from medfact.views.fragments import render
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
@@ -34,7 +34,7 @@ def under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
     )
 
 
-@lru_cache(maxsize=64)
+@keep(64)
 def _summary(services: Services, run: str, owners: tuple[str, ...], _: int, __: Version) -> Summary | None:
     """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
     return summary(services.store, run, owners) if services.store.is_judged(run, owners) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.facts import Fact
@@ -13,6 +12,7 @@ from medfact.results import wording
 from medfact.results.endings import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
+from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 from medfact.writing.diversity import Diversity, diversity
@@ -127,12 +127,12 @@ def version_of(first: Run, store: Store) -> Version:
     return tuple((run.run, run.changed) for run in attempts_of(first.run, store).values())
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def _guards(services: Services, writing: str) -> Guards:
     return guards_of(writing, services.store)
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def rephrasing_of(services: Services, writing: str, _: Version, whole: bool) -> Rephrasing:
     """A rephrasing at a version. whole: whether nothing more comes, so that its diversity is worth a look."""
     made = sentences(writing, services.store, _guards(services, writing))
@@ -183,7 +183,7 @@ class Eight:
     reply: str
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]:
     """The facts that LLMEval has written about so far."""
     asked = services.store.asked(writing)
@@ -191,7 +191,7 @@ def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]
     return tuple(Eight(fact, usable_lines(reply), eight_of(reply) is not None, reply) for fact, reply in replies)
 
 
-@lru_cache(maxsize=16)
+@keep(16)
 def eights_diversity(services: Services, writing: str, _: Version) -> Diversity:
     """How different LLMEval's sentences about a fact are."""
     return diversity(item.statement for item in evaluation_plan(writing, services.store).statements)
