@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -125,19 +125,25 @@ class _Draws:
     def _in_turns(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
         """One of each difficulty in turn, each entity once. The first is what is preferred, or else what the draw gives."""
         judged = list(self._judged_of(fact, seed))
-
-        def of(*kinds: str) -> Iterator[_False]:
-            safe = self._relation(fact).safe_tails(fact, seed, preference)
-            return (false for false in chain(judged, safe) if false.difficulty in kinds)
-
-        queues = {kind: of(kind) for kind in DIFFICULTIES}
-        drawn_first = next((false.difficulty for false in of(NEAR, FAR)), JUDGED)
-        first = JUDGED if preference == JUDGED and judged else drawn_first
-        turns = [first, *(kind for kind in DIFFICULTIES if kind != first)]
+        safe = self._relation(fact).safe_tails(fact, seed, preference)
+        drawn_first = next(safe, None)
+        stream = chain(judged, [drawn_first] if drawn_first else [], safe)
+        waiting: dict[str, deque[_False]] = {kind: deque() for kind in DIFFICULTIES}
         seen: set[str] = set()
+
+        def next_of(kind: str) -> _False | None:
+            while (false := waiting[kind].popleft() if waiting[kind] else next(stream, None)) is not None:
+                if false.difficulty != kind:
+                    waiting[false.difficulty].append(false)
+                elif self.known.entity(false.tail) not in seen:
+                    return false
+            return None
+
+        first = JUDGED if drawn_first is None or (preference == JUDGED and judged) else drawn_first.difficulty
+        turns = [first, *(kind for kind in DIFFICULTIES if kind != first)]
         while turns:
             for kind in list(turns):
-                false = next((f for f in queues[kind] if self.known.entity(f.tail) not in seen), None)
+                false = next_of(kind)
                 if false is None:
                     turns.remove(kind)
                 else:

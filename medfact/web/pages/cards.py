@@ -136,7 +136,7 @@ def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
     return Reply(name, fate.name, fate.glyph, *said, prompt, raw, item.passages)
 
 
-@keep(32)
+@keep(200)
 def _demonstrations(services: Services, run: str) -> Mapping[str, Sequence[Demonstration]]:
     """They are recorded with the run and never change."""
     return services.store.demonstrations(run)

@@ -43,7 +43,7 @@ class _Key:
         return isinstance(other, _Key) and other.held is self.held
 
 
-@keep(32)
+@keep(200)
 def _made(services: Services, run: str, _: Version, key: _Key) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
     facts = services.store.false_facts(run)

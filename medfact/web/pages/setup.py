@@ -155,7 +155,7 @@ def _confirmed(visitor: Visitor, collection: Collection) -> int:
     return sum(fact.positive and held.get(fact.fact_id, False) for fact in collection.facts) if held else 0
 
 
-@keep(16)
+@keep(1_000)
 def _counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...]]:
     """The counts by relation of a source of facts, and what is to be said of its selection."""
     collection = collection_of_spec(spec)
