@@ -3,11 +3,12 @@
     python benchmarks/public.py --seconds 300 [--visitors 100] [--hostile 10]
 
 Starts the app as a Space would (SPACE_ID is set, with a home of its own), twice: with ten visitors, then with all. Each visitor
-speaks plain HTTP as a page's script does, from a cookie and an address of their own: opens the page, uploads a table of 60 facts,
-browses, presses Evaluate (60 pairs of the bundled facts, or of the table, asked of the bundled model), looks until the run is
-complete, opens its tabs, and comes again. Ten seconds pass between clicks, 5 to 15. Of the hostile ones a third upload files of 50 MB in a loop, a third press Evaluate with 1,000 pairs as soon as they
-may, and a third load the page ten times a second. They are another process. Clients and server share the processors, so only
-the ratio of the two days means something on another machine.
+speaks plain HTTP as a page's script does, from a cookie and an address of their own: opens the page, uploads a table of 60
+facts, browses, presses Evaluate (60 pairs of the bundled facts, or of the table, asked of the bundled model), looks until the
+run is complete, opens its tabs, and comes again. Ten seconds pass between clicks, 5 to 15. Of the hostile ones a third upload
+files of 50 MB in a loop, a third press Evaluate with 1,000 pairs as soon as they may, and a third load the page ten times a
+second. They are another process. Clients and server share the processors, so only the ratio of the two days means something on
+another machine.
 """
 
 from __future__ import annotations

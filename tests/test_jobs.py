@@ -109,7 +109,7 @@ def test_a_model_that_nobody_uses_is_let_go(tmp_path: Path) -> None:
     assert kept.load(spec).model is model()
     kept.release()
     assert model() is None
-    assert kept.load(spec, placement=Placement(dtype="bfloat16")).model.dtype != kept.load(spec).model.dtype
+    assert kept.load(spec, placement=Placement(dtype="bfloat16")).model.model.dtype != kept.load(spec).model.model.dtype
 
 
 def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,9 +57,13 @@ class Lookup(Database):
         return self._runs(restorable.order_by(row.deleted_at.desc()))
 
     def last_complete(self, model: str) -> Run | None:
-        """The run of a model that was completed last, of any owner; None if there is none."""
-        row = schema.runs.c
-        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None))
+        """The run of a model that was completed last, of any owner; None if there is none.
+
+        One that took answers of earlier runs does not count: its time says nothing of the model.
+        """
+        row, answer = schema.runs.c, schema.answers.c
+        taken = sql.exists().where(answer.run == row.run, answer.attempts == 0, answer.served_model.is_(None))
+        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None), ~taken)
         return next(iter(self._runs(complete.order_by(row.finished_at.desc()).limit(1))), None)
 
     def _runs(self, query: sql.Select[Any]) -> list[Run]:

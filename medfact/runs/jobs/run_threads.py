@@ -13,6 +13,7 @@ from typing import Any
 from medfact.errors import MedfactError
 from medfact.models import HERE, Model, Placement, is_local, load_model
 from medfact.runs.jobs.job import Ask, JobUpdate, Together, ask_run
+from medfact.runs.jobs.remembered import RememberedModel
 from medfact.runs.racing import RacingRuns
 from medfact.runs.supervision import End, by_hand
 from medfact.store import GOING, STOPPED, Store
@@ -93,7 +94,7 @@ class ModelCache:
             self._last_use = time.monotonic()
             if (spec, placement) not in self._models:
                 self._clear()
-                self._models[spec, placement] = self._load(spec, placement=placement, **options)
+                self._models[spec, placement] = RememberedModel(self._load(spec, placement=placement, **options))
             return self._models[spec, placement]
 
     def idle_seconds(self) -> float:
