@@ -7,8 +7,8 @@ speaks plain HTTP as a page's script does, from a cookie and an address of their
 facts, browses, presses Evaluate (60 pairs of the bundled facts, or of the table, asked of the bundled model), looks until the
 run is complete, opens its tabs, and comes again. Ten seconds pass between clicks, 5 to 15. Of the hostile ones a third upload
 files of 50 MB in a loop, a third press Evaluate with 1,000 pairs as soon as they may, and a third load the page ten times a
-second. They are another process. Clients and server share the processors, so only the ratio of the two days means something on
-another machine.
+second. They are another process, with the lowest priority. Clients and server share the processors, so only the ratio of the
+two days means something on another machine.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ async def hostile(client: Client, number: int, until: float) -> None:
 
 
 def attack(url: str, count: int, seconds: float, ended: Any) -> None:
-    """The hostile visitors, in a process of their own."""
+    """The hostile visitors, in a process of their own, which yields to all others: theirs are other machines."""
+    os.nice(19)
 
     async def all_of_them() -> Counter[str]:
         answers: Counter[str] = Counter()

@@ -49,6 +49,7 @@ class Share:
     uploads_at_once: float = NONE
     runs_going: float = 24
     pairs_a_run: float = 1_000
+    statements_an_hour: float = NONE
     local_minutes_a_day: float = NONE
     statements_kept: float = NONE
 

@@ -7,7 +7,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from installed import app_command
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
-
-ROOT = Path(__file__).parents[1]
 
 
 def choose_pairs(page: Page, pairs: int) -> None:
@@ -72,7 +70,8 @@ def served(home: Path, **more: str) -> Iterator[str]:
     for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         environment.pop(name, None)
     log = (home / "log.txt").open("w")
-    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment | more, stdout=log, stderr=log)
+    command, folder = app_command()
+    process = subprocess.Popen(command, cwd=folder, env=environment | more, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_until_served(url, process, Path(log.name))

@@ -16,6 +16,7 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy
-# Two tests at a time, each file by one process, their models with one thread each; then those in a browser, which takes all there is.
+# Two tests at a time, each file by one process, their models with one thread each; then those in a browser, which takes all there
+# is: they look at the app that the wheel of this tree installs.
 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile -m "not browser"
-.venv/bin/python -m pytest -m browser
+MEDFACT_TESTS_INSTALLED=1 .venv/bin/python -m pytest -m browser

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from browser import ROOT
+from installed import ROOT
 
 LINES = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text(encoding="utf-8")).splitlines()
 STEPS = [tuple(line.split(maxsplit=1)) for line in LINES if line and not line.startswith("#")]

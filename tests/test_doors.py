@@ -17,7 +17,8 @@ from typing import Any
 
 import httpx
 import pytest
-from browser import ROOT, served
+from browser import served
+from installed import ROOT
 from mock_service import Behaviour, MockService
 from visitors import Visitor
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from zipfile import ZipFile
 
 import pytest
 from browser import trouble_of
+from installed import done, install, make_wheel
 from test_requirements import ROOT, extras
 
 import medfact
@@ -28,33 +27,13 @@ PACKAGE = Path(medfact.__file__).parent
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this working tree, made from a copy: building leaves folders behind."""
-    copy, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    skipped = shutil.ignore_patterns(
-        ".*", "__pycache__", "*.db", "*.egg-info", "build", "tests", "docs", "benchmarks", "shared"
-    )
-    shutil.copytree(ROOT, copy, ignore=skipped, dirs_exist_ok=True)
-    _done([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", made, copy])
-    return next(made.glob("medfact-*.whl"))
+    return make_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs of an environment that has the wheel, and borrows what it needs from this one."""
-    folder = tmp_path_factory.mktemp("environment")
-    _done([sys.executable, "-m", "venv", "--without-pip", folder])
-    programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    _done([sys.executable, "-m", "pip", "-q", "--python", programs / "python", "install", "--no-deps", wheel])
-    packages = next(folder.glob("lib/python*/site-packages"), folder / "Lib" / "site-packages")
-    borrowed = {path for path in sys.path if path.endswith("site-packages")}
-    (packages / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n")
-    return programs
-
-
-def _done(command: list[object]) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd="/")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return install(wheel, tmp_path_factory.mktemp("environment"))
 
 
 def outside(tmp_path: Path, without: str = "") -> dict[str, str]:
@@ -123,7 +102,7 @@ def test_the_wheel_offers_every_extra(wheel: Path) -> None:
 
 @pytest.mark.model
 def test_the_command_line_works_outside_the_repository(installed: Path, tmp_path: Path) -> None:
-    where = _done([installed / "python", "-c", "import medfact.assets as found; print(found.__file__, found.ASSETS)"])
+    where = done([installed / "python", "-c", "import medfact.assets as found; print(found.__file__, found.ASSETS)"])
     assert str(ROOT) not in where
     assert str(installed.parent) in where
     assert call(installed, tmp_path, "--version").stdout.strip() == f"medfact {medfact.__version__}"

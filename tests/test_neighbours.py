@@ -12,7 +12,10 @@ from medfact.limits import limits
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.runs.jobs import Jobs
+from medfact.runs.start import start
+from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.store.schema import runs
 from medfact.web.inputs.setup import check_room
 from medfact.web.neighbours import MOST_VISITORS, SURELY_BEGUN_SECONDS, Neighbours
 from medfact.web.pace import ADDRESS_TIMES
@@ -92,3 +95,20 @@ def test_uploads_of_all_visitors_of_an_address_are_counted(monkeypatch: pytest.M
         pass
     with gate.uploading("f" * 32, 1, ELSEWHERE):
         pass
+
+
+def test_statements_of_an_hour_are_counted(services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "hour.yaml").write_text("visitor: {statements_an_hour: 100}\n", encoding="utf-8")
+    monkeypatch.setenv("MEDFACT_LIMITS", str(tmp_path / "hour.yaml"))
+    owner, other = visitor(services, 1), visitor(services, 2)
+    spec = RunSpec(model="baseline:always-true", limit=3)  # 3 pairs × 2 × 8 = 48 statements
+    for begun in (0, 48, 96):
+        assert services.store.statements_begun(owner, "2000") == begun
+        check_room(services, owner, 1, [spec.model])
+        start(spec, services.store.of(owner))
+    with pytest.raises(Mistake, match="last hour ask 144 statements; this server begins no more after 100"):
+        check_room(services, owner, 1)
+    check_room(services, other, 1, [spec.model])
+    with services.store._writing() as connection:
+        connection.execute(runs.update().values(started_at="2020-01-01T00:00:00.000+00:00"))
+    check_room(services, owner, 1, [spec.model])

@@ -16,7 +16,8 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from browser import ROOT, served
+from browser import served
+from installed import ROOT
 from mock_service import MockService
 from test_doors import TABLE, imported, store_of, until_ended
 from visitors import Visitor

@@ -680,6 +680,7 @@ def test_a_process_that_takes_too_much_of_a_file_is_ended(
     spec = RunSpec(model="", facts=str(file))
     assert triplets(load_isolated(spec)) == TRIPLETS
     monkeypatch.setattr(isolated, name, most)
+    monkeypatch.setattr(isolated, "POLL_SECONDS", 0)
     with pytest.raises(FactsError, match=f"facts.csv takes .*{said}|facts.csv {said}"):
         load_isolated(spec)
     assert not multiprocessing.active_children()

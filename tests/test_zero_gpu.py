@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from browser import ROOT
+from installed import ROOT
 from packaging.requirements import Requirement
 from packaging.version import Version
 

@@ -7,6 +7,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -60,7 +61,7 @@ def read_frequencies_isolated(path: Path) -> Frequencies:
 
 def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result:
     """What a function of a module makes of its arguments and the limits for visitors, in a process of its own."""
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     with _turn:
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, read, arguments), daemon=True)
@@ -75,6 +76,16 @@ def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result
     if isinstance(result, MedfactError):
         raise result
     return cast(Result, result)
+
+
+@cache
+def _context() -> Any:
+    """How processes are started: where the system can, from one that has all this imported and holds nothing else."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
 
 
 def _receive(receiver: Connection, process: Any, name: str) -> Any:

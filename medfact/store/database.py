@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
-from itertools import islice
+from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -52,6 +51,9 @@ _FULL_DISK_BYTES = 1 << 18
 """A disk with less free space than this counts as full when SQLite only reports that it cannot read or write."""
 
 _ROWS_PER_INSERT = 5000
+
+_VARIABLES = 30_000
+"""Values of one command; SQLite takes 32,766."""
 
 _SHORT_WAIT_MS = 50
 """How long a write that can be skipped waits for another program's."""
@@ -163,16 +165,33 @@ class Database:
         columns: names of the insertion's parameters. rows: their values, in the same order.
         """
         compiled = insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
-        parameters: Callable[[tuple[Any, ...]], Any] = partial(_by_name, columns)
-        if compiled.positional:
-            parameters = itemgetter(*(columns.index(name) for name in compiled.positiontup))
         remaining = map(_storable_row, rows)
+        if compiled.positional:
+            self._insert_together(connection, compiled, columns, remaining)
+            return
         while batch := list(islice(remaining, _ROWS_PER_INSERT)):
-            connection.exec_driver_sql(str(compiled), list(map(parameters, batch)))
+            connection.exec_driver_sql(str(compiled), [dict(zip(columns, row, strict=True)) for row in batch])
+
+    @staticmethod
+    def _insert_together(
+        connection: sql.Connection, compiled: Any, columns: Sequence[str], rows: Iterator[tuple[Any, ...]]
+    ) -> None:
+        """Inserts many rows with each command. SQLite's driver gives way to Python's other threads at every command: with one
+        for each row, a busy server would hold the database for minutes.
+        """
+        in_order = itemgetter(*(columns.index(name) for name in compiled.positiontup))
+        before, values, after = _around_values(str(compiled))
+        while batch := list(islice(rows, _VARIABLES // len(compiled.positiontup))):
+            command = before + ", ".join([values] * len(batch)) + after
+            connection.exec_driver_sql(command, tuple(chain.from_iterable(map(in_order, batch))))
 
 
-def _by_name(columns: Sequence[str], row: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(zip(columns, row, strict=True))
+def _around_values(insertion: str) -> tuple[str, str, str]:
+    """The text of an insertion of one row: what stands before its values, the values in their brackets, and what follows."""
+    begin = insertion.index(" VALUES (") + len(" VALUES ")
+    depths = accumulate({"(": 1, ")": -1}.get(character, 0) for character in insertion[begin:])
+    end = begin + 1 + next(place for place, depth in enumerate(depths) if not depth)
+    return insertion[:begin], insertion[begin:end], insertion[end:]
 
 
 def _storable_row(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sql
 
 from medfact.spec import RunSpec
-from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import now
 from medfact.store.entities import IMPORTED, WAITING, Plan
@@ -55,29 +54,31 @@ class Recording(RetrievedPassages):
             "statements": len(plan.statements),
             "facts": max(numbers, default=-1) + 1,
         }
+        # all that is to be written is made before: others wait while a transaction is open
+        by_id = {planned.statement.statement_id: planned.statement for planned in plan.statements}
+        values = {one: statement_values(by_id[one]) for one in sorted(by_id)}  # in one order everywhere: nobody deadlocks
+        places = [
+            (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, fact)
+            for position, (planned, fact) in enumerate(zip(plan.statements, numbers, strict=True))
+        ]
+        sheet, passages = sheet_of(plan.statements).to_bytes(), planned_passages(plan.statements)
         with self._writing() as connection:
             connection.execute(schema.runs.insert().values(row))
-            self._add_statements(connection, [planned.statement for planned in plan.statements])
-            self._add_places(connection, run, plan, numbers)
+            self._add_statements(connection, values)
+            self._insert_rows(connection, schema.run_statements.insert(), _PLACE_COLUMNS, places)
             _add_demonstrations(connection, run, plan)
-            self.add_passages(connection, run, planned_passages(plan.statements))
-            connection.execute(schema.sheets.insert().values(run=run, columns=sheet_of(plan.statements).to_bytes()))
+            self.add_passages(connection, run, passages)
+            connection.execute(schema.sheets.insert().values(run=run, columns=sheet))
             add_event(connection, run, WAITING)
         return run
 
-    def _add_places(self, connection: sql.Connection, run: str, plan: Plan, fact_numbers: Sequence[int]) -> None:
-        places = (
-            (run, position, planned.statement.statement_id, planned.shots_of, planned.draw, fact)
-            for position, (planned, fact) in enumerate(zip(plan.statements, fact_numbers, strict=True))
-        )
-        self._insert_rows(connection, schema.run_statements.insert(), _PLACE_COLUMNS, places)
+    def _add_statements(self, connection: sql.Connection, values: Mapping[str, tuple[Any, ...]]) -> None:
+        """Adds statements. Existing ones keep their descriptions, unless those came only from imported files.
 
-    def _add_statements(self, connection: sql.Connection, statements: Iterable[Statement]) -> None:
-        """Adds statements. Existing ones keep their descriptions, unless those came only from imported files."""
-        by_id = {statement.statement_id: statement for statement in statements}
-        ids = sorted(by_id)  # in one order in all processes, so that two of them cannot deadlock
-        rows = (statement_values(by_id[statement_id]) for statement_id in ids)
-        self._insert_rows(connection, self._insert_new(schema.statements), STATEMENT_COLUMNS, rows)
+        values: by the statements' ids, in their order.
+        """
+        ids = list(values)
+        self._insert_rows(connection, self._insert_new(schema.statements), STATEMENT_COLUMNS, values.values())
         imported = sql.select(schema.events.c.run).where(schema.events.c.what == IMPORTED)
         if connection.execute(imported.limit(1)).first() is None:
             return
@@ -85,7 +86,7 @@ class Recording(RetrievedPassages):
         for start in range(0, len(ids), _UPDATED_TOGETHER):
             query = _only_asked_by(imported).where(_ID.in_(ids[start : start + _UPDATED_TOGETHER]))
             old = {row.statement_id: dict(row._mapping) for row in connection.execute(query)}
-            new = {name: dict(zip(STATEMENT_COLUMNS, statement_values(by_id[name]), strict=True)) for name in old}
+            new = {name: dict(zip(STATEMENT_COLUMNS, values[name], strict=True)) for name in old}
             if changed := [{**row, "same_id": name} for name, row in new.items() if row != old[name]]:
                 connection.execute(update, changed)
 

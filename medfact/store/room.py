@@ -54,6 +54,14 @@ class Room(Lifecycle):
             if one.state not in GOING or not is_alive(one.worker, one.beat_at)
         ]
 
+    def statements_begun(self, owner: str, since: str) -> int:
+        """Statements of the runs that an owner has begun since a time, as it is recorded, deleted ones too."""
+        row = schema.runs.c
+        query = sql.select(sql.func.coalesce(sql.func.sum(row.statements), 0))
+        with self._reading() as connection:
+            found = connection.execute(query.where(row.owner == owner, row.started_at >= since))
+            return int(found.scalar_one())
+
     def erase(self, runs: Sequence[str]) -> None:
         """Erases runs for good, and the statements that no other run asks."""
         with self._writing() as connection:

@@ -30,6 +30,9 @@ UPDATE_BYTES = 64_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 """The largest body of a question or of anything else that a page sends, and of an upload (a file, and its frame)."""
 
+RECEIVED_BYTES = 1_000_000
+"""A body that is refused is received to its end up to this size, so that whoever sent it surely reads why."""
+
 ACTIONS, ACTION_SECONDS = 30, 10.0
 """So many buttons may one visitor press in so many seconds."""
 
@@ -109,7 +112,7 @@ class Guarded:
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})  # no page opens one
         elif (refusal := self._refusal(Request(scope))) is not None:
-            await refusal(scope, receive, send)
+            await _refuse(refusal, scope, receive, send)
         elif scope["path"].rstrip("/") == UPLOAD:
             await self._upload(scope, receive, send)
         else:
@@ -207,7 +210,7 @@ class Guarded:
             with self._gate.uploading(owner, megabytes, address_of(scope)):
                 await asyncio.wait_for(self._uploaded(owner, scope, receive, send), UPLOAD_SECONDS)
         except NotNow as refusal:
-            await _not_now(refusal)(scope, receive, send)
+            await _refuse(_not_now(refusal), scope, receive, send)
         except TimeoutError:
             await PlainTextResponse("That took too long to arrive.", status_code=408)(scope, receive, send)
 
@@ -236,6 +239,15 @@ class Guarded:
             await self.app(plain, receive_counted, send_noted)
         if not begun and size > UPLOAD_BYTES:
             await _too_large(UPLOAD)(scope, receive, send)
+
+
+async def _refuse(response: Response, scope: Any, receive: Any, send: Any) -> None:
+    """Answers without the body. A large one is not even received: the connection ends."""
+    headers = Headers(scope=scope)
+    length = headers.get("content-length", "")
+    if int(length) > RECEIVED_BYTES if length.isdecimal() else "transfer-encoding" in headers:
+        response.headers["Connection"] = "close"
+    await response(scope, receive, send)
 
 
 async def _body(receive: Any, most: int) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from math import isinf
 from typing import Annotated, Any
 
@@ -236,8 +237,8 @@ def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | 
 
 def check_room(services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0) -> None:
     """Raises Mistake where a visitor, or the server, has no room for so many more runs that are asked or wait; where the
-    visitor's minutes of models on this server are used up; or where the runs have too many pairs. models: of the runs, which
-    begin at once; () to ask beforehand.
+    visitor's statements of this hour, or minutes of models on this server, are used up; or where the runs have too many pairs.
+    models: of the runs, which begin at once; () to ask beforehand.
     """
     share, going = limits().of(owner), services.jobs.going(owner)
     if going + more > share.runs_going:
@@ -245,6 +246,7 @@ def check_room(services: Services, owner: str, more: int, models: Sequence[str] 
             f"You have {going} unfinished runs; this server allows {share.runs_going:,.0f}.",
             "Wait for some to end, or stop some.",
         )
+    _check_hour(services, owner, share.statements_an_hour)
     if services.jobs.going() + more > limits().in_all.runs_going:
         raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
@@ -254,6 +256,18 @@ def check_room(services: Services, owner: str, more: int, models: Sequence[str] 
     _check_neighbours(services, owner, more, models)
     if models:
         services.neighbours.begins(owner)
+
+
+def _check_hour(services: Services, owner: str, most: float) -> None:
+    """Raises Mistake where a visitor has begun runs of as many statements within an hour as this server allows."""
+    if isinf(most):
+        return
+    hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
+    if (begun := services.store.statements_begun(owner, hour_ago)) >= most:
+        raise Mistake(
+            f"Your runs of the last hour ask {begun:,} statements; this server begins no more after {most:,.0f}.",
+            "Wait a while, and choose fewer pairs.",
+        )
 
 
 def _check_neighbours(services: Services, owner: str, more: int, models: Sequence[str]) -> None:
