@@ -57,6 +57,7 @@ class Client:
         self.seen, self.answers = seen, answers
         self.draw = random.Random(number)
         self.drawn: dict[str, str] = {}
+        self.waited = 0.0
 
     async def ask(self, what: str, method: str, address: str, **more: Any) -> httpx.Response | None:
         """One request, timed."""
@@ -67,8 +68,10 @@ class Client:
             self.answers[f"{what} {type(error).__name__}"] += 1
             return None
         self.answers[f"{what} {answer.status_code}"] += 1
+        seconds = time.perf_counter() - begun
+        self.waited += 0 if what == "look" else seconds
         if answer.status_code == 200:
-            self.seen[what].append(time.perf_counter() - begun)
+            self.seen[what].append(seconds)
         return answer
 
     async def look(self, what: str, page: str = "evaluate", action: Any = None, **show: Any) -> dict[str, Any]:
@@ -97,7 +100,7 @@ async def honest(client: Client, until: float) -> None:
     """Browses and evaluates until the time is over."""
     await asyncio.sleep(client.draw.uniform(0, min(ARRIVING_SECONDS, (until - time.monotonic()) / 5)))
     while time.monotonic() < until:
-        client.drawn, source = {}, None
+        client.drawn, source, client.waited = {}, None, 0.0
         await client.ask("open the page", "GET", "/")
         await client.look("click")
         if path := await client.upload("facts.csv", (TABLE + f"x{client.draw.random()},symptoms,y\n").encode()):
@@ -114,6 +117,7 @@ async def honest(client: Client, until: float) -> None:
         for tab in ("facts", "calibration", "overview"):
             await think(client)
             await client.look("click", run=run, tab=tab)
+        client.seen["all waiting of a visit"].append(client.waited)
 
 
 async def think(client: Client) -> None:
@@ -132,6 +136,7 @@ async def until_complete(client: Client, run: str, begun: float, until: float) -
             first = False
         if told and told["again"] is None:
             client.seen["wait for the whole run"].append(time.perf_counter() - begun)
+            client.waited += time.perf_counter() - begun
             return
         await asyncio.sleep(float(told.get("again") or 1.0))
     client.answers["a run that did not end"] += 1
@@ -257,6 +262,7 @@ def main() -> None:
         "take the file",
         "wait for the first answers",
         "wait for the whole run",
+        "all waiting of a visit",
     ):
         calm, full = quiet["seen"][what], busy["seen"][what]
         ratio = f"{statistics.median(full) / statistics.median(calm):.1f}" if calm and full else "no value"

@@ -15,7 +15,7 @@ from scipy import stats
 
 from medfact.metrics.clusters import USUAL, Clusters, Likeness, clustered_variance, two_way_variance, variance_by_tail, worth
 from medfact.metrics.differences import FLIPS, Difference, holm, least_p, paired_difference
-from medfact.metrics.uncertainty import NOTHING, Estimate, likeness, linear_interval, mean_interval, wilson
+from medfact.metrics.uncertainty import NOTHING, Estimate, likeness, linear_interval, mean_interval, too_few, wilson
 
 
 def array(*values: float) -> np.ndarray:
@@ -514,3 +514,20 @@ def test_holm_rejects_what_his_procedure_rejects(ps: list[float | None]) -> None
         assert sum(p is not None and p <= level for p in adjusted) == rejected
     assert [p is None for p in adjusted] == [p is None for p in ps]
     assert all(p is None or p <= q <= 1 for p, q in zip(ps, adjusted, strict=True))
+
+
+def test_unequal_heads_that_are_worth_fewer_than_ten_get_no_interval() -> None:
+    # 12 heads, one of 12 facts and eleven of 4: shares 12/56 and 4/56; worth 1 / (0.0459 + 11 · 0.0051) = 9.8, so ten
+    # with 20 facts instead of 12: shares 20/64 and 4/64; worth 1 / (0.0977 + 11 · 0.0039) = 7.1
+    enough, few = (np.repeat(np.arange(12), [largest, *[4] * 11]) for largest in (12, 20))
+    assert (worth(enough), worth(few)) == (pytest.approx(9.8), pytest.approx(7.11, abs=0.01))
+    assert [too_few(heads) for heads in (enough, few, codes(*range(10)), codes(*range(9)), codes())] == [
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert mean_interval(few % 2.0, Clusters(few)).low is None
+    assert mean_interval(enough % 2.0, Clusters(enough)).low is not None
+    assert paired_difference(few % 2.0, few).low is None

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats, count_of
-from medfact.metrics.uncertainty import FEWEST_HEADS, t_quantile
+from medfact.metrics.clusters import Bools, Codes, Floats
+from medfact.metrics.uncertainty import t_quantile, too_few
 
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 1_000, 200, 200_000
 """Draws of heads behind an interval: as many as keep within so many heads drawn."""
@@ -62,7 +62,7 @@ def _correlation(sides: Floats, heads: Codes, seed: int = 0) -> Correlation:
         return Correlation(None, None, None, n)
     value = float(sums[2].sum() / squares**0.5)
     there = np.flatnonzero(np.bincount(heads))
-    if count_of(heads) < FEWEST_HEADS:
+    if too_few(heads):
         return Correlation(value, None, None, n)
     draws = int(np.clip(_DRAWN // len(there), _LEAST_RESAMPLES, _MOST_RESAMPLES))
     times = np.random.default_rng(seed).multinomial(len(there), np.full(len(there), 1 / len(there)), draws)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats, count_of
+from medfact.metrics.clusters import Bools, Codes, Floats
 from medfact.metrics.records import Records
-from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL
+from medfact.metrics.uncertainty import LEVEL, too_few
 
 _WORK, _LEAST, _MOST = 2_000_000, 20, 400
 """Draws: as many as keep within so many statements drawn. With fewer than 200 the band is that of a normal distribution."""
@@ -45,7 +45,7 @@ def bands(records: Records, rows: Codes, bins: Codes, count: int) -> Floats | No
     0 where a bin holds nothing; None with too few heads to say. rows: statements with a P(True) that counts, one at
     least; bins: of each, from 0 to `count` − 1.
     """
-    if count_of(records.head[rows]) < FEWEST_HEADS:
+    if too_few(records.head[rows]):
         return None
     of = _by_head(records, rows, bins)
     randomness = np.random.default_rng(0)

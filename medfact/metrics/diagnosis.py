@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, count_of, unseen_share
+from medfact.metrics.clusters import Clusters, Codes, Floats, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
-from medfact.metrics.uncertainty import FEWEST_HEADS, Estimate, is_known, mean_interval
+from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few
 from medfact.statements import IMPLICATIONS
 
 MASTERED, OPPOSITE, BLIND, YES, NO = "mastered", "opposite", "negation-blind", "always-yes", "always-no"
@@ -143,7 +143,7 @@ def diagnosis(records: Records) -> Diagnosis | None:
         return None
     code, count = facts.code, len(facts.pattern)
     expected, coin = _independent(facts, np.ones((1, count)))[0], _coin(facts)
-    enough = is_known(facts.clusters) or count_of(facts.clusters.heads) >= FEWEST_HEADS
+    enough = is_known(facts.clusters) or not too_few(facts.clusters.heads)
     drawn = _drawn_excess(facts) if enough else None
     by_name = {}
     for place, name in enumerate(_NAMES):

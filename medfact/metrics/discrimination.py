@@ -16,7 +16,7 @@ from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, unseen_shar
 from medfact.metrics.miscalibration import Miscalibration, miscalibration
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Names, Records
-from medfact.metrics.uncertainty import FEWEST_HEADS, NOTHING, Estimate, is_known, mean_interval
+from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, mean_interval, too_few
 
 COVERAGES = (1.0, 0.8, 0.5, 0.2)
 """Shares of the answers that are kept, the surest first."""
@@ -128,7 +128,7 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
         return Estimate(None, None, None, 0)
     if is_known(clusters):
         return Estimate(value, value, value, len(p))
-    if count < FEWEST_HEADS:
+    if too_few(heads):
         return Estimate(value, None, None, len(p))
     draws = int(np.clip(_NUMBERS // len(p), _LEAST_RESAMPLES, _MOST_RESAMPLES))
     times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), draws)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft, optimize
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, count_of, parts_of, together, unseen_share
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, together, unseen_share
 from medfact.metrics.probability import BINS
 from medfact.metrics.records import Records
-from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, Estimate, is_known, linear_interval, t_quantile
+from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few
 
 TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"
 
@@ -92,7 +92,7 @@ def defect_of(shift: Floats, sureness: Floats, clusters: Clusters) -> str | None
 
     shift: P(True) less truth; sureness: less right answers; one a statement, or the linear parts of their means.
     """
-    if count_of(clusters.heads) < FEWEST_HEADS:
+    if too_few(clusters.heads):
         return None
     found: dict[str, tuple[float, float]] = {}
     for names, values in (((TOO_HIGH, TOO_LOW), shift), ((OVERCONFIDENT, UNDERCONFIDENT), sureness)):
@@ -117,7 +117,7 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     value, n = float(np.abs(sums.sum(axis=0)).sum() / len(p)), len(p)
     if is_known(clusters):
         return Estimate(value, value, value, n)
-    if count < FEWEST_HEADS:
+    if too_few(heads):
         return Estimate(value, None, None, n)
     draws = int(np.clip(_DRAWN // count, _LEAST_RESAMPLES, _MOST_RESAMPLES))
     times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), draws).astype(float)

@@ -74,7 +74,7 @@ def linear_interval(values: Floats, clusters: Clusters) -> Estimate:
     value, n = float(values.mean()), len(values)
     if is_known(clusters):
         return Estimate(value, value, value, n)
-    if count_of(clusters.heads) < FEWEST_HEADS:
+    if too_few(clusters.heads):
         return Estimate(value, None, None, n)
     variance, free = together(parts_of(values, clusters))
     half = t_quantile(free) * math.sqrt(variance)
@@ -92,7 +92,7 @@ def likeness(values: Floats, clusters: Clusters) -> Likeness:
     """
     heads, tails = clusters.heads, clusters.tails
     seen = count_of(heads)
-    if seen < FEWEST_HEADS or tails is None or not (spread := float(values.var())) > 0:
+    if too_few(heads) or tails is None or not (spread := float(values.var())) > 0:
         return USUAL
     most = _facts(clusters)
 
@@ -111,7 +111,13 @@ def _facts(clusters: Clusters) -> float:
 
 
 FEWEST_HEADS = 10
-"""Fewer heads are too few to say anything of others: there is no interval."""
+"""Fewer heads, or unequal ones that are worth fewer, are too few to say anything of others: there is no interval."""
+
+
+def too_few(heads: Codes) -> bool:
+    """Whether the heads of some values are worth fewer than FEWEST_HEADS equal ones, to the nearest whole number."""
+    return not len(heads) or worth(heads) < FEWEST_HEADS - 0.5
+
 
 _LEANING = 2
 """Few tails say more of themselves than of others: their part grows by (w / (w − 1))², where w is their worth."""
@@ -131,7 +137,7 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     value, n = min(1.0, max(0.0, float(values.mean()))), len(values)
     if is_known(clusters):
         return Estimate(value, value, value, n)
-    if count_of(clusters.heads) < FEWEST_HEADS:
+    if too_few(clusters.heads):
         return Estimate(value, None, None, n)
     facts, heads = _facts(clusters), clusters.heads
     # facts of one head are never taken for less alike than independent ones

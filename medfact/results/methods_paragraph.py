@@ -158,7 +158,8 @@ def _statistics(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]
     finite = ", with the finite-population correction [@cochran1977]" if reports[0].estimand == THESE else ""
     yield (
         "Intervals are at 95%: for shares Wilson's [@wilson1927] with as many trials as the facts are worth [@korn1998] after "
-        f"two-way clustering by head and tail [@cameron2011]{finite}; with fewer than {FEWEST_HEADS} heads none is given."
+        f"two-way clustering by head and tail [@cameron2011]{finite}; with heads worth fewer than {FEWEST_HEADS} equal ones "
+        "none is given."
     )
     if len(reports) > 1:
         yield (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from medfact.facts import Fact
 from medfact.metrics import codes
-from medfact.metrics.clusters import Clusters, count_of
+from medfact.metrics.clusters import Clusters
 from medfact.metrics.power import expected_error, expected_half_width, facts_for, least_difference
-from medfact.metrics.uncertainty import FEWEST_HEADS
+from medfact.metrics.uncertainty import FEWEST_HEADS, too_few
 from medfact.results.wording import counted
 
 FINE = 0.02
@@ -19,8 +19,8 @@ def power_in_words(asked: Sequence[Fact]) -> str:
     """How good the scores will be, and what difference between two models they can show. asked: the fact of each statement."""
     facts = list({fact.fact_id: fact for fact in asked}.values())
     clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail or "" for fact in facts]))
-    if count_of(clusters.heads) < FEWEST_HEADS:
-        return f"Under {FEWEST_HEADS} diseases are too few to say anything of others: there will be no intervals."
+    if too_few(clusters.heads):
+        return f"Diseases worth fewer than {FEWEST_HEADS} equal ones are too few to say anything of others: no intervals."
     error = expected_error(clusters, max(1, len(asked) // len(facts)))
     more = facts_for(FINE, len(facts), error) - len(facts)
     fine = (
