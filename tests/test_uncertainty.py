@@ -530,4 +530,3 @@ def test_unequal_heads_that_are_worth_fewer_than_ten_get_no_interval() -> None:
     ]
     assert mean_interval(few % 2.0, Clusters(few)).low is None
     assert mean_interval(enough % 2.0, Clusters(enough)).low is not None
-    assert paired_difference(few % 2.0, few).low is None

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, Part, count_of, parts_of, together
-from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few, wilson
+from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, t_quantile, wilson
 
 
 class Difference(NamedTuple):
@@ -80,7 +80,7 @@ def paired_difference(
         return Difference(value, None, None, None, n)
     by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
     p = max(_flipped(sums, seed), _p_of_t(value, together([by_head, *added])) if any(part.variance for part in added) else 0.0)
-    if too_few(heads):
+    if len(sums) < FEWEST_HEADS:
         return Difference(value, None, None, p, n)
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
 

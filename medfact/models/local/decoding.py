@@ -257,9 +257,9 @@ def right_padded(rows: Sequence[Sequence[int]], pad: int, model: Any) -> Any:
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]
-def next_token(model: Any, tokens: Sequence[int]) -> Any:
-    """Logits of the token after one prompt, computed alone: (vocabulary,), in float32."""
-    return logits_of_last(model, padded([tokens], 0, model), 1)[0, -1].float()
+def next_tokens(model: Any, tokens: Sequence[int], count: int) -> Any:
+    """Logits after each of the last `count` tokens of one prompt, computed alone: (count, vocabulary), in float32."""
+    return logits_of_last(model, padded([tokens], 0, model), count)[0].float()
 
 
 def logits_of_last(model: Any, encoded: dict[str, Any], count: int) -> Any:

@@ -23,6 +23,7 @@ from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
 from medfact.models.local.chat import ChatFormat
+from medfact.models.local.gguf_once import read_once
 from medfact.models.local.memory import LARGEST, room_for, tokens_together
 from medfact.models.local.model import LocalModel
 from medfact.models.local.placement import Placement
@@ -34,6 +35,7 @@ from medfact.models.local.repository import (
     Repository,
     Tell,
     downloaded,
+    gguf_in,
     inspect_source,
 )
 from medfact.models.local.revision import file_revision, folder_revision
@@ -53,6 +55,11 @@ def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) 
 
     Raises ModelError if there is none, it is gated, has no weights, generates no text, or does not fit into memory.
     """
+    with read_once(gguf_in(source) if isinstance(source, Path) else None):
+        return _loaded(spec, source, placement, tell)
+
+
+def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> LocalModel:
     tell("checking the model")
     repository = inspect_source(source, placement)
     device = _device(placement)
@@ -66,8 +73,8 @@ def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) 
     folder = downloaded(repository, placement, tell)
     tell("loading the weights")
     try:
-        tokenizer = _tokenizer(repository, folder, placement)
-        model = _weights(repository, folder, placement, device, dtype)
+        tokenizer = _tokenizer(repository, folder, placement, config)
+        model = _weights(repository, folder, placement, device, dtype, config)
     except UNREADABLE as error:
         raise ModelError(
             f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
@@ -99,9 +106,9 @@ def _value(text: str) -> Any:
         return text
 
 
-def _tokenizer(repository: Repository, folder: Path | str, placement: Placement) -> Any:
-    """The tokenizer with its chat template."""
-    own_file = {"gguf_file": repository.gguf} if repository.gguf else {}
+def _tokenizer(repository: Repository, folder: Path | str, placement: Placement, config: Any = None) -> Any:
+    """The tokenizer with its chat template. config: of the model, so that a GGUF file, which takes long, is not read again."""
+    own_file = {"gguf_file": repository.gguf, "config": config} if repository.gguf else {}
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=placement.remote_code, **own_file)
     if not repository.gguf:
         tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(Path(folder))
@@ -125,7 +132,7 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
             f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
             "takes longer and does not change the answers."
         )
-    if not loaded.pads_well:
+    if not (loaded.packs_well or loaded.pads_well):
         yield f"This architecture ({kind}) cannot batch prompts of different lengths, so they are computed one at a time."
     if (note := loaded.chat_format.note(loaded.tokenizer)) is not None:
         yield note
@@ -180,7 +187,7 @@ def _dtype(placement: Placement, device: str, repository: Repository) -> str:
     return "bfloat16" if device == "mps" or (device == "cuda" and torch.cuda.is_bf16_supported()) else "float32"
 
 
-def _weights(repository: Repository, folder: Path, placement: Placement, device: str, dtype: str) -> Any:
+def _weights(repository: Repository, folder: Path, placement: Placement, device: str, dtype: str, config: Any) -> Any:
     loaders = {ENCODER_DECODER: AutoModelForSeq2SeqLM, IMAGE_TEXT: AutoModelForImageTextToText, CAUSAL: AutoModelForCausalLM}
     loader = loaders[repository.kind]
     options: dict[str, Any] = {"trust_remote_code": placement.remote_code}
@@ -189,7 +196,7 @@ def _weights(repository: Repository, folder: Path, placement: Placement, device:
     else:
         options["dtype"] = getattr(torch, dtype)
     if repository.gguf:
-        options["gguf_file"] = repository.gguf
+        options |= {"gguf_file": repository.gguf, "config": config}
     elif not placement.any_weights:
         options["use_safetensors"] = True
     if device == "cuda":

@@ -14,7 +14,7 @@ import torch
 
 from medfact.errors import ModelError
 from medfact.models.local.chat import ChatFormat
-from medfact.models.local.decoding import Decoder, PackedRow, Reply, first_steps, next_token
+from medfact.models.local.decoding import Decoder, PackedRow, Reply, first_steps, next_tokens
 from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary, need_forcing, options_of
@@ -195,11 +195,10 @@ class LocalModel:
             (pack,) = packs(ids, 2 * TEST_PACK_TOKENS)
             row = PackedRow(self.model)
             packed = [*row.begin(pack), *row.advance(range(len(ids)), [words[0]] * len(ids))]
-            indices = [index for index, _ in pack.ends]
-            alone = [next_token(self.model, [*ids[index], *words[:more]]) for more in (0, 1) for index in indices]
+            alone = [next_tokens(self.model, [*ids[index], words[0]], 2) for index, _ in pack.ends]
         except REFUSALS:
             return False
-        return self._same(torch.stack(packed), torch.stack(alone))
+        return self._same(torch.stack(packed), torch.stack(alone, dim=1).flatten(0, 1))
 
     @cached_property
     def pads_well(self) -> bool:

@@ -12,7 +12,7 @@ from medfact.runs.jobs.usage import MOST_OWNERS, Usage
 LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
 """Kinds of models."""
 
-SLICE_SECONDS = 3.0
+SLICE_SECONDS = 1.0
 """How long a job may answer, at least, before it gives way to one of an owner who has used less."""
 
 
