@@ -62,3 +62,22 @@ def test_so_many_requests_of_an_address_are_answered_at_once(monkeypatch: pytest
     assert "12 requests of your network address" in refused.text
     assert answers == [200] * (AT_ONCE + 3)
     assert not door._busy, "who was answered is not remembered"
+
+
+def test_a_large_body_that_is_refused_is_not_received() -> None:
+    """It is refused here for want of a cookie; a small one, and a request without a body, leave the connection open."""
+
+    async def asked(**headers: str) -> tuple[int, str | None]:
+        async with client(Guarded(Slow(), Uploads()), "9.9.9.9") as one:
+            answer = await one.post("/gradio_api/upload", headers=headers, content=b"")
+            return answer.status_code, answer.headers.get("connection")
+
+    async def looked() -> tuple[int, str | None]:
+        async with client(Guarded(Slow(), Uploads()), "9.9.9.9") as one:
+            answer = await one.get("/secret")
+            return answer.status_code, answer.headers.get("connection")
+
+    assert asyncio.run(asked(**{"content-length": "40000000"})) == (403, "close")
+    assert asyncio.run(asked(**{"transfer-encoding": "chunked"})) == (403, "close")
+    assert asyncio.run(asked(**{"content-length": "1000"})) == (403, None)
+    assert asyncio.run(looked()) == (404, None)

@@ -456,6 +456,39 @@ def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
     assert (store.last_complete("another"), store.run(going).state) == (None, WAITING)
 
 
+def test_a_run_that_took_answers_of_others_says_nothing_of_speed(store: Store) -> None:
+    first, second = (store.start_run(SPEC, PLAN, VERSIONS) for _ in range(2))
+    store.save(first, [said(STATEMENTS[0])])
+    store.save(second, [said(STATEMENTS[0]), replace(said(STATEMENTS[1]), attempts=0)])
+    for run in (first, second):
+        store.set_state(run, COMPLETE)
+    found = store.last_complete(SPEC.model)
+    assert found is not None
+    assert found.run == first
+
+
+def test_many_rows_are_written_with_each_command(tmp_path: Path) -> None:
+    """SQLite's driver gives way to other threads at every command: with one for each row, a busy server would take minutes."""
+    store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
+    statements = tuple(
+        replace(STATEMENTS[0], statement_id=f"{number:032x}", text=f"({number}, 'VALUES (?, ?)')") for number in range(5_000)
+    )
+    plan = replace(PLAN, statements=tuple(Planned(one, "symptoms / none") for one in statements), demonstrations={})
+    commands: list[str] = []
+
+    def heard(_: Any, __: Any, statement: str, *___: Any) -> None:
+        commands.append(statement)
+
+    sqlalchemy.event.listen(store._engine, "before_cursor_execute", heard)
+    run = store.start_run(SPEC, plan, VERSIONS)
+    store.save(run, [said(one, number % 2 == 0) for number, one in enumerate(statements)])
+    sqlalchemy.event.remove(store._engine, "before_cursor_execute", heard)
+    assert len(commands) < 40  # 5,000 statements, 5,000 places and 5,000 answers
+    answers = given(store, run)
+    assert [answers[one.statement_id].answer for one in statements] == [number % 2 == 0 for number in range(5_000)]
+    assert [item.statement.text for item in store.asked(run)] == [one.text for one in statements]
+
+
 def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store) -> None:
     """A model may say a zero byte, which PostgreSQL refuses, or half a character, which no file can hold."""
     run = store.start_run(SPEC, PLAN, VERSIONS)
