@@ -16,5 +16,9 @@ def _one(_: Any) -> float:
 
 
 def keep(most: float, size: Callable[[Any], float] = _one) -> Callable[[Function], Function]:
-    """Decorates a function of hashable arguments: its latest results are kept while their sizes sum up to at most `most`."""
-    return cast(Callable[[Function], Function], cached(LRUCache(most, getsizeof=size), condition=Condition()))
+    """Decorates a function of hashable arguments: its latest results are kept while their sizes sum up to at most `most`.
+
+    A larger one is kept alone.
+    """
+    room: LRUCache[Any, Any] = LRUCache(most, getsizeof=lambda result: min(size(result), most))
+    return cast(Callable[[Function], Function], cached(room, condition=Condition()))
