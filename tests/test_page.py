@@ -189,12 +189,14 @@ def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(pa
 
 def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
     choose_models(page, "medfact-tiny", "true unless denied")
+    unfold(page, "method")
+    choose_pairs(page, 150)  # more than the demonstration asked, whose replies the model remembers
     expect(page.locator("#go")).to_contain_text("× 2 models")
     page.locator("#evaluate").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#evaluate")).to_have_text(re.compile("Starting …|Evaluating …"), timeout=1_000)
     assert page.evaluate("document.activeElement.id") == "evaluate"
-    expect(page.locator("#go")).to_contain_text("60 pairs of clinical-core, 2 models")
+    expect(page.locator("#go")).to_contain_text("150 pairs of clinical-core, 2 models")
     assert page.evaluate("document.activeElement.id") == "evaluate"
     expect(page.locator("#hero")).to_be_empty()
     seen = set()

@@ -175,7 +175,7 @@ class Services:
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
-        return collection_of_spec(_source_in(spec))
+        return load(spec) if spec.facts is None else _read(spec)  # anew: a file may have changed since
 
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
@@ -283,8 +283,10 @@ def collection_of_spec(source: RunSpec) -> Collection:
 _bundled = keep(8)(load)
 
 
-@keep(300_000, lambda collection: len(collection.facts))
-def _uploaded(source: RunSpec) -> Collection:
+def _read(source: RunSpec) -> Collection:
     if not Path(str(source.facts)).exists():
         raise FactsError(f"{Path(str(source.facts)).name} is not kept here any more.", "Upload it again.")
     return load_isolated(source)
+
+
+_uploaded = keep(300_000, lambda collection: len(collection.facts))(_read)
