@@ -354,7 +354,6 @@
 
   const STEPS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
 
-  /* One tab stop for a list; arrow keys move within it. In a drawer, ← and → go to the fact before and after. */
   // The link to this very page is no stop, and the gallery is one alone, after Evaluate. Looked at when somebody moves: the
   // navigation may come after the answers.
   document.addEventListener("keydown", (event) => {
@@ -363,6 +362,7 @@
     if (link instanceof HTMLElement) link.tabIndex = document.querySelector("[data-key=gallery-here]") ? -1 : 0;
   }, true);
 
+  /* One tab stop for a list; arrow keys move within it. In a drawer, ← and → go to the fact before and after. */
   document.addEventListener("keydown", (event) => {
     const by = STEPS[event.key];
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
