@@ -108,14 +108,19 @@ class Victim:
         assert command.code == 0, command.err
 
     def killed(self, seconds: float, seed: int, times: int = KILLS) -> int:
-        """Kills so many processes, each at a random moment of its life; what had been answered is kept each time."""
+        """Kills so many processes, each at a random moment of its life; what had been answered is kept each time.
+
+        One that was killed before it had recorded its run lets the next live longer: the machine may be slower than it was.
+        """
         moments, kills = random.Random(seed), 0
         while kills < times:
-            run = self.broken_off()
+            run, runs = self.broken_off(), len(self.store.runs())
             before = answered(self.store, run) if run else {}
             command = self.begin()
             time.sleep(moments.uniform(0, seconds))
             kills += command.kill()
+            if run is None and len(self.store.runs()) == runs:
+                seconds *= 1.25
             if run:
                 assert self.store.run(run).state in {INTERRUPTED, COMPLETE}
                 assert before.items() <= answered(self.store, run).items()
