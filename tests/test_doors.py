@@ -393,11 +393,17 @@ def test_no_upload_is_larger_than_a_file_may_be(visitor: Visitor) -> None:
     assert visitor.http.post("/gradio_api/upload", content=chunks(50_300_000)).status_code in {400, 413}
 
 
-def test_a_visitor_who_presses_without_end_waits(visitor: Visitor, stranger: Visitor) -> None:
+def test_a_visitor_who_presses_without_end_waits(space: str) -> None:
     body = {"page": "evaluate", "action": {"name": "drop_file"}}
-    answers = [visitor.http.post("/updates", json=body).status_code for _ in range(40)]
-    assert answers == [200] * 30 + [429] * 10
-    assert stranger.http.post("/updates", json=body).status_code == 200
+    with on_space(space) as visitor, on_space(space) as stranger:
+        answers = [visitor.http.post("/updates", json=body) for _ in range(40)]
+        assert [answer.status_code for answer in answers[:30]] == [200] * 30
+        refused = [answer for answer in answers[30:] if answer.status_code == 429]
+        assert len(refused) >= 5, "one more a second"
+        assert {(answer.headers["retry-after"], answer.text) for answer in refused} == {
+            ("1", "That is too much at once. Try again in a second.")
+        }
+        assert stranger.http.post("/updates", json=body).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from threading import Barrier, Event
 
 import pytest
 
+from medfact.kept import keep
 from medfact.spec import RunSpec
 from medfact.web import services
-from medfact.web.kept import keep
 
 
 def test_many_who_ask_at_once_wait_for_one_computation() -> None:
@@ -34,6 +34,18 @@ def test_many_who_ask_at_once_wait_for_one_computation() -> None:
         end.set()
         assert [answer.result(10) for answer in answers] == [9] * 8
     assert computed == [3]
+
+
+def test_something_may_stand_for_the_arguments() -> None:
+    asked: list[list[int]] = []
+
+    @keep(4, key=len)
+    def first(numbers: list[int]) -> int:
+        asked.append(numbers)
+        return numbers[0]
+
+    assert [first([1, 2]), first([3, 4]), first([5])] == [1, 1, 5]
+    assert asked == [[1, 2], [5]]
 
 
 def test_a_failure_is_not_kept() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import permutations
 from typing import Any
 
@@ -246,6 +247,24 @@ def test_figures_do_not_depend_on_the_order_of_the_rows(seed: int) -> None:
     assert before.keys() == after.keys()
     for name, value in before.items():
         assert after[name] == (value if value is None else pytest.approx(value)), name
+
+
+@pytest.mark.parametrize("column", [field.name for field in fields(Records)])
+def test_the_digest_is_that_of_every_column(column: str) -> None:
+    """Whoever keeps figures by it would show those of other answers otherwise."""
+    records = random_records(1)
+    assert records.digest == random_records(1).digest != random_records(2).digest
+    was = getattr(records, column)
+    if isinstance(was, Names):
+        others = [was.renamed(lambda name: name + "x"), Names(was.names, np.where(np.arange(len(was.code)) == 3, 7, was.code))]
+    elif was is None:
+        others = [np.zeros(len(records.fact))]
+    else:
+        changed = was.copy()
+        changed[3] = not was[3] if was.dtype == bool else 0.123 if was.dtype == float else was[3] + 1
+        others = [changed]
+    for other in others:
+        assert replace(records, **{column: other}).digest != records.digest
 
 
 # ------------------------------------------------------------------------- answerers that know nothing

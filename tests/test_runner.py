@@ -42,7 +42,7 @@ def test_a_run_tells_its_start_its_answers_and_its_end(spec: RunSpec, store: Sto
     assert isinstance(started, Started)
     assert isinstance(finished, Finished)
     assert (started.statements, started.answered) == (432, 0)
-    assert [len(batch.answers) for batch in batches] == [32] * 13 + [16]  # 432 = 13 · 32 + 16
+    assert [len(batch.answers) for batch in batches] == [128] * 3 + [48]  # 432 = 3 · 128 + 48
     assert (finished.run, finished.state, finished.failed) == (started.run, COMPLETE, 0)
     told = [given for batch in batches for given in batch.answers]
     assert told == [item.answer for item in store.asked(started.run)]

@@ -17,7 +17,6 @@ from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.metrics.clusters import Clusters, parts_of
 from medfact.models import Prompt
 from medfact.results.report import Board, board_of
-from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished, Started
 from medfact.runs.plan import MAX_SHOT_DRAWS, plan
 from medfact.runs.run import answer, run
@@ -340,25 +339,28 @@ def records_of_signs(signs: np.ndarray, draws: int) -> Records:
 
 
 @pytest.mark.parametrize("batches", [1, 2, 4])
-def test_after_a_stop_only_what_is_pending_is_asked(batches: int, spec: RunSpec, store: Store) -> None:
+def test_after_a_stop_only_what_is_pending_is_asked(
+    batches: int, spec: RunSpec, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """144 statements: one batch of 32 lies within the first draw, the second ends in the second, the fourth in the third."""
+    monkeypatch.setattr("medfact.runs.ask.BATCH", 32)
     run_id = start(spec, store)
     first, turns = Answerer(), iter([*[False] * batches, True])
     *_, finished = answer(run_id, store, stopped=lambda: next(turns), load=first.load)
     assert isinstance(finished, Finished)
-    assert (finished.state, len(first.asked)) == (STOPPED, batches * BATCH)
-    before = [item.answer for item in store.asked(run_id)][: batches * BATCH]
+    assert (finished.state, len(first.asked)) == (STOPPED, 32 * batches)
+    before = [item.answer for item in store.asked(run_id)][: 32 * batches]
 
     later = Answerer(lambda prompt: "False")
     started, *_, finished = answer(run_id, Store(store.url), load=later.load)
     assert isinstance(started, Started)
     assert isinstance(finished, Finished)
-    assert (started.statements, started.answered, finished.state) == (144, batches * BATCH, COMPLETE)
-    assert len(later.asked) == 144 - batches * BATCH
+    assert (started.statements, started.answered, finished.state) == (144, 32 * batches, COMPLETE)
+    assert len(later.asked) == 144 - 32 * batches
     assert {prompt.content for prompt in later.asked}.isdisjoint(prompt.content for prompt in first.asked)
     asked = store.asked(run_id)
-    assert [item.answer for item in asked][: batches * BATCH] == before
-    assert all(item.answer is not None and item.answer.answer is False for item in asked[batches * BATCH :])
+    assert [item.answer for item in asked][: 32 * batches] == before
+    assert all(item.answer is not None and item.answer.answer is False for item in asked[32 * batches :])
 
 
 def test_a_failure_in_one_draw_is_asked_again_in_that_draw(two: RunSpec, store: Store) -> None:

@@ -11,7 +11,7 @@ from waiting import wait_for
 
 from medfact.runs.jobs import Jobs
 from medfact.runs.jobs.job import Job, JobUpdate
-from medfact.runs.jobs.lanes import SLICE_SECONDS, Lane
+from medfact.runs.jobs.lanes import CALM_SECONDS, MUCH_SECONDS, SLICE_SECONDS, Lane
 from medfact.runs.jobs.usage import HALF_LIFE_SECONDS, MOST_OWNERS, Usage
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -124,6 +124,63 @@ def test_who_has_used_as_much_does_not_interrupt(clock: Clock) -> None:
     assert lane.to_give_way() == []
     clock.now += 20
     assert lane.to_give_way() == [hers]
+
+
+def had_a_turn(lane: Lane, name: str, owner: str) -> None:
+    lane.add(job(name, owner))
+    running = lane.start_next()
+    assert running is not None
+    assert running.run == name
+    lane.remove(running)
+
+
+def test_who_has_used_much_rests_until_nobody_else_comes(clock: Clock) -> None:
+    lane = Lane(1, 1)
+    had_a_turn(lane, "long", ADA)
+    lane.usage.add(ADA, MUCH_SECONDS + 1)
+    had_a_turn(lane, "first", BEN)
+    long = job("long", ADA)
+    lane.add(long)
+    clock.now += CALM_SECONDS - 0.1
+    assert lane.start_next() is None
+    assert (lane.pressing(), lane.has_waiting()) == (0, True)
+    had_a_turn(lane, "second", BEN)
+    clock.now += CALM_SECONDS - 0.1
+    assert lane.start_next() is None
+    clock.now += 0.1
+    assert lane.pressing() == 1
+    assert lane.start_next() is long
+
+
+def test_a_rest_has_an_end_though_others_keep_coming(clock: Clock) -> None:
+    """A first run comes every second: one turn a minute is left."""
+    lane = Lane(1, 1)
+    had_a_turn(lane, "long", ADA)
+    lane.usage.add(ADA, 100)
+    lane.add(job("long", ADA))
+    turns = []
+    for second in range(150):
+        lane.add(job(f"run {second}", str(second)))
+        while (running := lane.start_next()) is not None:
+            turns += [second] if running.owner == ADA else []
+            lane.remove(running)
+            if running.owner == ADA:
+                lane.add(job("long", ADA))
+        clock.now += 1
+    assert turns == [60, 120]
+
+
+def test_who_has_used_little_or_is_alone_need_not_rest(clock: Clock) -> None:
+    lane = Lane(1, 1)
+    lane.usage.add(ADA, MUCH_SECONDS)
+    had_a_turn(lane, "first", BEN)
+    had_a_turn(lane, "long", ADA)
+    lane.usage.add(ADA, 100)
+    had_a_turn(Lane(1, 1), "alone", ADA)
+    services = Lane(1, 1, calm_seconds=0)
+    services.usage.add(ADA, 100)
+    had_a_turn(services, "first", BEN)
+    had_a_turn(services, "long", ADA)
 
 
 def test_who_waits_is_told_a_place_and_a_time(clock: Clock) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,17 @@ class Records:
         taken: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
         codes = {name: np.unique(taken[name], return_inverse=True)[1] for name in ("fact", "pair", "head", "tail")}
         return Records(**taken | codes)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The same for records that are the same in every column."""
+        digest = blake2b(digest_size=16)
+        for field in fields(self):
+            column = getattr(self, field.name)
+            names, codes = (column.names, column.code) if isinstance(column, Names) else ((), column)
+            digest.update(repr((field.name, names, None if codes is None else (codes.dtype.str, codes.shape))).encode())
+            digest.update(b"" if codes is None else codes.tobytes())
+        return digest.digest()
 
     @cached_property
     def scored(self) -> Bools:

@@ -119,7 +119,7 @@ class Reports:
     def pace(self) -> float:
         """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
         It doubles where these double: to change a page's clock takes a request too."""
-        return min(SLOWEST, PACE * (1 << max(0, self._jobs.going().bit_length() - 2)))
+        return min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
 
     def about(self, live: Live, estimand: str) -> Live:
         """The same, with intervals that are about these facts alone where that is asked."""

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError
+from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.coherence import SelfAgreement, self_agreement
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
@@ -81,8 +82,8 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     """The report of a run from its records. store: has what else is known of it. estimand: what its intervals are about."""
     if estimand == THESE:
         records = of_these_facts(records, run.population)
-    measures, bill = measure(records), bill_of(run, store)
-    diagnosed, good = diagnosis(records), probabilities(records)
+    measures, diagnosed, agreement, good = _figures(records)
+    bill = bill_of(run, store)
     return Report(
         run=run.run,
         model=run.model,
@@ -98,7 +99,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         evidence=evidence_of(run, records, store),
         by_category=by_category(records),
         diagnosis=diagnosed,
-        self_agreement=self_agreement(records),
+        self_agreement=agreement,
         probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
@@ -115,6 +116,12 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         notes=tuple(run.notes),
         **vars(measures),
     )
+
+
+@keep_for_all(64, key=lambda records: records.digest)
+def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Probabilities | None]:
+    """What follows from the records alone: many visitors of a public server get the same answers to the same facts."""
+    return measure(records), diagnosis(records), self_agreement(records), probabilities(records)
 
 
 _EVERYTHING = 1 / 3

@@ -17,8 +17,8 @@ from medfact.runs.plan import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of
 from medfact.store import Answer, Asked, Run, Store
 
-BATCH = 32
-"""Answers saved at once, at most; in large runs, 1/32 of the answers saved before."""
+BATCH = 128
+"""Answers saved at once, at most, as each time waits for the disk; in large runs, 1/32 of the answers saved before."""
 
 _BATCH_SECONDS = 0.5
 """How long an answer waits for others before it is saved."""

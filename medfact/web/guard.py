@@ -6,8 +6,7 @@ import asyncio
 import ipaddress
 import os
 import re
-import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -21,7 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from medfact.limits import is_public_server
 from medfact.web.clients import address_of
-from medfact.web.pace import Pace, kind_of
+from medfact.web.pace import BUTTON, Pace, kind_of
 from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
 from medfact.web.visitors import NOBODY, owner_of, why_nobody
@@ -33,14 +32,8 @@ UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
 RECEIVED_BYTES = 1_000_000
 """A body that is refused is received to its end up to this size, so that whoever sent it surely reads why."""
 
-ACTIONS, ACTION_SECONDS = 30, 10.0
-"""So many buttons may one visitor press in so many seconds."""
-
 AT_ONCE = 12
 """So many questions and downloads of one network address are answered at once: all share the threads of the server."""
-
-VISITORS = 10_000
-"""Visitors whose buttons are counted, the latest ones."""
 
 BODY_SECONDS, PIECE_SECONDS, UPLOAD_SECONDS = 20.0, 30.0, 900.0
 """How long the body of a question may take to arrive, the next piece of an upload, and a whole upload."""
@@ -103,7 +96,6 @@ class Guarded:
     def __init__(self, app: Any, uploads: Uploads) -> None:
         self.app, self.uploads = app, uploads
         self._pace, self._gate = Pace(), UploadGate()
-        self._pressed: OrderedDict[str, deque[float]] = OrderedDict()
         self._busy: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -124,8 +116,8 @@ class Guarded:
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
         if not USED.fullmatch(path):
             return PlainTextResponse("There is no such address.", status_code=404)
-        if seconds := self._pace.wait(path, owner_of(request), address_of(request.scope)):
-            return _not_now(NotNow("That is too much at once.", seconds))
+        if (refusal := self._too_often(kind_of(path), request)) is not None:
+            return refusal
         if request.method not in {"GET", "HEAD"} and not is_own_page(headers):
             return PlainTextResponse("Another site's page may not do that.", status_code=403)
         if path.rstrip("/") == UPLOAD and owner_of(request) == NOBODY:
@@ -136,17 +128,10 @@ class Guarded:
             return _too_large(path)
         return None
 
-    def _comes_too_often(self, owner: str) -> bool:
-        """Counts a button that a visitor presses, or an upload; whether there were too many lately."""
-        now = time.monotonic()
-        times = self._pressed.setdefault(owner, deque(maxlen=ACTIONS))
-        self._pressed.move_to_end(owner)
-        while len(self._pressed) > VISITORS:
-            self._pressed.popitem(last=False)
-        if len(times) == ACTIONS and now - times[0] < ACTION_SECONDS:
-            return True
-        times.append(now)
-        return False
+    def _too_often(self, kind: str, request: Request) -> Response | None:
+        """Counts a request of a kind; the refusal where there were too many lately."""
+        seconds = self._pace.wait(kind, owner_of(request), address_of(request.scope))
+        return _not_now(NotNow("That is too much at once.", seconds)) if seconds else None
 
     async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
         """Reads a body before anybody else does, as far as it may go."""
@@ -191,15 +176,13 @@ class Guarded:
             self._busy += Counter()  # without those at nought
 
     def _refused_body(self, scope: Any, body: bytes) -> Response | None:
-        """The answer to a body that no page sends, and to a visitor who presses too many buttons."""
+        """The refusal of a body that no page sends, and of a button where a visitor presses too many."""
         try:
             sent = orjson.loads(body or b"null")
         except orjson.JSONDecodeError:
             return PlainTextResponse("That is no JSON.", status_code=400)
         pressed = isinstance(sent, dict) and sent.get("action") is not None
-        if pressed and self._comes_too_often(owner_of(Request(scope))):
-            return PlainTextResponse("That is too much at once. Wait a few seconds.", status_code=429)
-        return None
+        return self._too_often(BUTTON, Request(scope)) if pressed else None
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Lets a file through to the page library if it may come now."""

@@ -16,6 +16,9 @@ MOST_KEPT = 10_000
 ADDRESS_TIMES = 10
 """So many visitors may share one address, as in a clinic."""
 
+BUTTON = "button"
+"""The kind of a question that a pressed button asks, beside that of its address."""
+
 KINDS = (
     ("upload", re.compile(r"/gradio_api/upload/?")),
     ("update", re.compile(r"/updates|/gradio_api/(upload_progress|heartbeat/.*|startup-events|app_id|info)/?")),
@@ -62,9 +65,8 @@ class Pace:
             for kind, rate in limits().rates.items()
         }
 
-    def wait(self, path: str, owner: str, address: str) -> float:
-        """Seconds until a visitor may ask for an address of the server; 0 where that is now, and it is counted."""
-        kind = kind_of(path)
+    def wait(self, kind: str, owner: str, address: str) -> float:
+        """Seconds until a visitor may send a request of a kind from an address; 0 where that is now, and it is counted."""
         if kind not in self._of_visitors:
             return 0.0
         if owner != NOBODY and (seconds := self._of_visitors[kind].wait(owner)):

@@ -18,6 +18,7 @@ from medfact.datasets import Collection, load
 from medfact.datasets.isolated import load_isolated
 from medfact.datasets.selection import Held, Rejections
 from medfact.errors import FactsError, Mistake, StoreError, UnknownName
+from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import load_pool, pool_names
@@ -30,7 +31,6 @@ from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
-from medfact.web.kept import keep
 from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write

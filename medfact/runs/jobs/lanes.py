@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from itertools import count
 
 from medfact.models import is_local, is_service
 from medfact.runs.jobs.job import Job
@@ -14,6 +14,16 @@ LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
 
 SLICE_SECONDS = 1.0
 """How long a job may answer, at least, before it gives way to one of an owner who has used less."""
+
+MUCH_SECONDS = 10.0
+"""Whose runs have taken more lately rests between two turns until nobody else has come for CALM_SECONDS, but not longer than
+LONGEST_REST_SECONDS.
+"""
+
+CALM_SECONDS = 5.0
+
+LONGEST_REST_SECONDS = 60.0
+"""Since the last turn began: on a busy server, too, every run goes on."""
 
 
 def kind_of(*models: str) -> str:
@@ -26,21 +36,24 @@ def kind_of(*models: str) -> str:
 class Lane:
     """Jobs of one kind of model. At most `most` run at once, at most `most_of_owner` of them one owner's; the others wait.
 
-    Whose runs have taken the least time lately comes first, so that a first run never waits for another owner's many. The runs
-    of a race have their turn together, as if they were one.
+    Whose runs have taken the least time lately comes first, so that a first run never waits for another owner's many. Whose
+    have taken much rests between turns while others come; calm_seconds: how long nobody must have come for it to go on. The
+    runs of a race have their turn together, as if they were one.
     """
 
-    def __init__(self, most: int, most_of_owner: int) -> None:
+    def __init__(self, most: int, most_of_owner: int, calm_seconds: float = CALM_SECONDS) -> None:
         self.running: list[Job] = []
         self.usage = Usage()
         self._waiting: list[Job] = []
-        self._most, self._most_of_owner = most, most_of_owner
-        self._turns = count(1)
-        self._last_turn: dict[str, int] = {}
+        self._most, self._most_of_owner, self._calm_seconds = most, most_of_owner, calm_seconds
+        self._last_came: tuple[str, float] | None = None
+        self._last_turn: dict[str, float] = {}
         self._last_rate: float | None = None
 
     def add(self, job: Job) -> None:
         self._waiting.append(job)
+        if self.used(job.owner) <= MUCH_SECONDS:
+            self._last_came = job.owner, time.monotonic()
 
     def remove(self, job: Job) -> bool:
         """Takes a job out, and charges its owner for its turn; returns whether it waited."""
@@ -53,6 +66,10 @@ class Lane:
             self._last_rate = job.rate or self._last_rate
         return waited
 
+    def pressing(self) -> int:
+        """How many jobs run, or wait without resting."""
+        return len(self.running) + sum(not self._rests(job) for job in self._waiting)
+
     def has_waiting(self) -> bool:
         return bool(self._waiting)
 
@@ -61,17 +78,27 @@ class Lane:
         under_way = {job.race for job in self.running if job.race}
         leaving = {job.race for job in self.running if job.race and job.giving_way}
         joining = [job for job in self._in_order() if job.race in under_way]
-        others = self._allowed() if len(self.running) < self._most else []
+        others = [job for job in self._allowed() if not self._rests(job)] if len(self.running) < self._most else []
         job = next((job for job in [*joining, *others] if job.race not in leaving), None)
         if job is not None:
             self._waiting.remove(job)
             self.running.append(job)
             job.begin_turn()
             self._last_turn.pop(job.owner, None)
-            self._last_turn[job.owner] = next(self._turns)
+            self._last_turn[job.owner] = time.monotonic()
             while len(self._last_turn) > MOST_OWNERS:
                 del self._last_turn[next(iter(self._last_turn))]
         return job
+
+    def _rests(self, job: Job) -> bool:
+        """Whether a job waits for a calm moment: its owner has used much, lately too, and somebody else, who has not, came just
+        now.
+        """
+        if self._last_came is None or self.used(job.owner) <= MUCH_SECONDS:
+            return False
+        now, (owner, came) = time.monotonic(), self._last_came
+        rested = now - self._last_turn.get(job.owner, 0)
+        return owner != job.owner and now - came < self._calm_seconds and rested < LONGEST_REST_SECONDS
 
     def to_give_way(self) -> list[Job]:
         """The running job that should make room now, with those that race with it: it had its slice, and another owner, who has
@@ -105,7 +132,7 @@ class Lane:
         """
         earlier = Counter(job.owner for job in self.running)
         used = {owner: self.used(owner) // SLICE_SECONDS for owner in {job.owner for job in self._waiting}}
-        rank: dict[Job, tuple[float, int, int]] = {}
+        rank: dict[Job, tuple[float, int, float]] = {}
         for job in self._waiting:
             rank[job] = used[job.owner], earlier[job.owner], self._last_turn.get(job.owner, 0)
             earlier[job.owner] += 1

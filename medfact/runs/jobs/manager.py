@@ -40,8 +40,8 @@ _KEPT = "The answers so far are kept; resume the run, or choose a smaller model.
 
 
 def _lanes() -> dict[str, Lane]:
-    """The lane of each kind of model. At a service there is always room for another owner."""
-    services = Lane(32, 3) if is_public_server() else Lane(10, 8)
+    """The lane of each kind of model. At a service there is always room for another owner, and nobody need rest."""
+    services = Lane(32, 3, calm_seconds=0) if is_public_server() else Lane(10, 8, calm_seconds=0)
     return {LOCAL: Lane(1, 1), SERVICE: services, BASELINE: Lane(2, 2)}
 
 
@@ -106,6 +106,11 @@ class Jobs:
     def going(self, owner: str | None = None) -> int:
         """How many runs (of an owner, if given) wait or run here."""
         return sum(job.going and owner in (None, job.owner) for job in list(self._jobs.values()))
+
+    def pressing(self) -> int:
+        """How many runs wait or run here, without those that wait for a calm moment."""
+        with self._lock:
+            return sum(lane.pressing() for lane in self._lanes.values())
 
     def going_runs(self) -> list[str]:
         """The runs that wait or run here."""
@@ -178,7 +183,9 @@ class Jobs:
                 job.key = None
 
     def _watch_turns(self) -> None:
-        """Lets jobs that had their slice give way, and stops those whose owner has used up the day's minutes."""
+        """Lets jobs that had their slice give way, starts those that waited for a calm moment, and stops those whose owner has
+        used up the day's minutes.
+        """
         while not self._closed:
             time.sleep(TURN_LOOK_SECONDS)
             with self._lock:
@@ -186,6 +193,7 @@ class Jobs:
                     for job in self._lanes[kind].to_give_way():
                         job.giving_way = True
                         self._worker(kind).stop(job.run, WAITING, GAVE_WAY)
+                    self._start_next(kind)
                 for job in self._lanes[LOCAL].running:
                     if not job.stopping and self.local_minutes_left(job.owner) <= 0:
                         job.stopping = True

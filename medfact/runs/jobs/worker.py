@@ -16,6 +16,7 @@ import psutil
 
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing
+from medfact.limits import is_public_server
 from medfact.models.local.machine import memory_is_short
 from medfact.runs.jobs.job import Ask, JobUpdate, Together
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
@@ -28,7 +29,7 @@ _LOOK_SECONDS = 5.0
 """Time between two looks whether the model may stay loaded."""
 
 _NICENESS = 10
-"""How much the process yields to the page and its browser, from 0 to 19."""
+"""How much the process yields to the page and its browser, from 0 to 19; not on a public server, where no browser runs."""
 
 
 class Worker:
@@ -115,7 +116,8 @@ def _serve(connection: Connection, url: str, ask: Ask) -> None:
     Leaves interrupts from the keyboard to the page.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else _NICENESS)
+    if not is_public_server():
+        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else _NICENESS)
     models, sending = ModelCache(), threading.Lock()
 
     def report(run: str, update: JobUpdate) -> None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from medfact.answers import Demonstration
 from medfact.facts import Fact
+from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.live import Live
 from medfact.runs.prompts import prompt_text
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import Asked, Retrieved, Run
-from medfact.web.kept import keep
 from medfact.web.services import Services
 
 REGISTERS = {

@@ -10,12 +10,12 @@ from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.facts import Fact
+from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.live import Live, Version
 from medfact.results.papers import fits
 from medfact.store import Asked
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.services import Services
 
 

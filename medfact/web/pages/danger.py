@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from medfact.datasets import Held
+from medfact.kept import keep
 from medfact.results.danger import Danger, danger
 from medfact.results.live import Live, Version
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 

@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from medfact.datasets.isolated import count_passages
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
+from medfact.kept import keep
 from medfact.results.wording import counted
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup
-from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.setup import setup_in, with_setup
 

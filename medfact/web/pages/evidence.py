@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medfact.kept import keep
 from medfact.metrics.paired import Paired
 from medfact.results.compare import Side
 from medfact.results.evidence import Change, blamed, changes, is_without
@@ -17,7 +18,6 @@ from medfact.results.text import difference
 from medfact.results.wording import names_of_runs
 from medfact.store import COMPLETE, Asked, Retrieved, Run
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from medfact.errors import MedfactError
+from medfact.kept import keep
 from medfact.results.compare import Side
 from medfact.results.gallery import Entry, Group, Shown, gallery
 from medfact.results.live import PACE, Live, Version
 from medfact.results.wording import date
 from medfact.store import Published
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Page, Show, View, Visitor
 from medfact.web.services import Services
 from medfact.web.upload_gate import NotNow

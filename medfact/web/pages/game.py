@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from medfact.errors import Mistake
 from medfact.facts import Fact
+from medfact.kept import keep
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
 from medfact.results.wording import FATES
@@ -30,7 +31,6 @@ from medfact.reviews.game import (
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import SILENCE, Action, Message, Visitor
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody

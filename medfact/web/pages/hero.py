@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from medfact.kept import keep
 from medfact.results.live import Live, Version
 from medfact.store import COMPLETE
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.services import Services

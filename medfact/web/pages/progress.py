@@ -81,7 +81,9 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
 
 def _turn(live: Live) -> str:
     waiting = wording.STATES[WAITING]
-    if live.job is None or not live.job.ahead:
+    if live.job is None:
         return waiting
+    if not live.job.ahead:
+        return f"{waiting}: its turn comes next"
     about = f", about {wording.duration(live.job.seconds_ahead)}" if live.job.seconds_ahead is not None else ""
     return f"{waiting}: {wording.counted(live.job.ahead, 'run')} before it{about}"

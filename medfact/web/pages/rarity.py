@@ -11,6 +11,7 @@ from markupsafe import Markup
 from medfact.datasets.frequencies import Frequencies
 from medfact.datasets.isolated import read_frequencies_isolated
 from medfact.errors import MedfactError
+from medfact.kept import keep
 from medfact.results import plots
 from medfact.results.findings import of_rarity
 from medfact.results.live import Live, Version
@@ -18,7 +19,6 @@ from medfact.results.rarity import FactPoint, Rarity, rarity_of
 from medfact.results.text import RARITY_OF, slope_in_words
 from medfact.results.wording import counted
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.services import Services
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from medfact.datasets import grouping
 from medfact.errors import Mistake
 from medfact.facts import Fact
+from medfact.kept import keep
 from medfact.results.over_models_text import against_in_words
 from medfact.reviews.queues import at_random, contested, unanimous
 from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, Run
-from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services, Source, collection_of_spec, spec_of
 

@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.errors import MedfactError
+from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.endings import state_in_words as in_words
 from medfact.runs.plan import changes, names_files
@@ -26,7 +27,6 @@ from medfact.store import (
     RunEvent,
 )
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 from medfact.datasets import Collection, Selection
 from medfact.datasets.collection import summary
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
+from medfact.kept import keep
 from medfact.models import is_service
 from medfact.models.services.policy import host_of
 from medfact.models.services.settings import ServiceSettings
@@ -32,7 +33,6 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import Run
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, planned_runs, source_of
-from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.sentence_sets import sentence_sets
 from medfact.web.services import Choice, collection_of, collection_of_spec, spec_of

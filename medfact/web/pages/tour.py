@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from medfact.facts import Fact
+from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
 from medfact.results.endings import state_in_words
@@ -20,7 +21,6 @@ from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, evaluate
-from medfact.web.kept import keep
 from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.cards import of_pair
 from medfact.web.pages.progress import progress_of

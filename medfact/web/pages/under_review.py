@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from medfact.kept import keep
 from medfact.results.live import Live, Version
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
 from medfact.views.fragments import render
-from medfact.web.kept import keep
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
