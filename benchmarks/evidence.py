@@ -17,7 +17,7 @@ from medfact.metrics.differences import paired_difference
 from medfact.metrics.miscalibration import defect_of, overconfidence_of
 from medfact.metrics.power import expected_error, power
 from medfact.metrics.race import Differences, Race, race
-from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, windows_of
+from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE, next_window
 from medfact.statements import IMPLICATIONS
 
 NEGATED = np.array([one.negated for one in IMPLICATIONS.values()])
@@ -90,25 +90,32 @@ def main(seeds: range) -> None:
             missed += not ended.low <= differences.mean() <= ended.high
         cells = " | ".join(f"{100 * count / len(seeds):.1f}%" for count in (fixed, raced, missed))
         print(f"| {heads} heads of 4, 30 shared tails, model × tail {effect} | {cells} |", flush=True)
-    found, ended = 0, []
+    looks = {"a look at every disease": 1, "services": LEAST_ELSEWHERE, "models on this machine": LEAST_HERE}
+    found, decided, used = 0, 0, np.zeros(len(looks))
     for seed in seeds:
         differences, head, tail = models(seed, 250, 2, 0.05, 0.0)
         made = paired_difference(differences, head, tail)
         found += made.p is not None and made.p <= 0.05
-        ended.append(ended_race(differences, head, tail, 2).decided_at)
+        end = ended_race(differences, head, tail, 2).decided_at
+        decided += end is not None
+        used += [asked_until(end, least, differences, head, tail) / 250 for least in looks.values()]
     said = power(0.05, expected_error(Clusters(np.repeat(np.arange(250), 2), np.arange(500)), 8))
     print(f"\n5 points on 500 facts: found in {100 * found / len(seeds):.1f}%, predicted {100 * said:.1f}%;", end=" ")
-    print(f"the race finds it in {100 * np.mean([one is not None for one in ended]):.1f}%, of the calls with", end=" ")
-    looks = {"a look at every disease": 1, "services": LEAST_ELSEWHERE, "models on this machine": LEAST_HERE}
-    print(", ".join(f"{100 * used(ended, least):.1f}% ({who})" for who, least in looks.items()))
+    print(f"the race finds it in {100 * decided / len(seeds):.1f}%, of the calls with", end=" ")
+    print(", ".join(f"{100 * share / len(seeds):.1f}% ({who})" for who, share in zip(looks, used, strict=True)))
 
 
-def used(ended: list[int | None], least: int) -> float:
-    """The share of the calls of 250 heads of 16 statements each, where each race ends with the window that decides it. least:
-    statements of a window.
+def asked_until(end: int | None, least: int, differences: np.ndarray, head: np.ndarray, tail: np.ndarray) -> int:
+    """How many of 250 heads, of 16 statements each, are asked until the window is over that decides the race. end: the head
+    that does. least: statements of a window.
     """
-    windows = np.array(windows_of(np.repeat(np.arange(250), 16), least)) if least > 1 else np.arange(1, 251)
-    return float(np.mean([windows[np.searchsorted(windows, one or 250)] for one in ended]) / 250)
+    end, after, heads, more = end or 250, 16 * np.arange(1, 251), 0, None
+    while heads < end and least > 1:
+        heads = next_window(after, heads, least, more)
+        rows = head < heads
+        found = Differences(differences[rows], differences[rows], head[rows], np.full(250, 2), heads, tail[rows])
+        more = race(found).more
+    return heads or end
 
 
 if __name__ == "__main__":

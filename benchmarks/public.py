@@ -113,7 +113,7 @@ async def honest(client: Client, until: float) -> None:
         await think(client)
         begun = time.perf_counter()
         if run := await client.press_evaluate(PAIRS, source if client.draw.random() < 0.5 else None):
-            await until_complete(client, run, begun, until)
+            await until_complete(client, run, begun)
         for tab in ("facts", "calibration", "overview"):
             await think(client)
             await client.look("click", run=run, tab=tab)
@@ -125,10 +125,10 @@ async def think(client: Client) -> None:
     await asyncio.sleep(client.draw.uniform(0.5, 1.5) * THINKING_SECONDS)
 
 
-async def until_complete(client: Client, run: str, begun: float, until: float) -> None:
+async def until_complete(client: Client, run: str, begun: float) -> None:
     """Looks at a run as often as the page says."""
     first = True
-    while time.monotonic() < until + LONGEST_SECONDS:
+    while time.perf_counter() - begun < LONGEST_SECONDS:
         told = await client.look("look", run=run)
         bar = told.get("fragments", {}).get("progress", "")
         if first and "waiting" not in bar and bar:

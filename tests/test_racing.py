@@ -30,7 +30,7 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.jobs.job import Together
 from medfact.runs.jobs.run_threads import RunThreads
 from medfact.runs.plan import plan
-from medfact.runs.racing import RacingRuns, Standing, in_order_of_race, racing_specs
+from medfact.runs.racing import RacingRuns, Standing, in_order_of_race, next_window, racing_specs
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -180,6 +180,35 @@ def test_the_order_is_fixed_before_and_the_same_for_all(many: Path, store: Store
     runs = recorded(many, store)
     orders = [[item.statement.statement_id for item in store.asked(run.run)] for run in runs]
     assert orders[0] == orders[1] == [item.statement.statement_id for item in raced_.statements]
+
+
+@pytest.mark.parametrize(
+    ("heads", "least", "more", "until"),
+    [
+        (0, 384, None, 24),  # 384 / 16 statements a disease
+        (0, 100, None, 7),  # whole diseases: 112
+        (160, 384, None, 184),  # 160 / 16 diseases would be fewer
+        (160, 96, None, 170),
+        (240, 384, None, 250),  # no more than there are
+        (48, 384, 40, 68),  # half of the way
+        (48, 384, 4, 54),  # 96 statements at least
+        (48, 384, 100, 72),
+        (245, 384, 40, 250),
+    ],
+)
+def test_windows_are_small_where_the_end_is_near(heads: int, least: int, more: int | None, until: int) -> None:
+    after = 16 * np.arange(1, 251)
+    assert next_window(after, heads, least, more) == until
+
+
+def test_the_looks_of_a_close_race_come_closer(many: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of 320 statements, 20 diseases, until the end is in sight."""
+    monkeypatch.setattr(racing, "LEAST_ELSEWHERE", 320)
+    told = raced(recorded(many, store), store, (0.9, 0.75))[2]
+    counted = [standing.race.heads for (standing,) in told if standing.race]
+    steps = np.diff(counted)
+    assert steps[0] == 20
+    assert steps[-1] < 20
 
 
 def test_a_model_leaves_once_all_its_pairs_are_decided(many: Path, store: Store) -> None:

@@ -32,6 +32,9 @@ LEAST_HERE, LEAST_ELSEWHERE, NEXT_LOOK = 384, 96, 1 / 16
 Small windows are slow: a model on this machine computes what statements have in common once in each, and the last calls of each
 leave a service idle. In large ones a race outlasts its end."""
 
+NEAR = 96
+"""Statements of a window, at least, where the end of the race seems near: then it holds half of those up to there."""
+
 _LOOK_SECONDS = 0.2
 """Time between two checks whether a run that waits for the others was stopped."""
 
@@ -88,7 +91,8 @@ class RacingRuns:
         # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
         self._places = {name: np.maximum.accumulate(_places(board.sheet)) for name, board in self._boards.items()}
         least = LEAST_HERE if any(is_local(run.model) for run in runs) else LEAST_ELSEWHERE
-        self._windows = windows_of(next(iter(self._places.values())), least)
+        self._after = np.cumsum(np.bincount(next(iter(self._places.values()))))
+        self._least, self._windows = least, list[int]()
         racers = max(len(runs), *(run.spec.racers for run in runs))
         self._family = racers * (racers - 1) // 2
         self._reached = dict.fromkeys(self._runs, -1)
@@ -104,14 +108,12 @@ class RacingRuns:
 
     def windows(self, run: str, stopped: Callable[[], bool]) -> Generator[int, None, None]:
         """Window after window, the position before which statements are asked, as long as the race goes on for a run."""
-        places = self._places[run]
-        for window, heads in enumerate(self._windows):
-            if not self._goes_on(run, window, stopped):
-                return
-            last = window == len(self._windows) - 1
+        places, window = self._places[run], 0
+        while self._goes_on(run, window, stopped) and window < len(self._windows):
+            heads = self._windows[window]
             with self.turn(run):
-                yield len(places) if last else int(np.searchsorted(places, heads))
-        self._goes_on(run, len(self._windows), stopped)
+                yield len(places) if heads == len(self._after) else int(np.searchsorted(places, heads))
+            window += 1
 
     def end_of(self, run: str) -> tuple[str, str] | None:
         """How the race ended a run, and why: a state and a reason. None where it did not."""
@@ -170,21 +172,30 @@ class RacingRuns:
                 self._ends[run] = DECIDED, _why_decided(own)
             elif all(gone & {one.a.run, one.b.run} for one in open_):
                 self._ends[run] = STOPPED, _why_alone([self._runs[other].model for other in sorted(gone)])
+        self._add_window(standings)
         self._tell(standings)
 
+    def _add_window(self, standings: Sequence[Standing]) -> None:
+        """Says up to where is asked next: not far beyond where the first of the runs may end."""
+        going = self._runs.keys() - self._ends.keys() - self._left
+        open_ = [one for one in standings if {one.a.run, one.b.run} & going and not (one.race and one.race.decided_at)]
+        races = [one.race for one in open_]
+        heads = max(self._windows[-1] if self._windows else 0, min((one.heads if one else 0 for one in races), default=0))
+        if heads < len(self._after):
+            of_run = [[one.race.more if one.race else None for one in open_ if run in (one.a.run, one.b.run)] for run in going]
+            more = min((max(filter(None, found)) for found in of_run if found and None not in found), default=None)
+            self._windows.append(next_window(self._after, heads, self._least, more))
 
-def windows_of(places: Codes, least: int) -> list[int]:
-    """How many diseases are asked before each look. places: of each statement that of its disease, sorted. least: statements of
-    a window.
+
+def next_window(after: Codes, heads: int, least: int, more: int | None = None) -> int:
+    """Before which disease the next look comes. after: statements up to each disease. heads: diseases asked so far. least:
+    statements of a window. more: about how many diseases decide the race, None where that is unknown.
     """
-    after = np.cumsum(np.bincount(places))  # statements up to each disease
-    windows, asked = [], 0
-    while asked < len(places):
-        wanted = asked + max(least, int(asked * NEXT_LOOK))
-        heads = min(int(np.searchsorted(after, wanted)) + 1, len(after))
-        windows.append(heads)
-        asked = int(after[heads - 1])
-    return windows
+    asked = int(after[heads - 1]) if heads else 0
+    wanted = max(least, int(asked * NEXT_LOOK))
+    if more is not None:
+        wanted = min(wanted, max(NEAR, int(after[min(heads + more, len(after)) - 1] - asked) // 2))
+    return min(int(np.searchsorted(after, asked + wanted)) + 1, len(after))
 
 
 def _why_decided(standings: Sequence[Standing]) -> str:
