@@ -177,6 +177,10 @@ class Part(NamedTuple):
     free: float
 
 
+_LEANING = 2
+"""Few tails say more of themselves than of others: their part grows by (w / (w − 1))², where w is their worth."""
+
+
 def parts_of(values: Floats, clusters: Clusters) -> list[Part]:
     """The variance of the mean: by head, what tails add, and what draws add."""
     heads, tails, draws = clusters.heads, clusters.tails, clusters.draws
@@ -184,7 +188,10 @@ def parts_of(values: Floats, clusters: Clusters) -> list[Part]:
     parts = [Part(clustered_variance(values.mean() + errors, heads), _freedom(errors, heads))]
     if tails is not None:
         row, tail = entries(tails)
-        parts.append(Part(variance_by_tail(values, heads, tails, clusters.both), _freedom(errors[row], tail)))
+        worth_of_tails = max(worth(tail), 1.5)
+        variance = variance_by_tail(values, heads, tails, clusters.both)
+        leaning = (worth_of_tails / (worth_of_tails - 1)) ** _LEANING
+        parts.append(Part(variance * leaning, _freedom(errors[row], tail)))
     if draws is not None and count_of(draws) > 1:
         parts.append(Part(draw_variance(values, heads, draws), float(count_of(draws) - 1)))
     return parts

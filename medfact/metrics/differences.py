@@ -79,17 +79,18 @@ def paired_difference(
     if len(sums) < 2:
         return Difference(value, None, None, None, n)
     by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
-    p = max(_flipped(sums, seed), _p_of_t(value, together([by_head, *added])) if any(part.variance for part in added) else 0.0)
+    error = together([by_head, *added])
+    p = max(_flipped(sums, seed), _p_of_t(value, error) if any(part.variance for part in added) else 0.0)
     if len(sums) < FEWEST_HEADS:
         return Difference(value, None, None, p, n)
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
 
     def bounds(level: float) -> tuple[float, float]:
         low, high = _opened(value, *_percentiles(drawn, len(sums), level), sums / sizes)
-        # where few heads differ, what is drawn of them varies less than others would
+        # where few heads differ, what is drawn of them varies less than others would, and a t interval more: the middle holds
         by_t = t_quantile(len(sums) - 1, level) * math.sqrt(by_head.variance)
-        low, high = min(low, value - by_t), max(high, value + by_t)
-        half = math.hypot(*(t_quantile(part.free, level) * math.sqrt(part.variance) for part in added))
+        low, high = min(low, (low + value - by_t) / 2), max(high, (high + value + by_t) / 2)
+        half = t_quantile(error.free, level) * math.sqrt(sum(part.variance for part in added))
         return max(-1.0, value - math.hypot(value - low, half)), min(1.0, value + math.hypot(high - value, half))
 
     return Difference(value, *bounds(LEVEL), p, n, *bounds(1 - (1 - LEVEL) / family))

@@ -17,14 +17,14 @@ from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, t_quantile
 _PLACES = 801
 """Candidates for the mean, from 0 to 1."""
 
-_BOLDEST = 0.75
+_BOLDEST = 0.9
 """No bet may lose more than this share of the capital."""
 
 
-_SURER = 0.992
+_SURER = 0.994
 """Level of the clustered interval beside the bounds: it is looked at again and again, and tails differ little between looks."""
 
-_NEXT_LOOK = 1.05
+_NEXT_LOOK = 1.01
 """Looks at the clustered interval are so many times as many heads apart."""
 
 
@@ -94,7 +94,7 @@ def race(found: Differences, family: int = 1) -> Race:
     """The race of two models as it stands. family: how many pairs of models race together (Bonferroni).
 
     The bounds are about these heads and tails and no others. With tails, the interval that is clustered by head and tail must
-    show a difference too, at 0.8 %.
+    show a difference too, at 0.6 %.
     """
     count = len(found.sizes)
     if not found.counted:

@@ -7,7 +7,6 @@ are worth, so that it holds where harm is rare too; under ten heads there is non
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -119,10 +118,6 @@ def too_few(heads: Codes) -> bool:
     return not len(heads) or worth(heads) < FEWEST_HEADS - 0.5
 
 
-_LEANING = 2
-"""Few tails say more of themselves than of others: their part grows by (w / (w − 1))², where w is their worth."""
-
-
 def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     """The mean of values from 0 to 1, such as a share, with an interval that holds near 0 and 1 too; none under ten heads.
 
@@ -142,7 +137,7 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     facts, heads = _facts(clusters), clusters.heads
     # facts of one head are never taken for less alike than independent ones
     independent = Part(float(np.square(unseen_errors(values, clusters.unseen)).mean()) / facts, max(facts - 1, 1.0))
-    clustered = together(_leaning(parts_of(values, clusters), clusters))
+    clustered = together(parts_of(values, clusters))
     variance, free = independent if independent.variance >= clustered.variance else clustered
     rarer = np.bincount(heads, weights=values if value <= 0.5 else 1 - values).clip(min=0)
     seen = float(rarer.sum() ** 2 / np.square(rarer).sum()) if rarer.any() else 0.0
@@ -160,15 +155,6 @@ def is_known(clusters: Clusters) -> bool:
     """Whether a whole finite population was asked, and nothing but its facts could have been different."""
     of_one_draw = clusters.draws is None or count_of(clusters.draws) == 1
     return clusters.unseen is not None and not clusters.unseen.any() and of_one_draw
-
-
-def _leaning(parts: Sequence[Part], clusters: Clusters) -> list[Part]:
-    """The same parts, where that of few tails is larger: they say more of themselves than of others."""
-    if clusters.tails is None:
-        return list(parts)
-    by_head, by_tail, *by_draw = parts
-    tails = max(worth(entries(clusters.tails)[1]), 1.5)
-    return [by_head, Part(by_tail.variance * (tails / (tails - 1)) ** _LEANING, by_tail.free), *by_draw]
 
 
 def usual_effect(clusters: Clusters, facts: float) -> float:

@@ -153,7 +153,7 @@ def probabilities() -> list[Case]:
     return cases
 
 
-BOLDEST, BREAKS, ERROR = 0.75, 801, 0.05
+BOLDEST, BREAKS, ERROR = 0.9, 801, 0.05
 
 
 def _bets(values: np.ndarray, population: int) -> Callable[[np.ndarray, float], np.ndarray]:
