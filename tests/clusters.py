@@ -44,6 +44,8 @@ def error_and_degrees(values: Sequence[float], of: Sequence[Fact], facts: Sequen
     added = 0.0
     if tails.worth >= 2 and tails.simpson > both.simpson and seen > 0:
         added = max(0, tails.squares - (1 - tails.simpson) * both.squares) * (tails.simpson - both.simpson) / seen
+    tails_worth = max(tails.worth, 1.5)
+    added *= (tails_worth / (tails_worth - 1)) ** 2  # few tails say more of themselves than of others
     head_degrees, tail_degrees = heads.degrees, tails.degrees
     if by_head + added == 0:
         return 0.0, head_degrees

@@ -517,13 +517,16 @@ def test_holm_rejects_what_his_procedure_rejects(ps: list[float | None]) -> None
 
 
 def test_unequal_heads_that_are_worth_fewer_than_ten_get_no_interval() -> None:
-    # 12 heads, one of 12 facts and eleven of 4: shares 12/56 and 4/56; worth 1 / (0.0459 + 11 · 0.0051) = 9.8, so ten
-    # with 20 facts instead of 12: shares 20/64 and 4/64; worth 1 / (0.0977 + 11 · 0.0039) = 7.1
-    enough, few = (np.repeat(np.arange(12), [largest, *[4] * 11]) for largest in (12, 20))
-    assert (worth(enough), worth(few)) == (pytest.approx(9.8), pytest.approx(7.11, abs=0.01))
-    assert [too_few(heads) for heads in (enough, few, codes(*range(10)), codes(*range(9)), codes())] == [
+    # 12 heads, one of 11 facts and eleven of 4: shares 11/55 and 4/55; worth 1 / (0.0400 + 11 · 0.0053) = 10.2
+    # with 12 facts instead of 11: shares 12/56 and 4/56; worth 1 / (0.0459 + 11 · 0.0051) = 9.8
+    # 10 heads, one of 9 facts and nine of 8: shares 9/81 and 8/81; worth 1 / (0.0123 + 9 · 0.0098) = 9.99, as good as ten
+    enough, few = (np.repeat(np.arange(12), [largest, *[4] * 11]) for largest in (11, 12))
+    nearly = np.repeat(np.arange(10), [9, *[8] * 9])
+    assert [worth(heads) for heads in (enough, few, nearly)] == pytest.approx([10.19, 9.8, 9.99], abs=0.01)
+    assert [too_few(heads) for heads in (enough, few, nearly, codes(*range(10)), codes(*range(9)), codes())] == [
         False,
         True,
+        False,
         False,
         True,
         True,

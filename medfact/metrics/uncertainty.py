@@ -114,8 +114,8 @@ FEWEST_HEADS = 10
 
 
 def too_few(heads: Codes) -> bool:
-    """Whether the heads of some values are worth fewer than FEWEST_HEADS equal ones, to the nearest whole number."""
-    return not len(heads) or worth(heads) < FEWEST_HEADS - 0.5
+    """Whether the heads of some values are worth fewer than FEWEST_HEADS equal ones, but for a tenth of one."""
+    return not len(heads) or worth(heads) < FEWEST_HEADS - 0.1
 
 
 def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
