@@ -1,6 +1,7 @@
 """What every test finds: a home of its own, a small facts file, a store on disk, and the command line in this process."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -106,3 +107,10 @@ def medfact(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
         return Outcome(code, printed.out, printed.err)
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def no_kept_figures() -> None:
+    """Figures are computed anew in each test: some set other constants."""
+    if (report := sys.modules.get("medfact.results.report")) is not None:
+        report._figures.cache_clear()

@@ -401,8 +401,9 @@ def test_a_full_disk_pauses_a_job_until_there_is_room(facts_file: Path, small_di
         jobs.close()
 
 
-def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: Store) -> None:
+def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same everywhere: SQLite's own limit stands for the end of the disk."""
+    monkeypatch.setattr("medfact.runs.ask.BATCH", 32)
     run = start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0), store)
     pages = 0
 
