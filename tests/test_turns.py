@@ -152,6 +152,27 @@ def test_who_has_used_much_rests_until_nobody_else_comes(clock: Clock) -> None:
     assert lane.start_next() is long
 
 
+def test_nobody_gives_way_to_who_rests(clock: Clock) -> None:
+    """Else both would rest, and the lane would be empty."""
+    lane = Lane(1, 1)
+    had_a_turn(lane, "hers", ADA)
+    had_a_turn(lane, "his", CEM)
+    lane.usage.add(ADA, 100)
+    lane.usage.add(CEM, 50)
+    lane.add(job("hers", ADA))
+    clock.now += CALM_SECONDS
+    hers = lane.start_next()
+    assert hers is not None
+    hers.apply(JobUpdate(answered=1))
+    clock.now += 10
+    lane.add(job("his", CEM))
+    assert lane.to_give_way() == [hers], "he waits, and has used less"
+    first = job("first", BEN)
+    lane.add(first)
+    lane.remove(first)
+    assert lane.to_give_way() == [], "he rests, since somebody else came"
+
+
 def test_a_rest_has_an_end_though_others_keep_coming(clock: Clock) -> None:
     """A first run comes every second: one turn a minute is left."""
     lane = Lane(1, 1)

@@ -6,6 +6,7 @@ have asked the same window. The last to arrive looks at the race, from answers t
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -45,6 +46,11 @@ class Standing(NamedTuple):
     a: Run
     b: Run
     race: Race | None
+
+
+def is_decided(standing: Standing) -> bool:
+    """Whether a difference was shown between two runs."""
+    return standing.race is not None and standing.race.decided_at is not None
 
 
 def racing_specs(specs: Sequence[RunSpec]) -> list[RunSpec]:
@@ -167,7 +173,7 @@ class RacingRuns:
             standings.append(Standing(self._runs[a], self._runs[b], race(found, self._family) if found else None))
         for run in self._runs.keys() - self._ends.keys() - self._left:
             own = [one for one in standings if run in (one.a.run, one.b.run)]
-            open_ = [one for one in own if one.race is None or one.race.decided_at is None]
+            open_ = [one for one in own if not is_decided(one)]
             if not open_:
                 self._ends[run] = DECIDED, _why_decided(own)
             elif all(gone & {one.a.run, one.b.run} for one in open_):
@@ -178,12 +184,15 @@ class RacingRuns:
     def _add_window(self, standings: Sequence[Standing]) -> None:
         """Says up to where is asked next: not far beyond where the first of the runs may end."""
         going = self._runs.keys() - self._ends.keys() - self._left
-        open_ = [one for one in standings if {one.a.run, one.b.run} & going and not (one.race and one.race.decided_at)]
-        races = [one.race for one in open_]
-        heads = max(self._windows[-1] if self._windows else 0, min((one.heads if one else 0 for one in races), default=0))
+        open_ = [one for one in standings if not is_decided(one)]
+        of_run = [[one.race for one in open_ if run in (one.a.run, one.b.run)] for run in going]
+        counted = [found.heads if found else 0 for races in of_run for found in races]
+        heads = max(self._windows[-1] if self._windows else 0, min(counted, default=0))
         if heads < len(self._after):
-            of_run = [[one.race.more if one.race else None for one in open_ if run in (one.a.run, one.b.run)] for run in going]
-            more = min((max(filter(None, found)) for found in of_run if found and None not in found), default=None)
+            # a run ends once the last of its races is decided
+            ends = [max((found and found.more) or math.inf for found in races) for races in of_run if races]
+            soonest = min(ends, default=math.inf)
+            more = int(soonest) if soonest < math.inf else None
             self._windows.append(next_window(self._after, heads, self._least, more))
 
 

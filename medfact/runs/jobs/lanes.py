@@ -16,14 +16,14 @@ SLICE_SECONDS = 1.0
 """How long a job may answer, at least, before it gives way to one of an owner who has used less."""
 
 MUCH_SECONDS = 10.0
-"""Whose runs have taken more lately rests between two turns until nobody else has come for CALM_SECONDS, but not longer than
-LONGEST_REST_SECONDS.
+"""An owner whose runs have taken more lately rests between two turns, until nobody else has come for CALM_SECONDS, but not
+longer than LONGEST_REST_SECONDS.
 """
 
 CALM_SECONDS = 5.0
 
 LONGEST_REST_SECONDS = 60.0
-"""Since the last turn began: on a busy server, too, every run goes on."""
+"""Counted from the beginning of the last turn: on a busy server, too, every run goes on."""
 
 
 def kind_of(*models: str) -> str:
@@ -36,9 +36,9 @@ def kind_of(*models: str) -> str:
 class Lane:
     """Jobs of one kind of model. At most `most` run at once, at most `most_of_owner` of them one owner's; the others wait.
 
-    Whose runs have taken the least time lately comes first, so that a first run never waits for another owner's many. Whose
-    have taken much rests between turns while others come; calm_seconds: how long nobody must have come for it to go on. The
-    runs of a race have their turn together, as if they were one.
+    Whose runs have taken the least time lately comes first, so that a first run never waits for another owner's many. An owner
+    whose runs have taken much rests between turns while others come; calm_seconds: how long nobody else must have come for the
+    next turn. The runs of a race have their turn together, as if they were one.
     """
 
     def __init__(self, most: int, most_of_owner: int, calm_seconds: float = CALM_SECONDS) -> None:
@@ -78,7 +78,7 @@ class Lane:
         under_way = {job.race for job in self.running if job.race}
         leaving = {job.race for job in self.running if job.race and job.giving_way}
         joining = [job for job in self._in_order() if job.race in under_way]
-        others = [job for job in self._allowed() if not self._rests(job)] if len(self.running) < self._most else []
+        others = self._allowed() if len(self.running) < self._most else []
         job = next((job for job in [*joining, *others] if job.race not in leaving), None)
         if job is not None:
             self._waiting.remove(job)
@@ -91,8 +91,8 @@ class Lane:
         return job
 
     def _rests(self, job: Job) -> bool:
-        """Whether a job waits for a calm moment: its owner has used much, lately too, and somebody else, who has not, came just
-        now.
+        """Whether a job waits for a calm moment: its owner has used much and had a turn lately, and somebody else, who has used
+        little, came just now.
         """
         if self._last_came is None or self.used(job.owner) <= MUCH_SECONDS:
             return False
@@ -122,9 +122,9 @@ class Lane:
         return self.usage.today(owner) + sum(job.turn_seconds for job in self.running if job.owner == owner)
 
     def _allowed(self) -> list[Job]:
-        """The waiting jobs whose owners may have one more running, in order."""
+        """The waiting jobs that do not rest and whose owners may have one more running, in order."""
         of_owner = Counter(job.owner for job in self.running)
-        return [job for job in self._in_order() if of_owner[job.owner] < self._most_of_owner]
+        return [job for job in self._in_order() if of_owner[job.owner] < self._most_of_owner and not self._rests(job)]
 
     def _in_order(self) -> list[Job]:
         """The waiting jobs: of who has used least first, to a slice; among equals, one of each owner, then a second of each,
