@@ -84,6 +84,6 @@ def _turn(live: Live) -> str:
     if live.job is None:
         return waiting
     if not live.job.ahead:
-        return f"{waiting}: its turn comes next"
+        return f"{waiting}: it is next"
     about = f", about {wording.duration(live.job.seconds_ahead)}" if live.job.seconds_ahead is not None else ""
     return f"{waiting}: {wording.counted(live.job.ahead, 'run')} before it{about}"
