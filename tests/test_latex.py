@@ -1,14 +1,16 @@
 """Scores as a LaTeX table: figures by hand, and text that stays text."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.latex import _cell, escaped
+from medfact.results.latex import _cells, escaped
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -18,15 +20,15 @@ from medfact.store import Store
 @pytest.mark.parametrize(
     ("estimate", "cell"),
     [
-        (Estimate(0.5244, 0.504, 0.544, 1600), "52.4 (50.4 to 54.4), $n = 1{,}600$"),
-        (Estimate(-0.017, -0.069, 0.035, 40), "$-$1.7 ($-$6.9 to 3.5), $n = 40$"),
-        (Estimate(0.5, None, None, 8), "50.0 (too few heads to say), $n = 8$"),
-        (Estimate(None, None, None, 0), "--"),
-        (None, "--"),
+        (Estimate(0.5244, 0.504, 0.544, 1600), "52.4 & 50.4 to 54.4 & 1,600"),
+        (Estimate(-0.017, -0.069, 0.035, 40), "$-$1.7 & $-$6.9 to 3.5 & 40"),
+        (Estimate(0.5, None, None, 8), "50.0 & too few heads to say & 8"),
+        (Estimate(None, None, None, 0), "-- & -- & --"),
+        (None, "-- & -- & --"),
     ],
 )
 def test_a_cell(estimate: Estimate | None, cell: str) -> None:
-    assert _cell(estimate) == cell
+    assert _cells(estimate) == cell
 
 
 def test_text_is_text() -> None:
@@ -43,8 +45,27 @@ def test_the_tables_of_two_runs(tmp_path: Path, store: Store, medfact: Callable[
         list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
         runs.append(run)
     text = medfact("report", *runs, "--latex", "--db", store.url).out
-    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 2
+    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 2
     assert r"answerer\_True" in text
-    assert "50.0 (" in text
-    body = [line for line in text.splitlines() if line.endswith(r"\\")]
-    assert {line.count("&") for line in body} == {2}, "a name and a cell a run"
+    lines = text.splitlines()
+    under = lines[lines.index(r"\multicolumn{4}{@{}l}{right answers} \\*") + 1 :][:2]
+    assert [line.split(" & ")[:2] for line in under] == [[rf"\quad\hangindent2em answerer\_{reply}", "50.0"] for reply in ("True", "False")]
+    assert {line.count(" & ") for line in lines if line.startswith(r"\quad")} == {3}
+
+
+@pytest.mark.skipif(not which("pdflatex"), reason="no LaTeX on this machine")
+def test_the_tables_fit_a_page(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
+    file = write_csv(tmp_path / "facts & more_%.csv", rows_of_facts())
+    runs = []
+    for reply in ("True", "False", "true", "false"):
+        run = start(RunSpec(model=f"answerer_with_a_long_name_{reply}", facts=str(file), limit=12, shots=0), store)
+        list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
+        runs.append(run)
+    text = medfact("report", *runs, "--latex", "--db", store.url).out
+    packages = r"\usepackage{array,booktabs,longtable}"
+    paper = "\n".join([r"\documentclass{article}", packages, r"\begin{document}", text, r"\end{document}"])
+    (tmp_path / "paper.tex").write_text(paper, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+    assert made.returncode == 0, made.stdout[-2_000:]
+    assert "in alignment" not in made.stdout, "no table is too wide"

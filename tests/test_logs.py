@@ -1,9 +1,11 @@
 """The answers of a run as logs of other harnesses: what is in them, and where they differ from answers of the run."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+from harnesses import python_of
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.cli import main
@@ -62,13 +64,22 @@ def test_a_log_of_inspect(run: str, store: Store) -> None:
     assert all(sample["output"]["choices"][0]["message"]["content"] == "who <b>knows?</b>" for sample in unreadable)
 
 
+OPENED = """
+import json, sys
+from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+log = read_eval_log(sys.argv[1])
+right = sum(sample.scores["medfact"].value == "C" for sample in log.samples)
+print(json.dumps([log.status, len(log.samples), right, len(read_eval_log_sample_summaries(sys.argv[1]))]))
+"""
+
+
+@pytest.mark.skipif(not python_of().exists(), reason="Inspect is not installed: python tests/harnesses.py")
 def test_a_log_of_inspect_opens_in_inspect(run: str, store: Store, tmp_path: Path) -> None:
-    """Where `inspect_ai` is installed, as it is in no environment of ours: its pins are its own."""
-    reader = pytest.importorskip("inspect_ai.log", exc_type=ImportError)
-    file = tmp_path / "log.json"
+    file, report = tmp_path / "log.json", report_of(store, store.run(run))
     file.write_text(text(store, run, "inspect"), encoding="utf-8")
-    log = reader.read_eval_log(str(file))
-    assert len(log.samples) == log.results.total_samples
+    opened = subprocess.run([python_of(), "-c", OPENED, file], capture_output=True, text=True, check=False)
+    assert opened.returncode == 0, opened.stderr[-2_000:]
+    assert json.loads(opened.stdout) == ["success", report.statements, report.right, report.statements]
 
 
 def test_the_command_line_writes_and_prints_them(

@@ -164,16 +164,17 @@ def bibtex(text: str, runs: Sequence[Run]) -> str:
 def _entry(key: str, facts: Mapping[str, Run]) -> str:
     if key == "medfact":
         title = "medfact: does a language model know a medical fact, or only one way of saying it?"
-        return _written("software", key, [f"title = {{{title}}}", f"version = {{{__version__}}}"])
+        return _written(key, [f"key = {{{key}}}", f"title = {{{title}}}", f"note = {{Software, version {__version__}}}"])
     if key in facts:
-        return _written("misc", key, list(_facts_entry(facts[key])))
+        return _written(key, list(_facts_entry(facts[key])))
     authors, title, year = ENTRIES[key]
     known = [f"author = {{{authors}}}", f"title = {{{title}}}", *([f"year = {{{year}}}"] if year else []), *_MORE.get(key, ())]
-    return _written("misc", key, known)
+    return _written(key, known)
 
 
 def _facts_entry(run: Run) -> Iterator[str]:
     name, fingerprint = escaped(PurePath(run.dataset).name), run.dataset_fingerprint
+    yield f"key = {{{name}}}"
     yield f"title = {{{name}: facts for testing language models}}"
     if run.dataset in bundled_names():
         yield f"howpublished = {{Bundled with medfact {__version__}}}"
@@ -182,5 +183,5 @@ def _facts_entry(run: Run) -> Iterator[str]:
         yield f"note = {{Facts of the authors' own choice; fingerprint {fingerprint}}}"
 
 
-def _written(kind: str, key: str, fields: Sequence[str]) -> str:
-    return f"@{kind}{{{key},\n  " + ",\n  ".join(fields) + "\n}"
+def _written(key: str, fields: Sequence[str]) -> str:
+    return f"@misc{{{key},\n  " + ",\n  ".join(fields) + "\n}"

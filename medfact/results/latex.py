@@ -24,7 +24,7 @@ def escaped(text: str) -> str:
 
 
 def latex_tables(reports: Mapping[str, Report]) -> str:
-    """A table of scores, and one of right answers by the way of asking; reports by what to call them. Needs booktabs."""
+    """A table of scores, and one of right answers by the way of asking; reports by what to call them."""
     first = next(iter(reports.values()))
     scores = [wording.SCORES[name] for name in PROTOCOLS[first.protocol].first]
     by_score = {score.heading: [getattr(report, score.name) for report in reports.values()] for score in scores}
@@ -33,10 +33,10 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
     about = wording.about_intervals(list(reports.values()))
     ended = {name: how_it_ended(report.state, report.reason) for name, report in reports.items()}
     endings = "".join(f" {name}: {text}" for name, text in ended.items() if text)
-    caption = f"{first.method} on {first.dataset}, in per cent, with 95% intervals, and of how many. {about}{endings}"
+    caption = f"{first.method} on {first.dataset}, in per cent, with 95% intervals; n: of how many. {about}{endings}"
     return "\n".join(
         [
-            r"% needs \usepackage{booktabs}",
+            r"% needs \usepackage{array,booktabs,longtable}",
             *_table(list(reports), by_score, caption, "scores"),
             "",
             *_table(list(reports), by_way, f"Right answers by the way of asking. {caption}", "ways"),
@@ -46,30 +46,36 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
 
 
 def _table(names: Sequence[str], rows: Mapping[str, Sequence[Estimate | None]], caption: str, label: str) -> list[str]:
+    """A line a run under each row's name, so that many runs make the table longer, not wider than a page."""
+    lines = [
+        line
+        for row, cells in rows.items()
+        for line in (
+            rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row)}}} \\*",
+            *(rf"\quad\hangindent2em {escaped(name)} & {_cells(cell)} \\" for name, cell in zip(names, cells, strict=True)),
+        )
+    ]
     return [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escaped(caption)}}}",
-        rf"\label{{tab:medfact-{label}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(names)}}}",
+        r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{.48\linewidth}rrr@{}}",
+        rf"\caption{{{escaped(caption)}}}\label{{tab:medfact-{label}}}\\",
         r"\toprule",
-        " & ".join(["", *map(escaped, names)]) + r" \\",
+        r" & \% & 95\% interval & $n$ \\",
         r"\midrule",
-        *(" & ".join([escaped(name), *map(_cell, cells)]) + r" \\" for name, cells in rows.items()),
+        r"\endhead",
         r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
+        r"\endfoot",
+        *lines,
+        r"\end{longtable}",
     ]
 
 
-def _cell(estimate: Estimate | None) -> str:
-    """52.4 (50.4 to 54.4), n = 1,600; a dash where nothing was measured."""
+def _cells(estimate: Estimate | None) -> str:
+    """52.4 & 50.4 to 54.4 & 1,600; a dash where nothing was measured."""
     if estimate is None or estimate.value is None:
-        return "--"
+        return "-- & -- & --"
     low, high = estimate.low, estimate.high
     bounds = wording.TOO_FEW if low is None or high is None else f"{_percent(low)} to {_percent(high)}"
-    n = wording.count(estimate.n).replace(",", "{,}")
-    return f"{_percent(estimate.value)} ({bounds}), $n = {n}$"
+    return f"{_percent(estimate.value)} & {bounds} & {wording.count(estimate.n)}"
 
 
 def _percent(share: float) -> str:
