@@ -37,8 +37,8 @@ DIAGNOSES = {
 STANDS_OUT = {
     OPPOSITE: "of many facts it believes the opposite",
     BLIND: "it overlooks “not”",
-    YES: "it says “true” to everything",
-    NO: "it says “false” to everything",
+    YES: "it mostly says “true”, whatever it is asked",
+    NO: "it mostly says “false”, whatever it is asked",
     DIRECTION: "it knows many facts in one direction alone",
     CASE: "it knows many facts in general alone, or in a patient alone",
 }
