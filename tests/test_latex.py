@@ -49,7 +49,8 @@ def test_the_tables_of_two_runs(tmp_path: Path, store: Store, medfact: Callable[
     assert r"answerer\_True" in text
     lines = text.splitlines()
     under = lines[lines.index(r"\multicolumn{4}{@{}l}{right answers} \\*") + 1 :][:2]
-    assert [line.split(" & ")[:2] for line in under] == [[rf"\quad\hangindent2em answerer\_{reply}", "50.0"] for reply in ("True", "False")]
+    names = [rf"\quad\hangindent2em answerer\_{reply}" for reply in ("True", "False")]
+    assert [line.split(" & ")[:2] for line in under] == [[name, "50.0"] for name in names]
     assert {line.count(" & ") for line in lines if line.startswith(r"\quad")} == {3}
 
 

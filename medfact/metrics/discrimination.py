@@ -16,6 +16,7 @@ from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, unseen_shar
 from medfact.metrics.miscalibration import Miscalibration, miscalibration
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Names, Records
+from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, mean_interval, too_few
 
 COVERAGES = (1.0, 0.8, 0.5, 0.2)
@@ -23,6 +24,8 @@ COVERAGES = (1.0, 0.8, 0.5, 0.2)
 
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _NUMBERS = 400, 100, 20_000_000
 """Draws of heads behind an interval: as many as keep within so many numbers."""
+_AT_ONCE = 1_000_000
+"""Numbers that are computed together."""
 
 
 @dataclass(frozen=True)
@@ -122,18 +125,18 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     """AUROC with a percentile interval over heads drawn with replacement; no value where all statements are true, or none."""
     heads = np.unique(clusters.heads, return_inverse=True)[1]
     count = int(heads.max()) + 1
-    rank = np.unique(p, return_inverse=True)[1]
-    value = _weighted_auroc(rank, label, np.ones(len(p)))
-    if value is None:
+    values = _weighted_auroc(p, label, np.ones((1, len(p))))
+    if not len(values):
         return Estimate(None, None, None, 0)
+    value = float(values[0])
     if is_known(clusters):
         return Estimate(value, value, value, len(p))
     if too_few(heads):
         return Estimate(value, None, None, len(p))
     draws = int(np.clip(_NUMBERS // len(p), _LEAST_RESAMPLES, _MOST_RESAMPLES))
-    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), draws)
-    drawn = [_weighted_auroc(rank, label, row[heads].astype(float)) for row in times]
-    low, high = np.quantile([one for one in drawn if one is not None], [0.025, 0.975])
+    parts = np.array_split(redrawn(count, draws), max(1, draws * len(p) // _AT_ONCE))
+    drawn = np.concatenate([_weighted_auroc(p, label, times[:, heads].astype(float)) for times in parts])
+    low, high = np.quantile(drawn, [0.025, 0.975])
     # so few heads vary more than the bootstrap shows
     stretch = float(stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)) * np.sqrt(
         count / (count - 1) * unseen_share(clusters)
@@ -141,13 +144,16 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     return Estimate(value, max(0.0, value - stretch * (value - low)), min(1.0, value + stretch * (high - value)), len(p))
 
 
-def _weighted_auroc(rank: Codes, label: Floats, weight: Floats) -> float | None:
-    """AUROC where each statement counts so often. rank: of its P(True), from 0, the same for equal ones."""
-    true, false = np.bincount(rank, weights=weight * label), np.bincount(rank, weights=weight * (1 - label))
-    if not true.sum() or not false.sum():
-        return None
-    below = np.cumsum(false) - false
-    return float((true * (below + false / 2)).sum() / (true.sum() * false.sum()))
+def _weighted_auroc(p: Floats, label: Floats, weights: Floats) -> Floats:
+    """AUROC where each statement counts so often: one for each row of weights (draw, statement) with true and false ones."""
+    order = np.argsort(p, kind="stable")
+    first = np.flatnonzero(np.diff(p[order], prepend=-1.0))
+    weights = weights[:, order]
+    true = np.add.reduceat(weights * label[order], first, axis=1)
+    false = np.add.reduceat(weights, first, axis=1) - true
+    couples = true.sum(axis=1) * false.sum(axis=1)
+    below = np.cumsum(false, axis=1) - false / 2
+    return np.asarray((true * below).sum(axis=1)[couples > 0] / couples[couples > 0])
 
 
 def _selective(records: Records, places: Codes, p: Floats, share: float) -> Selective:

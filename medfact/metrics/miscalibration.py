@@ -15,6 +15,7 @@ from scipy import fft, optimize
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, together, unseen_share
 from medfact.metrics.probability import BINS
 from medfact.metrics.records import Records
+from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few
 
 TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"
@@ -120,7 +121,7 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     if too_few(heads):
         return Estimate(value, None, None, n)
     draws = int(np.clip(_DRAWN // count, _LEAST_RESAMPLES, _MOST_RESAMPLES))
-    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), draws).astype(float)
+    times = redrawn(count, draws).astype(float)
     drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     left = unseen_share(clusters) ** 0.5
@@ -139,13 +140,10 @@ def debiased_ece(p: Floats, label: Floats, heads: Codes, seed: int = 0) -> float
         return 0.0
     sums = np.bincount(heads * BINS + _bins(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
     sizes = np.bincount(heads)
-    randomness = np.random.default_rng(seed)
-    found = []
-    for _ in range(_SPLITS):
-        half = randomness.permutation(count) < count // 2
-        for ours in (half, ~half):
-            found.append(float((np.sign(sums[~ours].sum(axis=0)) * sums[ours].sum(axis=0)).sum() / sizes[ours].sum()))
-    return float(np.mean(found))
+    half = np.random.default_rng(seed).permuted(np.tile(np.arange(count) < count // 2, (_SPLITS, 1)), axis=1)
+    ours = np.concatenate([half, ~half]).astype(float)
+    signs = np.sign((1 - ours) @ sums)
+    return float(((signs * (ours @ sums)).sum(axis=1) / (ours @ sizes)).mean())
 
 
 def smooth_ece(p: Floats, label: Floats) -> float:

@@ -158,11 +158,13 @@ def is_known(clusters: Clusters) -> bool:
 
 
 def usual_effect(clusters: Clusters, facts: float) -> float:
-    """The design effect of a share near 0 or 1: 1 + (m − 1) · likeness for m facts a head, and so on for tails."""
+    """The design effect of a share near 0 or 1: 1 + (m − 1) · likeness for m facts a head, and so on for tails. Where a row has
+    several tails, such as a pair, each is behind as much less of it.
+    """
     effect = 1 + _beyond_one(clusters.heads, facts) * clusters.like.head
     if clusters.tails is not None:
         row, tail = entries(clusters.tails)
-        effect += _beyond_one(tail, facts * (len(row) / len(clusters.heads)) ** 2) * clusters.like.tail
+        effect += _beyond_one(tail, facts * len(row) / len(clusters.heads)) * clusters.like.tail
     return effect * unseen_share(clusters)
 
 
