@@ -76,10 +76,10 @@ def test_in_words_it_is_a_number_of_facts() -> None:
     facts = [Fact(f"head {n // 2}", "symptoms", f"sign {n}") for n in range(200)]
     error = expected_error(Clusters(np.arange(200) // 2, np.arange(200)), 8)
     more = facts_for(0.02, 200, error) - 200
-    said = power_in_words([fact for fact in facts for _ in range(8)])
+    said = power_in_words(facts, 8 * len(facts))
     digits = len(str(more)) - 2
     assert f"for 2 points it would take about {round(more, -digits):,} facts more, true and false ones" in said
     assert f"a difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5" in said
     enough = [Fact(f"head {n}", "symptoms", f"sign {n}") for n in range(5_000)]
-    assert "facts more" not in power_in_words([fact for fact in enough for _ in range(8)])
-    assert "too few" in power_in_words([fact for fact in facts[:18] for _ in range(8)])
+    assert "facts more" not in power_in_words(enough, 8 * len(enough))
+    assert "too few" in power_in_words(facts[:18], 8 * 18)

@@ -11,7 +11,7 @@ from waiting import wait_for
 
 from medfact.runs.jobs import Jobs
 from medfact.runs.jobs.job import Job, JobUpdate
-from medfact.runs.jobs.lanes import CALM_SECONDS, MUCH_SECONDS, SLICE_SECONDS, Lane
+from medfact.runs.jobs.lanes import CALM_SECONDS, MUCH_SECONDS, SHORT_SLICE_SECONDS, SLICE_SECONDS, Lane
 from medfact.runs.jobs.usage import HALF_LIFE_SECONDS, MOST_OWNERS, Usage
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -171,6 +171,21 @@ def test_nobody_gives_way_to_who_rests(clock: Clock) -> None:
     lane.add(first)
     lane.remove(first)
     assert lane.to_give_way() == [], "he rests, since somebody else came"
+
+
+def test_who_has_used_much_gives_way_sooner(clock: Clock) -> None:
+    lane = Lane(1, 1)
+    lane.usage.add(ADA, 100)
+    lane.add(job("hers", ADA))
+    hers = lane.start_next()
+    assert hers is not None
+    hers.apply(JobUpdate(answered=1))
+    lane.add(job("his", BEN))
+    clock.now += SHORT_SLICE_SECONDS / 2
+    assert lane.to_give_way() == []
+    clock.now += SHORT_SLICE_SECONDS
+    assert SLICE_SECONDS > 1.5 * SHORT_SLICE_SECONDS
+    assert lane.to_give_way() == [hers]
 
 
 def test_a_rest_has_an_end_though_others_keep_coming(clock: Clock) -> None:

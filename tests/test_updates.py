@@ -1,9 +1,11 @@
 """What a page gets when it asks: the fragments that differ from what it has, and nothing of anybody else."""
 
 import json
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 import pytest
@@ -12,19 +14,20 @@ from fastapi.testclient import TestClient
 
 from medfact.errors import MedfactError, Mistake, StoreError
 from medfact.results.compare import Comparisons
-from medfact.results.live import PACE, Reports
+from medfact.results.live import PACE, QUICKEST, SLOWEST, Reports
 from medfact.runs.events import AnswersSaved
 from medfact.runs.jobs import Jobs
+from medfact.runs.jobs.job import Snapshot
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, STOPPED, Rejection, Store
+from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection, Store
 from medfact.views.fragments import render
 from medfact.web.pages import Message, Visitor
 from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
 from medfact.web.services import Services
-from medfact.web.updates import PAGES, Question, refused, routes
+from medfact.web.updates import PAGES, Question, prepare, refused, routes
 from medfact.web.updates import answer as updates
 
 PARTS = {
@@ -64,7 +67,7 @@ def run(services: Services) -> str:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports are made anew at every look, however lately they were."""
-    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self: 0.0)
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 0.0)
     monkeypatch.setattr("medfact.results.live.SHARE", 0)
     monkeypatch.setattr("medfact.results.live.SOON", float("inf"))  # and never beside the look, however slow the machine
 
@@ -119,6 +122,60 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
     assert "50.0%" in end["fragments"]["scores"]  # half of the statements are true
     assert end["again"] is None
     assert "Run again" in end["fragments"]["go"]
+
+
+def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However lately its figures were made: nothing newer comes."""
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
+    look(services, run=run)
+    services.jobs.submit(run)
+    until = time.monotonic() + 60
+    while (job := services.jobs.snapshot(run)) is None or job.state in GOING:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    end = look(services, run=run)
+    assert "640 of 640 statements · complete" in end["fragments"]["progress"]
+    assert "50.0%" in end["fragments"]["scores"]
+    assert end["again"] is None
+
+
+def test_the_first_page_is_made_before_anybody_comes(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(services, run)
+
+    def planned_again(*_: object) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr("medfact.web.services.plan", planned_again)
+    assert "pairs" in look(services)["fragments"]["go"]
+
+
+@pytest.mark.parametrize(
+    ("state", "left", "ahead", "pace"),
+    [
+        (RUNNING, 0.3, None, 0.3),
+        (RUNNING, 0.01, None, QUICKEST),
+        (RUNNING, 60.0, None, SLOWEST),
+        (RUNNING, None, None, PACE),
+        (WAITING, None, 1.5, 1.5),
+        (WAITING, None, None, SLOWEST),
+        (COMPLETE, None, None, SLOWEST),
+    ],
+)
+def test_a_page_looks_again_when_something_will_have_happened(
+    services: Services,
+    run: str,
+    state: str,
+    left: float | None,
+    ahead: float | None,
+    pace: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With 100 runs at once the usual pace is the slowest."""
+    monkeypatch.setattr(services.jobs, "pressing", lambda: 100)
+    job = Snapshot(1, state, None, total=640, done=0, rate=None, seconds_left=left, seconds_ahead=ahead)
+    live = replace(services.reports.live(run), job=job)
+    live = replace(live, run=replace(live.run, state=state))
+    assert services.reports.pace(live) == pace
 
 
 @pytest.mark.usefixtures("at_once")

@@ -181,7 +181,11 @@ LOCAL = group(
 
 CLUSTER = group(
     "a cluster (Ray)",
-    argument("--on", metavar="ADDRESS", help="compute local models on `ray` (here), HOST:PORT or ray://HOST:PORT"),
+    argument(
+        "--on",
+        metavar="ADDRESS",
+        help="compute local models on `ray` (here), `auto` (one that runs), HOST:PORT or ray://HOST:PORT",
+    ),
     argument("--actors", metavar="N", type=int, help="processes that hold each model (default: all there is room for)"),
     argument("--cpus-per-actor", metavar="N", type=int, help="processors of each (default: 1)"),
     argument("--gpus-per-actor", metavar="N", type=float, help="GPUs of each (default: 1 if the cluster has any)"),

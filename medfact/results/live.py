@@ -22,8 +22,10 @@ from medfact.store import PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
 
-SOON = 0.05
-"""Seconds that figures may take to be made while a page waits; those that take longer are made beside it."""
+SOON, SOON_AFTER_END = 0.05, 1.0
+"""Seconds that figures may take to be made while a page waits, and those of a run that has ended; those that take longer are
+made beside it.
+"""
 
 SHARE = 4
 """Figures are not made again until so many times the time passed that they took."""
@@ -31,8 +33,8 @@ SHARE = 4
 NEARLY = 0.8
 """A look that comes so much before its time still finds new figures."""
 
-PACE, SLOWEST = 0.5, 3.0
-"""Seconds between two looks of a page at a run that goes on: with one or two of them, and with many."""
+PACE, SLOWEST, QUICKEST = 0.5, 3.0, 0.25
+"""Seconds between two looks of a page at a run that goes on: with one or two of them, with many, and at least."""
 
 
 KEPT = 200
@@ -74,6 +76,15 @@ class Live:
         """Whether anything is left to ask, and nobody asks it now."""
         return self.state in RESUMABLE or (not self.going and self.report.failed > 0)
 
+    @property
+    def seconds_until_news(self) -> float | None:
+        """About how long until its turn comes, or its end; None if not known, or if it does not go on here."""
+        if self.job is None or not self.going:
+            return None
+        if self.job.state == WAITING:
+            return self.job.seconds_ahead
+        return PACE if self.job.seconds_left is None else self.job.seconds_left
+
 
 def _size_of(board: Board) -> int:
     return min(OVERHEAD + len(board.sheet.fact), BOARDS)
@@ -110,16 +121,22 @@ class Reports:
             return made
         if made is None:
             return self._make_first(run)
+        job = self._jobs.snapshot(run)
+        if job is not None and job.state not in {WAITING, RUNNING} and seconds < SOON_AFTER_END:
+            return self._make(run)
         if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
             if seconds < SOON:
                 return self._make(run)
             self._make_beside(run)
-        return replace(made, job=self._jobs.snapshot(run), behind=True)
+        return replace(made, job=job, behind=True)
 
-    def pace(self) -> float:
+    def pace(self, *lives: Live) -> float:
         """Seconds that a page should leave between two looks: runs that go on at once share the processors with their pages.
-        It doubles where these double: to change a page's clock takes a request too."""
-        return min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
+        It doubles where these double: to change a page's clock takes a request too. Where it is known when the turn or the end
+        of one of these runs comes, and that is sooner, the page looks then.
+        """
+        usual = min(SLOWEST, PACE * (1 << max(0, self._jobs.pressing().bit_length() - 2)))
+        return min([usual, *(max(QUICKEST, seconds) for live in lives if (seconds := live.seconds_until_news) is not None)])
 
     def about(self, live: Live, estimand: str) -> Live:
         """The same, with intervals that are about these facts alone where that is asked."""

@@ -15,13 +15,14 @@ FINE = 0.02
 """A difference between two models that a reader would call small."""
 
 
-def power_in_words(asked: Sequence[Fact]) -> str:
-    """How good the scores will be, and what difference between two models they can show. asked: the fact of each statement."""
-    facts = list({fact.fact_id: fact for fact in asked}.values())
+def power_in_words(facts: Sequence[Fact], statements: int) -> str:
+    """How good the scores will be, and what difference between two models they can show. facts: each once; statements: of them
+    all.
+    """
     clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail or "" for fact in facts]))
     if too_few(clusters.heads):
         return f"Diseases worth fewer than {FEWEST_HEADS} equal ones are too few to say anything of others: no intervals."
-    error = expected_error(clusters, max(1, len(asked) // len(facts)))
+    error = expected_error(clusters, max(1, statements // len(facts)))
     more = facts_for(FINE, len(facts), error) - len(facts)
     fine = (
         f"; for {100 * FINE:.0f} points it would take about {counted(_rounded(more), 'fact')} more, true and false ones"

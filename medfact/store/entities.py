@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from medfact.answers import Demonstration
+from medfact.facts import Fact
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 
@@ -117,6 +119,11 @@ class Plan:
     notes: tuple[str, ...] = ()
     pool_text: dict[str, dict[str, str]] = field(default_factory=dict)
     population: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts that are asked about, each once."""
+        return tuple({planned.statement.fact.fact_id: planned.statement.fact for planned in self.statements}.values())
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from medfact.errors import Mistake, UnknownName
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Database
-from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, STOP_ASKED, Run, RunEvent
+from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, PAUSED, STOP_ASKED, Run, RunEvent
 from medfact.store.workers import is_alive
 
 MOST_EVENTS = 1_000
@@ -30,13 +31,19 @@ class Lookup(Database):
         """All runs that asked a model, or those of some owners, oldest first."""
         return [run for run in self._all_runs(*owners) if run.spec.task is None]
 
+    def cut_off(self, *owners: str) -> list[Run]:
+        """Those of some owners' runs that asked a model and were interrupted or paused."""
+        found = self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED))
+        return [run for run in found if run.spec.task is None and run.state in {INTERRUPTED, PAUSED}]
+
     def writings(self, *owners: str) -> list[Run]:
         """All runs that had a model write, or those of some owners, oldest first."""
         return [run for run in self._all_runs(*owners) if run.spec.task is not None]
 
-    def _all_runs(self, *owners: str) -> list[Run]:
+    def _all_runs(self, *owners: str, states: Sequence[str] = ()) -> list[Run]:
         row = schema.runs.c
         query = sql.select(schema.runs).where(row.deleted_at.is_(None)).order_by(row.number)
+        query = query.where(row.state.in_(states)) if states else query
         return self._runs(query.where(row.owner.in_(owners)) if owners else query)
 
     def run(self, run: str) -> Run:

@@ -6,6 +6,7 @@ import argparse
 import os
 import socket
 import sys
+import threading
 import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -132,6 +133,7 @@ def create_app(url: str | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if is_public_server():
             housekeeping.begin()
+        threading.Thread(target=updates.prepare, args=(services, demonstration), daemon=True, name="first-page").start()
         yield
         housekeeping.end()
         services.close()

@@ -5,6 +5,7 @@ Nothing is kept on the server between two questions, so any number of pages and 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -86,6 +87,12 @@ def routes(services: Services, demonstration: str) -> APIRouter:
         return Response(answer(visitor, page, question), media_type="application/json")
 
     return router
+
+
+def prepare(services: Services, demonstration: str) -> None:
+    """Makes what the first page shows before anybody asks: what it needs is kept for all."""
+    with suppress(MedfactError):  # whoever comes first is told
+        answer(Visitor(services, NOBODY, (NOBODY,), demonstration), EVALUATE, Question(page="evaluate", kept=""))
 
 
 def answer(visitor: Visitor, page: Page, question: Question) -> bytes:

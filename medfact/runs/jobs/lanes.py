@@ -12,8 +12,10 @@ from medfact.runs.jobs.usage import MOST_OWNERS, Usage
 LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
 """Kinds of models."""
 
-SLICE_SECONDS = 1.0
-"""How long a job may answer, at least, before it gives way to one of an owner who has used less."""
+SLICE_SECONDS, SHORT_SLICE_SECONDS = 0.5, 0.2
+"""How long a job may answer, at least, before it gives way to one of an owner who has used less: usually, and if its own owner
+has used much.
+"""
 
 MUCH_SECONDS = 10.0
 """An owner whose runs have taken more lately rests between two turns, until nobody else has come for CALM_SECONDS, but not
@@ -107,11 +109,14 @@ class Lane:
         if len(self.running) < self._most or any(job.giving_way for job in self.running):
             return []
         first = next(iter(self._allowed()), None)
-        ready = [job for job in self.running if first and job.owner != first.owner and job.had_slice(SLICE_SECONDS)]
+        ready = [job for job in self.running if first and job.owner != first.owner and job.had_slice(self._slice(job))]
         most = max(ready, key=lambda job: self.used(job.owner), default=None)
         if not first or not most or self.used(most.owner) <= self.used(first.owner) + SLICE_SECONDS:
             return []
         return [job for job in self.running if job is most or (most.race and job.race == most.race)]
+
+    def _slice(self, job: Job) -> float:
+        return SHORT_SLICE_SECONDS if self.used(job.owner) > MUCH_SECONDS else SLICE_SECONDS
 
     def used(self, owner: str) -> float:
         """Seconds that runs of an owner took lately, those under way among them."""
@@ -151,5 +156,7 @@ class Lane:
         rate = sum(rates) / len(rates) if rates else self._last_rate
         if not rate:
             return len(before), None
-        left = (((other.total - other.done) / rate, other.owner == job.owner) for other in before)
-        return len(before), sum(seconds if own else min(seconds, SLICE_SECONDS) for seconds, own in left) / self._most
+        left = ((other, (other.total - other.done) / rate) for other in before)
+        return len(before), sum(
+            seconds if other.owner == job.owner else min(seconds, self._slice(other)) for other, seconds in left
+        ) / self._most

@@ -31,7 +31,7 @@ SILENT_SECONDS, SILENT_SECONDS_WHEN_WAITED_FOR = 600.0, 180.0
 LOOK_SECONDS = 5.0
 """Time between two looks whether a local model still gives signs."""
 
-TURN_LOOK_SECONDS = 0.5
+TURN_LOOK_SECONDS = 0.2
 """Time between two looks whether a run should give way."""
 
 GAVE_WAY = "It lets another visitor's run go first, and continues by itself."

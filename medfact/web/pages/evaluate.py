@@ -16,7 +16,6 @@ from medfact.results import wording
 from medfact.results.live import PACE, Live
 from medfact.runs.costs import bill_in_words
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.pages import Message, Page, Show, View, Visitor, documents, run_actions, setup
@@ -129,7 +128,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
         fragments,
         show,
         query=_query(show),
-        again=reports.pace() if going else PACE if behind else None,
+        again=reports.pace(*lives.values()) if going else PACE if behind else None,
         title=_title(lives, going) if own else "medfact",
         runs=show.run if own and all(live.run.owner in visitor.owners for live in lives.values()) else None,
     )
@@ -168,7 +167,7 @@ def _notice(visitor: Visitor, missing: bool) -> Markup:
     """What a visitor should know before anything else."""
     if missing:
         return render("message", message=Message("There is no run of that link; it may have been deleted.", "warn"))
-    waiting = sum(run.state in {INTERRUPTED, PAUSED} for run in visitor.services.store.runs(*visitor.owners))
+    waiting = len(visitor.services.store.cut_off(*visitor.owners))
     if not waiting:
         return Markup()
     runs = "One run of yours was" if waiting == 1 else f"{waiting} runs of yours were"

@@ -242,8 +242,7 @@ def _estimate(visitor: Visitor, setup: Setup) -> str:
     """How many pairs and statements will be asked, how precise that is, and about how long it takes."""
     runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     _, plan = runs[0]
-    facts = {planned.statement.fact.fact_id: planned.statement.fact.positive for planned in plan.statements}
-    pairs = sum(facts.values())
+    pairs = sum(fact.positive for fact in plan.facts)
     seconds = [visitor.services.speeds.seconds(spec.model, len(plan.statements)) for spec, plan in runs]
     known = [one for one in seconds if one is not None]
     time = f" ≈ {duration(sum(known))}" if len(known) == len(seconds) else ""
@@ -253,7 +252,7 @@ def _estimate(visitor: Visitor, setup: Setup) -> str:
         sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
     asked = f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{time}."
-    return f"{asked} {power_in_words([planned.statement.fact for planned in plan.statements])}" if pairs else asked
+    return f"{asked} {power_in_words(plan.facts, len(plan.statements))}" if pairs else asked
 
 
 # ------------------------------------------------------------------------------------------------ actions

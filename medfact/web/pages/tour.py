@@ -68,7 +68,7 @@ def tour(visitor: Visitor, show: Any) -> View:
     show: of the page. step: from 1 to LAST; pair: the ids of the two runs, with a comma, "" until they are asked.
     """
     live = visitor.services.reports.live(visitor.demonstration)
-    again = visitor.services.reports.pace() if live.going else PACE if live.behind else None
+    again = visitor.services.reports.pace(live) if live.going else PACE if live.behind else None
     step = min(show.step, LAST)
     if live.state != COMPLETE:
         shown = render("tour_waits", state=state_in_words(live.state, live.run.reason))
