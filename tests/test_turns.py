@@ -188,6 +188,22 @@ def test_who_has_used_much_gives_way_sooner(clock: Clock) -> None:
     assert lane.to_give_way() == [hers]
 
 
+def test_a_run_too_short_for_a_rate_tells_the_next_one_how_long_it_takes(clock: Clock) -> None:
+    """100 statements in a turn of half a second: another 1,000 take 5 seconds."""
+    lane = Lane(1, 1)
+    short, next_, last = job("short", ADA), job("next", BEN), job("last", BEN)
+    for one in (short, next_, last):
+        lane.add(one)
+    lane.start_next()
+    short.apply(JobUpdate(total=100))
+    clock.now += 0.5
+    short.apply(JobUpdate(answered=100))
+    assert lane.ahead_of(last)[1] is None
+    lane.remove(short)
+    lane.start_next()
+    assert lane.ahead_of(last) == (1, 5.0)
+
+
 def test_a_rest_has_an_end_though_others_keep_coming(clock: Clock) -> None:
     """A first run comes every second: one turn a minute is left."""
     lane = Lane(1, 1)

@@ -111,6 +111,7 @@ class Job:
 
     last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
     giving_way: asked to make room for another. turn_at, asking_at: when its turn began, and when its first answers came.
+    done_before: answers from before its turn.
     """
 
     run: str
@@ -130,6 +131,7 @@ class Job:
     giving_way: bool = False
     turn_at: float | None = None
     asking_at: float | None = None
+    done_before: int = 0
     last_sign: float = field(default_factory=time.monotonic)
     _progress: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
 
@@ -142,7 +144,8 @@ class Job:
         self.last_sign = time.monotonic()
         self.state, self.reason, self.loading = update.state, update.reason, update.loading
         if update.total is not None:
-            self.total, self.done = update.total, update.answered_before
+            self.total = update.total
+            self.done = self.done_before = update.answered_before
         self.done += update.answered
         if update.answered:
             self.asking_at = self.asking_at or self.last_sign
@@ -171,6 +174,11 @@ class Job:
         if len(recent) < 2 or recent[-1][0] - recent[0][0] < _LEAST_RATE_SECONDS:
             return None
         return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])
+
+    @property
+    def rate_of_turn(self) -> float | None:
+        """Statements per second of its turn until now, loading among it; None before the first answer."""
+        return (self.done - self.done_before) / self.turn_seconds or None if self.turn_seconds else None
 
     def snapshot(self, ahead: int, seconds_ahead: float | None) -> Snapshot:
         rate = self.rate if self.state == RUNNING else None

@@ -65,7 +65,7 @@ class Lane:
         if job in self.running:
             self.running.remove(job)
             self.usage.add(job.owner, job.turn_seconds)
-            self._last_rate = job.rate or self._last_rate
+            self._last_rate = job.rate or job.rate_of_turn or self._last_rate
         return waited
 
     def pressing(self) -> int:
