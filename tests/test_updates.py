@@ -125,8 +125,9 @@ def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str
 
 
 def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However lately its figures were made: nothing newer comes."""
+    """However lately its figures were made, and however long they took: nothing newer comes."""
     monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
+    monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
     look(services, run=run)
     services.jobs.submit(run)
     until = time.monotonic() + 60

@@ -122,10 +122,9 @@ class Reports:
         if made is None:
             return self._make_first(run)
         job = self._jobs.snapshot(run)
-        if job is not None and job.state not in {WAITING, RUNNING} and seconds < SOON_AFTER_END:
-            return self._make(run)
-        if time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
-            if seconds < SOON:
+        over = job is not None and job.state not in {WAITING, RUNNING}
+        if over or time.monotonic() - ended > max(SHARE * seconds, self.pace() * NEARLY):
+            if seconds < (SOON_AFTER_END if over else SOON):
                 return self._make(run)
             self._make_beside(run)
         return replace(made, job=job, behind=True)
