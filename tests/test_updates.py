@@ -151,14 +151,15 @@ def test_the_first_page_is_made_before_anybody_comes(services: Services, run: st
 
 
 @pytest.mark.parametrize(
-    ("state", "left", "ahead", "pace"),
+    ("state", "answering", "ahead", "pace"),
     [
         (RUNNING, 0.3, None, 0.3),
         (RUNNING, 0.01, None, QUICKEST),
         (RUNNING, 60.0, None, SLOWEST),
         (RUNNING, None, None, PACE),
-        (WAITING, None, 1.5, 1.5),
-        (WAITING, None, None, SLOWEST),
+        (WAITING, 0.25, 1.5, 1.75),
+        (WAITING, 60.0, 1.5, 1.5 + PACE),
+        (WAITING, 0.25, None, SLOWEST),
         (COMPLETE, None, None, SLOWEST),
     ],
 )
@@ -166,14 +167,15 @@ def test_a_page_looks_again_when_something_will_have_happened(
     services: Services,
     run: str,
     state: str,
-    left: float | None,
+    answering: float | None,
     ahead: float | None,
     pace: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With 100 runs at once the usual pace is the slowest."""
     monkeypatch.setattr(services.jobs, "pressing", lambda: 100)
-    job = Snapshot(1, state, None, total=640, done=0, rate=None, seconds_left=left, seconds_ahead=ahead)
+    job = Snapshot(1, state, None, total=640, done=0, rate=None, seconds_left=None, seconds_ahead=ahead)
+    job = replace(job, seconds_of_answering=answering)
     live = replace(services.reports.live(run), job=job)
     live = replace(live, run=replace(live.run, state=state))
     assert services.reports.pace(live) == pace

@@ -78,12 +78,13 @@ class Live:
 
     @property
     def seconds_until_news(self) -> float | None:
-        """About how long until its turn comes, or its end; None if not known, or if it does not go on here."""
+        """About how long until its end or, where it waits, its turn and some answers; None if not known, or not going on."""
         if self.job is None or not self.going:
             return None
+        answering, ahead = self.job.seconds_of_answering, self.job.seconds_ahead
         if self.job.state == WAITING:
-            return self.job.seconds_ahead
-        return PACE if self.job.seconds_left is None else self.job.seconds_left
+            return None if ahead is None else ahead + min(PACE, answering or 0.0)
+        return PACE if answering is None or self.job.loading else answering
 
 
 def _size_of(board: Board) -> int:

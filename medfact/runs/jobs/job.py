@@ -87,6 +87,7 @@ def ask_run(ask: Ask, run: str, store: Store, report: Callable[[JobUpdate], None
 @dataclass(frozen=True)
 class Snapshot:
     """A job at one moment. rate: statements per second; seconds_left: until the end; None if not known yet.
+    seconds_of_answering: what its answers will take, at the speed of the run before it where its own is not known.
 
     loading: the current step while the model is loaded. ahead: number of runs before it while it waits; seconds_ahead: until
     its turn, None if not known. `version` changes with everything else.
@@ -102,6 +103,7 @@ class Snapshot:
     loading: str | None = None
     ahead: int = 0
     seconds_ahead: float | None = None
+    seconds_of_answering: float | None = None
 
 
 @dataclass(eq=False)
@@ -180,10 +182,23 @@ class Job:
         """Statements per second of its turn until now, loading among it; None before the first answer."""
         return (self.done - self.done_before) / self.turn_seconds or None if self.turn_seconds else None
 
-    def snapshot(self, ahead: int, seconds_ahead: float | None) -> Snapshot:
+    def snapshot(self, ahead: int, seconds_ahead: float | None, last_rate: float | None) -> Snapshot:
+        """last_rate: of the run that had its turn before."""
+        left = self.total - self.done
         rate = self.rate if self.state == RUNNING else None
-        seconds_left = (self.total - self.done) / rate if rate else None
+        seconds_left = left / rate if rate else None
+        answering = seconds_left or (left / last_rate if last_rate else None)
         version = 1000 * self.version + ahead
         return Snapshot(
-            version, self.state, self.reason, self.total, self.done, rate, seconds_left, self.loading, ahead, seconds_ahead
+            version,
+            self.state,
+            self.reason,
+            self.total,
+            self.done,
+            rate,
+            seconds_left,
+            self.loading,
+            ahead,
+            seconds_ahead,
+            answering,
         )

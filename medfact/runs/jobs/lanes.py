@@ -50,7 +50,7 @@ class Lane:
         self._most, self._most_of_owner, self._calm_seconds = most, most_of_owner, calm_seconds
         self._last_came: tuple[str, float] | None = None
         self._last_turn: dict[str, float] = {}
-        self._last_rate: float | None = None
+        self.last_rate: float | None = None
 
     def add(self, job: Job) -> None:
         self._waiting.append(job)
@@ -65,7 +65,7 @@ class Lane:
         if job in self.running:
             self.running.remove(job)
             self.usage.add(job.owner, job.turn_seconds)
-            self._last_rate = job.rate or job.rate_of_turn or self._last_rate
+            self.last_rate = job.rate or job.rate_of_turn or self.last_rate
         return waited
 
     def pressing(self) -> int:
@@ -153,7 +153,7 @@ class Lane:
         order = self._in_order()
         before = [*self.running, *order[: order.index(job)]]
         rates = [rate for other in self.running if (rate := other.rate)]
-        rate = sum(rates) / len(rates) if rates else self._last_rate
+        rate = sum(rates) / len(rates) if rates else self.last_rate
         if not rate:
             return len(before), None
         left = ((other, (other.total - other.done) / rate) for other in before)

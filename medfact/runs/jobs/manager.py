@@ -120,7 +120,10 @@ class Jobs:
         """The job of a run, or None if this process has had none."""
         with self._lock:
             job = self._jobs.get(run)
-            return None if job is None else job.snapshot(*self._lanes[job.kind].ahead_of(job))
+            if job is None:
+                return None
+            lane = self._lanes[job.kind]
+            return job.snapshot(*lane.ahead_of(job), lane.last_rate)
 
     def stop(self, run: str) -> None:
         """Asks a job to end, and those that race with it, which takes little more than STOP_SECONDS; their answers are kept.
