@@ -55,6 +55,13 @@ def test_each_method_cites_its_paper(store: Store, fields: dict[str, Any], key: 
     assert run.dataset_fingerprint in made
 
 
+def test_a_file_with_a_brace_in_its_name_breaks_no_entry(tmp_path: Path, store: Store) -> None:
+    file = write_csv(tmp_path / "my}facts_.csv", rows_of_facts())
+    made = bibtex(methods_paragraph([run := asked(store, facts=str(file))], [report_of(store, run)]), [run])
+    assert made.count("{") == made.count("}")
+    assert r"my\textbraceright{}facts\_.csv" in made
+
+
 def test_citations_in_words_and_in_latex() -> None:
     text = "Wilson's [@wilson1927] at 5% [@kumar2019, @blasiok2023] & more"
     assert plain_citations(text, []) == "Wilson's (Wilson, 1927) at 5% (Kumar et al., 2019; Błasiok and Nakkiran, 2023) & more"

@@ -41,6 +41,15 @@ def job(name: str, owner: str) -> Job:
     return Job(name, owner, "local", 1_000, 1, None, None)
 
 
+def answering(lane: Lane, name: str, owner: str) -> Job:
+    """A job whose turn it is, and that has begun to answer."""
+    lane.add(job(name, owner))
+    begun = lane.start_next()
+    assert begun is not None
+    begun.apply(JobUpdate(answered=1))
+    return begun
+
+
 def test_what_was_used_long_ago_counts_less_and_a_new_day_begins_at_nought() -> None:
     clock = Clock()
     usage = Usage(clock)
@@ -115,10 +124,7 @@ def test_a_model_that_took_long_to_load_answers_as_long(clock: Clock) -> None:
 def test_who_has_used_as_much_does_not_interrupt(clock: Clock) -> None:
     lane = Lane(1, 1)
     lane.usage.add(BEN, 50)
-    lane.add(job("hers", ADA))
-    hers = lane.start_next()
-    assert hers is not None
-    hers.apply(JobUpdate(answered=1))
+    hers = answering(lane, "hers", ADA)
     lane.add(job("his", BEN))
     clock.now += 40
     assert lane.to_give_way() == []
@@ -176,10 +182,7 @@ def test_nobody_gives_way_to_who_rests(clock: Clock) -> None:
 def test_who_has_used_much_gives_way_sooner(clock: Clock) -> None:
     lane = Lane(1, 1)
     lane.usage.add(ADA, 100)
-    lane.add(job("hers", ADA))
-    hers = lane.start_next()
-    assert hers is not None
-    hers.apply(JobUpdate(answered=1))
+    hers = answering(lane, "hers", ADA)
     lane.add(job("his", BEN))
     clock.now += SHORT_SLICE_SECONDS / 2
     assert lane.to_give_way() == []

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Codes, Floats
+from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import t_quantile, too_few
 
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 1_000, 200, 200_000
@@ -49,7 +50,7 @@ def _less_mean(values: Floats, groups: Codes) -> Floats:
     return np.asarray(values - means[groups])
 
 
-def _correlation(sides: Floats, heads: Codes, seed: int = 0) -> Correlation:
+def _correlation(sides: Floats, heads: Codes) -> Correlation:
     """With a t interval on Fisher's scale, whose error is from a bootstrap over heads, each with all its facts.
 
     sides: 2 × facts, of mean 0.
@@ -65,7 +66,7 @@ def _correlation(sides: Floats, heads: Codes, seed: int = 0) -> Correlation:
     if too_few(heads):
         return Correlation(value, None, None, n)
     draws = int(np.clip(_DRAWN // len(there), _LEAST_RESAMPLES, _MOST_RESAMPLES))
-    times = np.random.default_rng(seed).multinomial(len(there), np.full(len(there), 1 / len(there)), draws)
+    times = redrawn(len(there), draws)
     of_a, of_b, of_both = sums[:, there] @ times.T
     varied = of_a * of_b > 1e-12
     drawn = np.arctanh((of_both[varied] / np.sqrt(of_a * of_b)[varied]).clip(-_MOST, _MOST))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
+from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few
 from medfact.statements import IMPLICATIONS
 
@@ -203,18 +204,17 @@ def _coin(facts: _Facts) -> Floats:
     return np.asarray((1 - positive) * of_side[0] + positive * of_side[1])
 
 
-def _drawn_excess(facts: _Facts, seed: int = 0) -> Floats:
+def _drawn_excess(facts: _Facts) -> Floats:
     """Draws × diagnoses: the excess when heads are drawn with replacement, each with all its facts.
 
     Of a finite population the draws differ from the excess itself by as much less as less of it was not asked.
     """
     head = np.unique(facts.clusters.heads, return_inverse=True)[1]
     heads = int(head.max()) + 1
-    times = np.random.default_rng(seed).multinomial(heads, np.full(heads, 1 / heads), _RESAMPLES)
     mine = np.zeros((len(facts.pattern), len(_NAMES)))
     mine[np.arange(len(facts.pattern)), facts.code] = 1
     excess = []
-    for part in np.array_split(times, 20):
+    for part in np.array_split(redrawn(heads, _RESAMPLES), 20):
         weights = part[:, head].astype(float)
         excess.append((weights @ mine) / weights.sum(axis=1, keepdims=True) - _independent(facts, weights))
     middle = mine.mean(axis=0) - _independent(facts, np.ones((1, len(mine))))[0]

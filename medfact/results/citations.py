@@ -173,7 +173,7 @@ def _entry(key: str, facts: Mapping[str, Run]) -> str:
 
 
 def _facts_entry(run: Run) -> Iterator[str]:
-    name, fingerprint = escaped(PurePath(run.dataset).name), run.dataset_fingerprint
+    name, fingerprint = _balanced(escaped(PurePath(run.dataset).name)), run.dataset_fingerprint
     yield f"key = {{{name}}}"
     yield f"title = {{{name}: facts for testing language models}}"
     if run.dataset in bundled_names():
@@ -181,6 +181,11 @@ def _facts_entry(run: Run) -> Iterator[str]:
         yield f"note = {{{_SOURCES.get(run.dataset, _WRITTEN)}; fingerprint {fingerprint}}}"
     else:
         yield f"note = {{Facts of the authors' own choice; fingerprint {fingerprint}}}"
+
+
+def _balanced(text: str) -> str:
+    """LaTeX in which every brace has its partner: BibTeX counts escaped ones too."""
+    return text.replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")
 
 
 def _written(key: str, fields: Sequence[str]) -> str:
