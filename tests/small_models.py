@@ -1,6 +1,7 @@
 """Very small random language models, made by the tests: real architectures, real tokenizers, real files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -103,6 +104,17 @@ ENCODER_DECODERS: dict[str, dict[str, object]] = {
         "decoder_start_token_id": 0,
     },
 }
+
+
+@contextmanager
+def cores(count: int) -> Iterator[None]:
+    """Meanwhile PyTorch computes with this many cores, whatever the machine or the test run gives it."""
+    usual = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)
 
 
 def small_model(

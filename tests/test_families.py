@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 from naive import FAMILY, FIVE, expected, greedy, ids_of, loaded, product, says_the_same
-from small_models import small_image_text_model, small_model
+from small_models import cores, small_image_text_model, small_model
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
 from medfact.answers import make_prompt
 from medfact.models import Completion, Model, Prompt, load_model
+from medfact.models.local import attention
 
 pytestmark = pytest.mark.model
 
@@ -76,14 +77,20 @@ def completed(model: Model, prompts: list[Prompt]) -> list[Completion]:
 
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
 @pytest.mark.parametrize("family", [*FAMILIES, IMAGE_TEXT])
-def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(family: str, chat: bool, tmp_path: Path) -> None:
+def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
+    family: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
     folder = made(family, tmp_path, chat=chat)
     model = load_model(f"hf:{folder}")
     assert any("one at a time" in note for note in model.info.get("notes", ())) == (family in ONE_AT_A_TIME)
-    prompts = [make_prompt(text, shots, chat=model.chat) for text in FAMILY for shots in ((), FIVE)]
+    prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY]
     prompts += [make_prompt(text, FIVE, chat=model.chat, question="mkj", reading="last-word") for text in FAMILY[::5]]
+    monkeypatch.setattr(model, "together", 400)
+    with cores(2):
+        completions = completed(model, prompts)
     compared = 0
-    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+    for prompt, completion in zip(prompts, completions, strict=True):
         steps = greedy(folder, prompt)
         if not steps:  # the reply ends before it begins
             assert completion.text == ""
@@ -123,7 +130,7 @@ def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, ch
 
     space = "" if model.chat else " "
     assert [*map(len, answers(space))] == [4 + len(space), 1 if vocabulary == "without True" else 5 + len(space)]
-    prompts = [make_prompt(text, shots, chat=model.chat) for text in FAMILY[:4] for shots in ((), FIVE)]
+    prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY[:4]]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         steps = greedy(folder, prompt)
         text = steps[-1].so_far.partition(prompt.stop or "\x00")[0]

@@ -47,16 +47,17 @@ def test_a_file_answers_as_the_folder_does(file: Path) -> None:
 
 def test_a_file_is_read_once_while_its_model_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
+    usual = GGUFReader.__init__
 
-    def reader(path: str, *more: Any) -> Any:
+    def counted(self: GGUFReader, path: str, *more: Any) -> None:
         read.append(path)
-        return GGUFReader(path, *more)
+        usual(self, path, *more)
 
-    monkeypatch.setattr(gguf, "GGUFReader", reader)
+    monkeypatch.setattr(GGUFReader, "__init__", counted)
     for times in (1, 2):
         load_model(f"hf:{file}")
         assert len(read) == times, "nothing is kept for the next model: its file may have changed"
-    assert gguf.GGUFReader is reader
+    assert gguf.GGUFReader is GGUFReader
 
 
 def test_a_run_records_which_file_it_was(file: Path, tmp_path: Path) -> None:

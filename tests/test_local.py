@@ -9,12 +9,13 @@ import pytest
 import torch
 from naive import FAMILY, SHOTS, TEXTS, expected, greedy, loaded, product, says_the_same
 from psutil import Process
-from small_models import ARCHITECTURES, small_llama, small_model
+from small_models import ARCHITECTURES, cores, small_llama, small_model
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from medfact.answers import CHOICES, make_prompt, read_answer
 from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
+from medfact.models.local import attention
 from medfact.models.local.memory import working_memory
 
 pytestmark = pytest.mark.model
@@ -36,7 +37,7 @@ def completed(model: Model, prompts: Sequence[Prompt]) -> list[Completion]:
 def test_batches_with_padding_equal_one_prompt_at_a_time(folder: Path, question: str, reading: str) -> None:
     model = load_model(f"hf:{folder}")
     prompts = [
-        make_prompt(text, shots, chat=model.chat, question=question, reading=reading) for text in TEXTS for shots in ((), SHOTS)
+        make_prompt(text, shots, chat=model.chat, question=question, reading=reading) for shots in ((), SHOTS) for text in TEXTS
     ]
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
         text, p_true, mass = expected(prompt, greedy(folder, prompt))
@@ -52,8 +53,8 @@ def test_an_answer_of_one_token_is_read_as_the_whole_greedy_reply(folder: Path) 
     model = load_model(f"hf:{folder}")
     prompts = [
         make_prompt(f"{word} is a symptom of {number}.", shots, chat=model.chat)
-        for number, word in enumerate(["fever", "pain", "cough", "rash", "gout"] * 4)
         for shots in ((), SHOTS)
+        for number, word in enumerate(["fever", "pain", "cough", "rash", "gout"] * 4)
     ]
     cut = 0
     for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
@@ -105,20 +106,24 @@ def test_model_that_cannot_be_loaded_is_one_sentence(kind: str, tmp_path: Path, 
 
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
 @pytest.mark.parametrize("kind", ARCHITECTURES)
-def test_packs_say_what_whole_prompts_say(kind: str, chat: bool, tmp_path: Path) -> None:
+def test_packs_say_what_whole_prompts_say(kind: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P(True) and the reply of every prompt, from packs, against the whole prompt alone: replies that end at their first token,
-    and those that are decoded to their end.
+    and those that are decoded to their end. Packs are computed two at once, in blocks shorter than a prompt.
     """
+    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
     bos, right = kind in {"llama", "gemma2", "gpt2"}, kind in {"phi", "qwen2"}
     folder = small_model(tmp_path, kind, bos=bos, padding_side="right" if right else "left", chat=chat)
     model = load_model(f"hf:{folder}")
     assert model.packs_well == (kind != "mamba"), "a state that runs on cannot be packed"
     assert bool(model.info["notes"]) == (kind == "mamba"), "what takes longer is said"
     prompts = [
-        *(make_prompt(text, shots, chat=model.chat) for text in FAMILY for shots in ((), SHOTS)),
+        *(make_prompt(text, shots, chat=model.chat) for shots in ((), SHOTS) for text in FAMILY),
         *(make_prompt(text, SHOTS, chat=model.chat, reading="keyword") for text in FAMILY[::5]),
     ]
-    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+    monkeypatch.setattr(model, "together", 400)
+    with cores(2):
+        completions = completed(model, prompts)
+    for prompt, completion in zip(prompts, completions, strict=True):
         text, p_true, mass = expected(prompt, greedy(folder, prompt))
         assert completion.p_true == pytest.approx(p_true, abs=1e-4)
         assert completion.p_mass == pytest.approx(mass, abs=1e-4)

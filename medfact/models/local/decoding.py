@@ -15,7 +15,9 @@ from typing import Any
 import torch
 from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
 
+from medfact.models.local.attention import in_blocks
 from medfact.models.local.packing import Pack
+from medfact.models.local.side_by_side import side_by_side
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
 from medfact.models.prompt import Completion, answer_position, until
 
@@ -83,17 +85,17 @@ class Decoder:
 
     # -------------------------------------------------------------------------------- packs
 
-    def of_packs(self, group: Iterable[Pack]) -> Iterator[tuple[int, Reply]]:
-        """The index of each prompt in the packs and its reply, as soon as it is complete. Packs are computed one by one, and
-        replies that need more tokens are continued together.
+    def of_packs(self, group: Iterable[Sequence[Pack]]) -> Iterator[tuple[int, Reply]]:
+        """The index of each prompt in the packs and its reply, as soon as it is complete. Packs of one sequence are computed
+        side by side, and replies that need more tokens are continued together, those of the whole group.
         """
         row = PackedRow(self.model)
         open_: list[tuple[int, Reply]] = []
         rows: list[int] = []
         begun = 0
-        for pack in group:
-            replies = [(index, Reply()) for index, _ in pack.ends]
-            self._extend(replies, row.begin(pack))
+        for beside in group:
+            replies = [(index, Reply()) for pack in beside for index, _ in pack.ends]
+            self._extend(replies, row.begin(beside))
             for number, (index, reply) in enumerate(replies, begun):
                 if self.is_complete(reply):
                     yield index, reply
@@ -181,16 +183,22 @@ class PackedRow:
         self._attention: Any = None
         self._depths: list[int] = []
 
-    def begin(self, pack: Pack) -> Any:
-        """Logits after each prompt of one pack: (prompt, vocabulary), in float32."""
-        nodes = [node for _, node in pack.ends]
+    def begin(self, beside: Sequence[Pack]) -> Any:
+        """Logits after each prompt of packs that are computed side by side: (prompt, vocabulary), in float32."""
+        logits, packs = zip(*side_by_side(self._begun, beside), strict=True)
+        self._packs += packs
+        self._depths += [pack.depths[node] + 1 for pack in beside for _, node in pack.ends]
+        return torch.cat(logits)
+
+    def _begun(self, pack: Pack) -> tuple[Any, tuple[DynamicCache, Any]]:
+        """Logits after each prompt of a pack, its cache, and what each prompt attends to: (prompt, token)."""
         attention = torch.from_numpy(pack.attention()).to(self._model.device)
+        nodes = torch.tensor([node for _, node in pack.ends], device=attention.device)
         # with the model's configuration, sliding layers would drop what lies far back in the row, such as a prompt's beginning
         cache = DynamicCache()
-        logits = self._forward(pack.tokens, pack.depths, attention, torch.tensor(nodes, device=attention.device), cache)
-        self._packs.append((cache, attention[nodes]))
-        self._depths += [pack.depths[node] + 1 for node in nodes]
-        return logits
+        with in_blocks(attention):
+            logits = self._forward(pack.tokens, pack.depths, attention, nodes, cache)
+        return logits, (cache, attention[nodes])
 
     def advance(self, rows: Sequence[int], tokens: Sequence[int]) -> Any:
         """Logits after one more token of the prompts that are still open: (row, vocabulary). Others are dropped.

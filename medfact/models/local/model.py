@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -17,6 +17,7 @@ from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, PackedRow, Reply, first_steps, next_tokens
 from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
+from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary, need_forcing, options_of
 from medfact.models.prompt import Completion, Prompt
 
@@ -128,12 +129,17 @@ class LocalModel:
         for batch in self._batches(sorted(whole, key=lambda item: len(item[1]))):
             yield zip((index for index, _ in batch), decoder.of_whole([tokens for _, tokens in batch]), strict=True)
 
-    def _groups(self, ids: Sequence[Sequence[int]]) -> Iterator[list[Pack]]:
-        """Packs to continue together, in a seeded shuffle, so that the first answers represent all kinds of prompts."""
+    def _groups(self, ids: Sequence[Sequence[int]]) -> Iterator[list[list[Pack]]]:
+        """Packs to continue together. Those of an inner list are about as long as each other, and are computed side by side.
+
+        These come in a seeded shuffle, so that the first answers represent all kinds of prompts.
+        """
         width = getattr(self.model.config.get_text_config(), "hidden_size", None) or LARGEST
-        shuffled = list(packs(ids, self.together, LONG_WIDTHS * width))
+        threads = threads_of(self.model)
+        by_length = sorted(packs(ids, self.together // threads, LONG_WIDTHS * width), key=lambda pack: len(pack.tokens))
+        shuffled = [by_length[first : first + threads] for first in range(0, len(by_length), threads)]
         random.Random(len(shuffled)).shuffle(shuffled)
-        return _grouped(shuffled, lambda group: sum(len(pack.tokens) for pack in group) <= self.together)
+        return _grouped(shuffled, lambda group: sum(len(pack.tokens) for pack in chain(*group)) <= self.together)
 
     def _batches(self, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, Sequence[int]]]]:
         """Prompts, sorted by length, in batches that may be computed together."""
@@ -182,7 +188,8 @@ class LocalModel:
     @cached_property
     def packs_well(self) -> bool:
         """Whether prompts in a pack give the same results as alone: some architectures ignore the mask, or attend only to
-        a part of the row. The last test prompt is short, and its shared beginning lies a whole pack back.
+        a part of the row. The last test prompt is short, and its shared beginning lies a whole pack back; it and the long one
+        before it are compared.
         """
         if self.model.config.is_encoder_decoder:
             return False
@@ -194,8 +201,9 @@ class LocalModel:
         try:
             (pack,) = packs(ids, 2 * TEST_PACK_TOKENS)
             row = PackedRow(self.model)
-            packed = [*row.begin(pack), *row.advance(range(len(ids)), [words[0]] * len(ids))]
-            alone = [next_tokens(self.model, [*ids[index], words[0]], 2) for index, _ in pack.ends]
+            last = [len(ids) - 2, len(ids) - 1]
+            packed = [*row.begin([pack])[last], *row.advance(last, [words[0]] * 2)]
+            alone = [next_tokens(self.model, [*ids[pack.ends[end][0]], words[0]], 2) for end in last]
         except REFUSALS:
             return False
         return self._same(torch.stack(packed), torch.stack(alone, dim=1).flatten(0, 1))
