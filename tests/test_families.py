@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from medfact.answers import make_prompt
 from medfact.models import Completion, Model, Prompt, load_model
-from medfact.models.local import attention
+from medfact.models.local import attention, side_by_side
 
 pytestmark = pytest.mark.model
 
@@ -81,6 +81,7 @@ def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
     family: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(side_by_side, "LEAST_WIDTH", 1)
     folder = made(family, tmp_path, chat=chat)
     model = load_model(f"hf:{folder}")
     assert any("one at a time" in note for note in model.info.get("notes", ())) == (family in ONE_AT_A_TIME)

@@ -1,4 +1,4 @@
-"""Packs computed in two threads, in blocks of tokens: what is computed where, and that nothing else changes."""
+"""Packs in two threads and in blocks of tokens: what is computed where. `test_local.py` tests that answers are the same."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,9 @@ pytestmark = pytest.mark.model
 
 
 @pytest.fixture(autouse=True)
-def two_cores() -> Iterator[None]:
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """And no model is too narrow for them."""
+    monkeypatch.setattr("medfact.models.local.side_by_side.LEAST_WIDTH", 1)
     with cores(2):
         yield
 
@@ -70,21 +72,40 @@ def test_an_error_in_a_thread_is_raised_and_the_cores_come_back() -> None:
         ({"rope_type": "default", "rope_theta": 10_000.0}, 2),
         ({"rope_type": "linear", "factor": 2.0, "rope_theta": 10_000.0}, 2),
         ({"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}, 1),
+        (
+            {
+                "rope_type": "longrope",
+                "factor": 2.0,
+                "rope_theta": 10_000.0,
+                "long_factor": [2.0] * 6,
+                "short_factor": [1.0] * 6,
+            },
+            1,
+        ),
     ],
 )
 def test_a_model_that_changes_while_it_computes_is_not_shared(rope: dict[str, Any], threads: int, tmp_path: Path) -> None:
-    """Dynamic position encodings are made anew for each longer prompt, in the model itself."""
+    """Some position encodings are made anew for a longer prompt, in the model itself."""
     model = local(small_model(tmp_path, "llama", rope_parameters=rope)).model
     assert threads_of(model) == threads
     with cores(1):
         assert threads_of(model) == 1
 
 
-def test_code_from_a_repository_is_not_shared(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["transformers_modules.somebody.modeling", "bitsandbytes.nn.modules"])
+def test_foreign_code_and_quantized_layers_are_not_shared(module: str, tmp_path: Path) -> None:
     model = local(small_llama(tmp_path)).model
     assert threads_of(model) == 2
-    model.__class__ = type("Own", (type(model),), {"__module__": "transformers_modules.somebody.modeling"})
+    last = model.model.layers[-1].mlp.down_proj
+    last.__class__ = type("Own", (type(last),), {"__module__": module})
     assert threads_of(model) == 1
+
+
+def test_a_narrow_model_is_not_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = local(small_llama(tmp_path)).model
+    for width, threads in ((48, 2), (49, 1)):
+        monkeypatch.setattr("medfact.models.local.side_by_side.LEAST_WIDTH", width)
+        assert threads_of(model) == threads
 
 
 def test_packs_of_one_size_are_computed_side_by_side(tmp_path: Path) -> None:
@@ -96,9 +117,27 @@ def test_packs_of_one_size_are_computed_side_by_side(tmp_path: Path) -> None:
     )
     prompts = [make_prompt(text, shots, chat=False) for shots in ((), SHOTS) for text in FAMILY]
     assert len(list(model.complete(prompts))) == len(prompts)
-    threads = {name for name, _ in where}
-    assert len(threads - {current_thread().name}) == 2
-    assert max(tokens for _, tokens in where) <= 200, "two packs need no more memory than one did"
+    for name in ("model_0", "model_1"):
+        assert any(tokens > 1 for thread, tokens in where if thread == name), where
+
+
+def test_packs_side_by_side_need_no_more_memory_and_share_as_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of at most 100 tokens together: 30 and 40, which share nothing, go side by side; then 60 do not fit beside 50.
+
+    Prompts of 50 tokens that share 45 stay in one pack of 95 tokens, rather than in two that compute the 45 twice.
+    """
+    model = local(small_llama(tmp_path))
+    model.together = 100
+    lone = [[place] * length for place, length in enumerate((60, 30, 50, 40))]
+    with monkeypatch.context() as long_rows_cost_much:
+        long_rows_cost_much.setattr("medfact.models.local.model.LONG_WIDTHS", 0.4)
+        assert sizes(model, lone) == [[30, 40], [50], [60]]
+    alike = [[*range(45), *[end] * 5] for end in range(100, 110)]
+    assert sizes(model, alike) == [[95]]
+
+
+def sizes(model: LocalModel, ids: list[list[int]]) -> list[list[int]]:
+    return sorted([len(pack.tokens) for pack in beside] for group in model._groups(ids) for beside in group)
 
 
 # ------------------------------------------------------------------------- blocks
@@ -133,6 +172,23 @@ def test_each_block_is_computed_with_what_it_attends_to(tmp_path: Path, monkeypa
         assert computed == [(4, [0, 1, 2, 3]), (4, list(range(8))), (2, [0, 1, 6, 7, 8, 9])]
         attention._attend(module, query[:, :, :1], key, value, mask[:, :, :1])
         assert computed[3:] == [(1, list(range(10)))], "a later token is not of the pack"
+        attention._attend(module, query, key, value, mask, position_bias=torch.zeros(1, 2, 10, 10))
+        assert computed[4:] == [(10, list(range(10)))], "a bias that is no part of the mask is not cut"
     torch.testing.assert_close(in_blocks, whole)
     attention._attend(module, query, key, value, mask)
-    assert computed[4:] == [(10, list(range(10)))], "nothing is left of the blocks"
+    assert computed[5:] == [(10, list(range(10)))], "nothing is left of the blocks"
+
+
+def test_a_model_computes_its_packs_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = local(small_llama(tmp_path))
+    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
+    rows: list[int] = []
+
+    def watched(module: Any, query: Any, *given: Any, **options: Any) -> Any:
+        rows.append(query.shape[2])
+        return sdpa_attention_forward(module, query, *given, **options)
+
+    monkeypatch.setattr(attention, "sdpa_attention_forward", watched)
+    list(model.complete([make_prompt(text, SHOTS, chat=False) for text in FAMILY]))
+    assert len(rows) > 20
+    assert max(rows) == 16

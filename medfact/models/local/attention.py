@@ -1,6 +1,6 @@
 """Attention of a pack in blocks of tokens, each with what it attends to.
 
-A token of a pack attends only to its own prompt, which is a third of a row or less. Attention along the whole row computes
+A token of a pack attends only to its own prompt, often less than half of the row. Attention along the whole row computes
 the rest too, and throws it away.
 """
 
@@ -16,6 +16,9 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 BLOCK_TOKENS = 128
+
+LEAST_BLOCKS = 3
+"""Shorter packs are computed sooner whole."""
 
 
 class Block(NamedTuple):
@@ -36,9 +39,10 @@ def in_blocks(attention: Any) -> Iterator[None]:
     attention: (token, token), whether the first attends to the second.
     """
     tokens = len(attention)
-    is_long = tokens > BLOCK_TOKENS and attention.device.type == "cpu"
-    starts = range(0, tokens, BLOCK_TOKENS) if is_long else ()
-    before = _blocks.set(tuple(_block(attention, start, min(start + BLOCK_TOKENS, tokens)) for start in starts))
+    starts = range(0, tokens, BLOCK_TOKENS)
+    is_worth_it = len(starts) >= LEAST_BLOCKS and attention.device.type == "cpu"
+    blocks = tuple(_block(attention, start, min(start + BLOCK_TOKENS, tokens)) for start in starts) if is_worth_it else ()
+    before = _blocks.set(blocks)
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 transformers reads the whole file anew for the configuration, the tokenizer and the weights, and makes the table of the names of
 tensors once for each part of the model. gguf cuts the file into hundreds of thousands of pieces, each of which numpy would keep
-as a part of a mapped file. A small model takes a third as long to load without all that: `benchmarks/README.md`.
+as a part of a mapped file. A small model takes less than half as long to load without all that: `benchmarks/README.md`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ def read_once(file: Path | None) -> Iterator[None]:
         return
     import gguf
 
-    class PlainReader(gguf.GGUFReader):
-        """Reads pieces of the mapped file as plain arrays."""
-
-        @property
-        def data(self) -> Any:
-            return self._data
-
-        @data.setter
-        def data(self, mapped: Any) -> None:
-            self._data = np.asarray(mapped)
-
     with _lock:
+
+        class PlainReader(gguf.GGUFReader):
+            """Reads pieces of the mapped file as plain arrays."""
+
+            @property
+            def data(self) -> Any:
+                return self._data
+
+            @data.setter
+            def data(self, mapped: Any) -> None:
+                self._data = np.asarray(mapped)
+
         usual: dict[str, Callable[..., Any]] = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
         vars(gguf).update(GGUFReader=cache(PlainReader), get_tensor_name_map=cache(gguf.get_tensor_name_map))
         try:

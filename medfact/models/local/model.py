@@ -136,10 +136,10 @@ class LocalModel:
         """
         width = getattr(self.model.config.get_text_config(), "hidden_size", None) or LARGEST
         threads = threads_of(self.model)
-        by_length = sorted(packs(ids, self.together // threads, LONG_WIDTHS * width), key=lambda pack: len(pack.tokens))
-        shuffled = [by_length[first : first + threads] for first in range(0, len(by_length), threads)]
+        by_length = sorted(packs(ids, self.together, LONG_WIDTHS * width), key=lambda pack: len(pack.tokens))
+        shuffled = list(_grouped(by_length, lambda beside: len(beside) <= threads and _tokens(beside) <= self.together))
         random.Random(len(shuffled)).shuffle(shuffled)
-        return _grouped(shuffled, lambda group: sum(len(pack.tokens) for pack in chain(*group)) <= self.together)
+        return _grouped(shuffled, lambda group: _tokens(chain(*group)) <= self.together)
 
     def _batches(self, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, Sequence[int]]]]:
         """Prompts, sorted by length, in batches that may be computed together."""
@@ -262,6 +262,10 @@ class LocalModel:
     def _window(self) -> int:
         """How far back every layer attends, in tokens; a longer prompt is computed whole, with the model's own masks."""
         return int(getattr(self.model.config.get_text_config(), "sliding_window", None) or 1 << 30)
+
+
+def _tokens(many: Iterable[Pack]) -> int:
+    return sum(len(pack.tokens) for pack in many)
 
 
 def _grouped(items: Iterable[_Item], fits: Callable[[list[_Item]], bool]) -> Iterator[list[_Item]]:

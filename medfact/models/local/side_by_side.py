@@ -1,7 +1,7 @@
 """Work on a CPU in two threads, each with half of the cores.
 
-Two cores that multiply matrices of their own never wait; two that share every matrix wait for each other at each step
-(`benchmarks/README.md`).
+Two cores that share every matrix wait for each other, longer where other threads run too. Two that multiply matrices
+of their own do not (`benchmarks/README.md`).
 """
 
 from __future__ import annotations
@@ -16,15 +16,26 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def threads_of(model: Any) -> int:
-    """How many threads may compute with a model at once: two on a CPU of several cores, if computing changes nothing in it.
+LEAST_WIDTH = 512
+"""Hidden size from which threads save time. In narrower models they wait for Python more than cores do for each other."""
 
-    Code from a repository may keep anything. Position encodings of the kinds "dynamic" and "longrope" change with the longest
-    prompt.
+KNOWN_PARTS = ("torch.nn.", "transformers.models.", "transformers.activations")
+"""The modules whose classes keep nothing from one computation to the next. Code from a repository and quantized layers may."""
+
+CHANGING_POSITIONS = ("dynamic", "longrope")
+"""Kinds of rotary position encodings that a model makes anew for a longer prompt."""
+
+
+def threads_of(model: Any) -> int:
+    """How many threads compute with a model at once: two with a wide model on a CPU of several cores, if computing changes
+    nothing in it.
     """
-    kinds = " ".join(str(getattr(part, "rope_type", "")) for part in model.modules())
-    is_fixed = type(model).__module__.startswith("transformers.") and "dynamic" not in kinds and "longrope" not in kinds
-    return 2 if is_fixed and model.device.type == "cpu" and torch.get_num_threads() > 1 else 1
+    parts = list(model.modules())
+    kinds = " ".join(str(getattr(part, "rope_type", "")) for part in parts)
+    is_fixed = all(type(part).__module__.startswith(KNOWN_PARTS) for part in parts)
+    is_fixed = is_fixed and not any(kind in kinds for kind in CHANGING_POSITIONS)
+    is_wide = (getattr(model.config.get_text_config(), "hidden_size", None) or 0) >= LEAST_WIDTH
+    return 2 if is_fixed and is_wide and model.device.type == "cpu" and torch.get_num_threads() > 1 else 1
 
 
 def side_by_side(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
