@@ -32,12 +32,17 @@ PROGRAMS = ("medfact", "python -m medfact")
 DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
 
 OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; otherwise prints JSON lines")
-DATABASE = argument("--db", metavar="URL", help="sqlite:///file.db or postgresql://user@host/name")
+DATABASE = argument(
+    "--db", metavar="URL", help="sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
+)
 JSON = argument("--json", action="store_true", help="print JSON")
 RUN = argument("run", metavar="RUN", help="the id of a run, or the start of it")
 RUNS = argument("run", metavar="RUN", nargs="+", help="the ids of runs, or the starts of them")
 TOOLS = {"datasets": "the Hugging Face library", "lm-eval": "lm-evaluation-harness", "inspect": "Inspect"}
-MODELS = "medfact-tiny (default), baseline:NAME, hf:REPOSITORY-OR-FOLDER or openai:MODEL; may repeat"
+MODELS = (
+    "medfact-tiny (default), medfact-tiny-narrow, baseline:NAME, hf:REPOSITORY, hf:FOLDER, hf:FILE.gguf "
+    "or openai:MODEL; may repeat"
+)
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,10 @@ COMMANDS = (
         "medfact.web.app:serve_command",
         "serve the page on this machine; open the address that it prints",
         (
-            argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1, this machine alone)"),
-            argument("--port", metavar="N", type=int, help="default: 7860; 0 takes a free one"),
+            argument(
+                "--host", metavar="ADDRESS", help="where to listen (default: GRADIO_SERVER_NAME, else this machine alone)"
+            ),
+            argument("--port", metavar="N", type=int, help="default: GRADIO_SERVER_PORT, else 7860; 0 takes a free one"),
             DATABASE,
         ),
     ),

@@ -163,7 +163,7 @@ RETRIEVAL = group(
     setting("--corpus-column", "spec.corpus_column", "NAME", "column of a table with the text (default: text)"),
     setting("--passages", "spec.passages", "K", "passages shown with a statement"),
     setting("--leave-out-fact", "spec.leave_out", "", "leave out passages that state the fact or name both its ends"),
-    setting("--encoder", "spec.encoder", "SPEC", "for dense: hf:REPOSITORY-OR-FOLDER, or openai:MODEL"),
+    setting("--encoder", "spec.encoder", "SPEC", "for dense: hf:REPOSITORY, hf:FOLDER or openai:MODEL"),
     setting("--encoder-url", "spec.encoder_url", "URL", "address of that service (default: that of --base-url)"),
 )
 
