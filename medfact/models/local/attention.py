@@ -18,7 +18,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 BLOCK_TOKENS = 128
 
 LEAST_BLOCKS = 3
-"""Shorter packs are computed sooner whole."""
+"""A pack of fewer blocks is faster computed whole."""
 
 
 class Block(NamedTuple):
