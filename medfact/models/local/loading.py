@@ -23,6 +23,7 @@ from transformers.utils import logging as transformers_logging
 
 from medfact.errors import ModelError
 from medfact.models.local.chat import ChatFormat
+from medfact.models.local.exact_logits import compute_logits_exactly
 from medfact.models.local.gguf_once import read_once
 from medfact.models.local.memory import LARGEST, room_for, tokens_together
 from medfact.models.local.model import LocalModel
@@ -83,7 +84,10 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.decode([0])
     model.generation_config = _plain_greedy(model, tokenizer)
-    info: ModelInfo = {"revision": _revision(repository, folder), "decoding": _decoding(dtype, placement), "notes": ()}
+    decoding = _decoding(dtype, placement)
+    if model.dtype != torch.float32 and compute_logits_exactly(model):
+        decoding["logits"] = "float32"
+    info: ModelInfo = {"revision": _revision(repository, folder), "decoding": decoding, "notes": ()}
     chat_format = ChatFormat(placement.thinking, {name: _value(value) for name, value in placement.template})
     loaded = LocalModel(spec, model, tokenizer, info, tokens, chat_format, placement.max_tokens)
     if not loaded.packs_well:
@@ -127,6 +131,9 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
     kind = repository.config.get("model_type", "its own")
     if repository.gguf:
         yield "The weights come from a GGUF file, as precise as that file, and are computed in the number format named above."
+    if loaded.model.dtype != torch.float32:
+        kind = str(loaded.model.dtype).removeprefix("torch.")
+        yield f"Computed in {kind}: where True and False are almost equally likely, an answer may differ from that in float32."
     if not loaded.packs_well:
         yield (
             f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
