@@ -210,6 +210,8 @@ class KnowledgeBase:
         """All ancestors and descendants of this entity in the known hierarchy, without itself."""
         entity = self.entity(name)
         above, below = self.hierarchy
+        if entity not in above and entity not in below:
+            return frozenset()
         return frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
 
     @cached_property

@@ -13,6 +13,8 @@ cd "$(dirname "$0")/.."
 .venv/bin/python tests/harnesses.py || echo "lm-eval and Inspect are not tried here"
 # Ray for tests/test_ray.py: a cluster on this machine, where there is a wheel for it.
 .venv/bin/python -m pip install -q --only-binary :all: -r tests/ray.txt -c requirements.lock || echo "Ray is not tried here"
+# Models in 8 and 4 bits for tests/test_quantized.py, where there is a wheel for this machine.
+.venv/bin/python -m pip install -q --only-binary :all: --no-deps -r tests/quantized.txt || echo "8 and 4 bits are not tried here"
 .venv/bin/python -m ruff check .
 .venv/bin/python -m ruff format --check .
 .venv/bin/python -m mypy

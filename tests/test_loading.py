@@ -1,5 +1,6 @@
 """Local models are looked at before anything heavy: what is wrong is one sentence; what fits is fetched, placed and told."""
 
+import importlib.util
 import json
 import struct
 import threading
@@ -166,8 +167,10 @@ def test_numbers_of_bytes() -> None:
             bytes_of(text)
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = f"hf:{small_llama(tmp_path)}"
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "bitsandbytes" else found(name, *rest))
     assert "no device mps" in refusal(spec, Placement(device="mps"))
     assert "bitsandbytes" in refusal(spec, Placement(dtype="4bit"))
     with pytest.raises(Mistake, match="There is no dtype"):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, unseen_share
 from medfact.metrics.miscalibration import Miscalibration, miscalibration
@@ -138,7 +138,7 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     drawn = np.concatenate([_weighted_auroc(p, label, times[:, heads].astype(float)) for times in parts])
     low, high = np.quantile(drawn, [0.025, 0.975])
     # so few heads vary more than the bootstrap shows
-    stretch = float(stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)) * np.sqrt(
+    stretch = float(special.stdtrit(count - 1, 0.975) / special.ndtri(0.975)) * np.sqrt(
         count / (count - 1) * unseen_share(clusters)
     )
     return Estimate(value, max(0.0, value - stretch * (value - low)), min(1.0, value + stretch * (high - value)), len(p))

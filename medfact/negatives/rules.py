@@ -64,7 +64,10 @@ class Rules:
         self.linked = known.linked(head)
         listed = known.known_tails(head)
         self.listed = frozenset(map(_words, (head, *listed)))
-        self.listed_words = frozenset().union(*self.listed)
+        self.listed_with: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+        for words in self.listed:
+            for word in words:
+                self.listed_with[word].append(words)
         self.relatives = frozenset(relative for name in (head, *listed) for relative in known.relatives(name))
 
     def broken_by(self, tail: Tail) -> str | None:
@@ -86,9 +89,10 @@ class Rules:
 
     def _nested(self, words: frozenset[str]) -> bool:
         """Whether the words of the head or of a listed tail include all of these, or are all included in them."""
-        if words and self.listed_words.isdisjoint(words) and frozenset() not in self.listed:
-            return False
-        return any(map(words.issubset, self.listed)) or any(map(words.issuperset, self.listed))
+        if not words or frozenset() in self.listed:
+            return True
+        sharing = (listed for word in words for listed in self.listed_with.get(word, ()))
+        return any(words <= listed or listed <= words for listed in sharing)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -123,7 +127,7 @@ class Candidates:
             yield from range(len(self.tails))
         yield from self._doubtful
         yield from (self.place[entity] for entity in (rules.head, *rules.linked, *rules.relatives) if entity in self.place)
-        for word in rules.listed_words:
+        for word in rules.listed_with:
             yield from self._with_word.get(word, ())
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,11 +45,14 @@ from medfact.models.local.revision import file_revision, folder_revision
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
 
+QUANTIZED = ("8bit", "4bit")
+
 _BYTES = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0, "8bit": 1.1, "4bit": 0.65}
 """Bytes per parameter; a quantized model keeps some parameters whole."""
 
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
+logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells for each layer that numbers are rounded
 
 
 def load_local(spec: str, source: Path | str, placement: Placement, tell: Tell) -> LocalModel:
@@ -65,7 +69,7 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
     repository = inspect_source(source, placement)
     device = _device(placement)
     dtype = _dtype(placement, device, repository)
-    activation_bytes = 2 if dtype in ("8bit", "4bit") else int(_BYTES[dtype])
+    activation_bytes = 2 if dtype in QUANTIZED else int(_BYTES[dtype])
     weights = int(repository.parameters * _BYTES[dtype])
     config = _config(repository, placement)
     largest = LARGEST if device == "cpu" else 4 * LARGEST
@@ -131,9 +135,12 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
     kind = repository.config.get("model_type", "its own")
     if repository.gguf:
         yield "The weights come from a GGUF file, as precise as that file, and are computed in the number format named above."
-    if loaded.model.dtype != torch.float32:
-        kind = str(loaded.model.dtype).removeprefix("torch.")
-        yield f"Computed in {kind}: where True and False are almost equally likely, an answer may differ from that in float32."
+    dtype = loaded.info["decoding"]["dtype"]
+    if dtype in QUANTIZED:
+        bits = dtype.removesuffix("bit")
+        yield f"The weights are rounded to {bits} bits, so answers may differ from those of the whole model."
+    elif dtype != "float32":
+        yield f"Computed in {dtype}: where True and False are almost equally likely, an answer may differ from that in float32."
     if not loaded.packs_well:
         yield (
             f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
@@ -182,12 +189,12 @@ def _device(placement: Placement) -> str:
 
 def _dtype(placement: Placement, device: str, repository: Repository) -> str:
     """The number format. Raises ModelError if a quantized one is not installed, or does not go with the file."""
-    if placement.dtype in ("8bit", "4bit") and repository.gguf:
+    if placement.dtype in QUANTIZED and repository.gguf:
         raise ModelError(
             f"--dtype {placement.dtype} does not go with a GGUF file: its weights are converted when it is loaded.",
             "Leave --dtype out.",
         )
-    if placement.dtype in ("8bit", "4bit") and importlib.util.find_spec("bitsandbytes") is None:
+    if placement.dtype in QUANTIZED and importlib.util.find_spec("bitsandbytes") is None:
         raise ModelError(f"--dtype {placement.dtype} needs bitsandbytes.", "Install it: pip install bitsandbytes.")
     if placement.dtype != "auto":
         return placement.dtype
@@ -198,10 +205,10 @@ def _weights(repository: Repository, folder: Path, placement: Placement, device:
     loaders = {ENCODER_DECODER: AutoModelForSeq2SeqLM, IMAGE_TEXT: AutoModelForImageTextToText, CAUSAL: AutoModelForCausalLM}
     loader = loaders[repository.kind]
     options: dict[str, Any] = {"trust_remote_code": placement.remote_code}
-    if dtype in ("8bit", "4bit"):
+    if dtype in QUANTIZED:
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=dtype == "8bit", load_in_4bit=dtype == "4bit")
-    else:
-        options["dtype"] = getattr(torch, dtype)
+        dtype = "float16" if device == "cuda" and not torch.cuda.is_bf16_supported() else "bfloat16"  # of all the rest
+    options["dtype"] = getattr(torch, dtype)
     if repository.gguf:
         options |= {"gguf_file": repository.gguf, "config": config}
     elif not placement.any_weights:
