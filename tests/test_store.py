@@ -468,7 +468,9 @@ def test_a_run_that_took_answers_of_others_says_nothing_of_speed(store: Store) -
 
 
 def test_many_rows_are_written_with_each_command(tmp_path: Path) -> None:
-    """SQLite's driver gives way to other threads at every command: with one for each row, a busy server would take minutes."""
+    """SQLite's driver gives way to other threads at every command: with one for each row, a busy server would take minutes. It
+    keeps the commands that it prepared: with one for each number of rows, they would fill the memory.
+    """
     store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
     statements = tuple(
         replace(STATEMENTS[0], statement_id=f"{number:032x}", text=f"({number}, 'VALUES (?, ?)')") for number in range(5_000)
@@ -481,9 +483,14 @@ def test_many_rows_are_written_with_each_command(tmp_path: Path) -> None:
 
     sqlalchemy.event.listen(store._engine, "before_cursor_execute", heard)
     run = store.start_run(SPEC, plan, VERSIONS)
-    store.save(run, [said(one, number % 2 == 0) for number, one in enumerate(statements)])
+    begin, size = 0, 1
+    while batch := statements[begin : begin + size]:  # 1 answer, 2 answers, 3 answers, up to 99
+        store.save(run, [said(one, number % 2 == 0) for number, one in enumerate(batch, begin)])
+        begin, size = begin + size, size + 1
     sqlalchemy.event.remove(store._engine, "before_cursor_execute", heard)
-    assert len(commands) < 40  # 5,000 statements, 5,000 places and 5,000 answers
+    inserts = [command for command in commands if command.startswith("INSERT")]
+    assert len(inserts) < 2 * 41 + 99 * 7  # 5,000 statements and 5,000 places, 128 at once; answers, 64 at once
+    assert len(set(inserts)) < 3 * 8 + 10
     answers = given(store, run)
     assert [answers[one.statement_id].answer for one in statements] == [number % 2 == 0 for number in range(5_000)]
     assert [item.statement.text for item in store.asked(run)] == [one.text for one in statements]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,13 +57,11 @@ def draw_negatives(
     order, the machine or the hash seed.
     """
     barred = frozenset(map(name_key, rejected))
-    drawn: list[Fact] = []
-    for false in _draws_of(known).false_tails(fact, seed, difficulty):
-        if len(drawn) == count:
-            break
-        if name_key(false.tail) not in barred:
-            negative = fact.negative(false.tail, false.tail_id, len(drawn) + 1)
-            drawn.append(replace(negative, difficulty=false.difficulty, source=false.source, source_id=false.source_id))
+    allowed = (false for false in _draws_of(known).false_tails(fact, seed, difficulty) if name_key(false.tail) not in barred)
+    drawn = []
+    for number, false in enumerate(islice(allowed, count), 1):
+        negative = fact.negative(false.tail, false.tail_id, number)
+        drawn.append(replace(negative, difficulty=false.difficulty, source=false.source, source_id=false.source_id))
     return tuple(drawn)
 
 

@@ -52,8 +52,8 @@ _FULL_DISK_BYTES = 1 << 18
 
 _ROWS_PER_INSERT = 5000
 
-_VARIABLES = 30_000
-"""Values of one command; SQLite takes 32,766."""
+_ROWS_TOGETHER = 1 << 7
+"""Most rows that one command inserts into SQLite, a power of two."""
 
 _SHORT_WAIT_MS = 50
 """How long a write that can be skipped waits for another program's."""
@@ -181,9 +181,20 @@ class Database:
         """
         in_order = itemgetter(*(columns.index(name) for name in compiled.positiontup))
         before, values, after = _around_values(str(compiled))
-        while batch := list(islice(rows, _VARIABLES // len(compiled.positiontup))):
+        for batch in _in_powers_of_two(rows):
             command = before + ", ".join([values] * len(batch)) + after
             connection.exec_driver_sql(command, tuple(chain.from_iterable(map(in_order, batch))))
+
+
+def _in_powers_of_two(rows: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows in batches of 128, and the rest in batches of 64, 32 and so on. SQLite's driver keeps the commands that it has
+    prepared: with one for each number of rows, they would take hundreds of megabytes, and long to prepare.
+    """
+    while rest := list(islice(rows, _ROWS_TOGETHER)):
+        while rest:
+            size = 1 << (len(rest).bit_length() - 1)
+            yield rest[:size]
+            del rest[:size]
 
 
 def _around_values(insertion: str) -> tuple[str, str, str]:
