@@ -205,6 +205,57 @@ def write(name: str, columns: list[str], rows: Iterable[Iterable[str]]) -> int:
     return len(rows)
 
 
+def allowed_terms(rows: Iterable[Row], of_chosen: Iterable[Row], ontology: Ontology) -> set[str]:
+    """The terms that enough of the chosen diseases often have, and few enough of all diseases have at all."""
+    often = Counter(row.term for row in of_chosen if not row.denied and row.frequency in (*OFTEN, FREQUENT))
+    spread = spread_of(rows, ontology)
+    return {
+        term
+        for term, heads in often.items()
+        if heads >= FEWEST_HEADS and spread[term] <= MOST_SPREAD and usable(term, ontology)
+    }
+
+
+def facts_of(
+    diseases: dict[str, str], rows: Iterable[Row], of_chosen: list[Row], genes: dict[str, set[str]], ontology: Ontology
+) -> tuple[list[list[str]], list[list[str]]]:
+    """The rows of the table about findings, and those about genes, of diseases with enough findings."""
+    allowed = allowed_terms(rows, of_chosen, ontology)
+    findings, symbols = [], []
+    for disease, name in diseases.items():
+        listed = list(chosen_facts(disease, name, of_chosen, allowed, ontology))[:FACTS_A_DISEASE]
+        if len(listed) < FEWEST_FACTS:
+            continue
+        for row in listed:
+            strength = "a common" if row.frequency in OFTEN else "a"
+            term, source = ontology.terms[row.term].name, f"{disease} {row.term}"
+            findings.append([name, FINDING, term, *FINDING_TYPES, disease, row.term, strength, SOURCE, source])
+        if len(genes[disease]) == 1 and name not in GENES_IN_DOUBT:
+            gene = f"{next(iter(genes[disease]))} gene"
+            symbols.append([name, GENE, gene, *GENE_TYPES, disease, "", "a", SOURCE, disease])
+    return findings, symbols
+
+
+def denied_of(disease: str, name: str, rows: Iterable[Row], true: set[str], ontology: Ontology) -> Iterator[list[str]]:
+    """The rows of the table about what curators deny of a disease, under any of its identifiers."""
+    for row in rows:
+        same = row.disease == disease or row.name.lower() == name.lower()
+        if same and row.denied and row.term not in true and usable(row.term, ontology):
+            term, source = ontology.terms[row.term].name, f"{row.disease} {row.term} {row.frequency or 'NOT'}"
+            if not is_told(name, term):
+                yield [name, FINDING, term, *FINDING_TYPES, disease, row.term, SOURCE, source]
+
+
+def steps_above(terms: set[str], ontology: Ontology) -> list[tuple[str, str]]:
+    """(name, broader name) of the terms and of those a few levels above them."""
+    edges, level = set(), terms
+    for _ in range(STEPS_ABOVE):
+        steps = {(term, parent) for term in level for parent in ontology.terms[term].parents}
+        edges |= steps
+        level = {parent for _, parent in steps} - {ROOT}
+    return sorted((ontology.terms[below].name, ontology.terms[above].name) for below, above in edges)
+
+
 def main() -> None:
     """Reads the release, chooses, and writes the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -214,59 +265,23 @@ def main() -> None:
     rows = [row for row in read_annotations(folder / "phenotype.hpoa") if row.term in ontology.terms]
     genes = read_genes(folder / "genes_to_phenotype.txt")
     diseases = chosen_diseases(rows, ontology)
-    of_chosen = [row for row in rows if row.disease in diseases]
-    often = Counter(row.term for row in of_chosen if not row.denied and row.frequency in (*OFTEN, FREQUENT))
-    spread = spread_of(rows, ontology)
-    allowed = {
-        term
-        for term, heads in often.items()
-        if heads >= FEWEST_HEADS and spread[term] <= MOST_SPREAD and usable(term, ontology)
-    }
-
-    facts, also, denied, tails, symbols = [], [], [], set(), []
-    for disease, name in diseases.items():
-        own = [row for row in of_chosen if row.disease == disease]
-        listed = list(chosen_facts(disease, name, own, allowed, ontology))[:FACTS_A_DISEASE]
-        if len(listed) < FEWEST_FACTS:
-            continue
-        for row in listed:
-            tails.add(row.term)
-            strength = "a common" if row.frequency in OFTEN else "a"
-            term = ontology.terms[row.term].name
-            facts.append([name, FINDING, term, *FINDING_TYPES, disease, row.term, strength, SOURCE, f"{disease} {row.term}"])
-        if len(genes[disease]) == 1 and name not in GENES_IN_DOUBT:
-            gene = f"{next(iter(genes[disease]))} gene"
-            symbols.append([name, GENE, gene, *GENE_TYPES, disease, "", "a", SOURCE, disease])
+    findings, symbols = facts_of(diseases, rows, [row for row in rows if row.disease in diseases], genes, ontology)
+    tails = {row[6] for row in findings}
     true_of = {name: true_terms(disease, name, rows, ontology) for disease, name in diseases.items()}
     vague = {name for name, true in true_of.items() if len(true & tails) > MOST_TRUE * len(tails)}
-    facts, symbols = ([row for row in made if row[0] not in vague] for made in (facts, symbols))
-    kept = {fact[0]: fact[5] for fact in facts}
-    for name, disease in kept.items():
-        true = true_of[name]
-        said = {fact[2] for fact in facts if fact[0] == name}
-        more = sorted({ontology.terms[term].name for term in true & tails} - said)
-        also.append([name, FINDING, " | ".join(more)])
-        for row in rows:
-            same = row.disease == disease or row.name.lower() == name.lower()
-            if same and row.denied and row.term not in true and usable(row.term, ontology):
-                term = ontology.terms[row.term].name
-                if not is_told(name, term):
-                    why = row.frequency or "NOT"
-                    denied.append(
-                        [name, FINDING, term, *FINDING_TYPES, disease, row.term, SOURCE, f"{row.disease} {row.term} {why}"]
-                    )
-    edges = set()
-    level = set(tails) | {row[6] for row in denied}
-    for _ in range(STEPS_ABOVE):
-        steps = {(term, parent) for term in level for parent in ontology.terms[term].parents}
-        edges |= steps
-        level = {parent for _, parent in steps} - {ROOT}
+    findings, symbols = ([row for row in made if row[0] not in vague] for made in (findings, symbols))
+    also, denied = [], []
+    for name, disease in {row[0]: row[5] for row in findings}.items():
+        said = {row[2] for row in findings if row[0] == name}
+        more = {ontology.terms[term].name for term in true_of[name] & tails} - said
+        also.append([name, FINDING, " | ".join(sorted(more))])
+        denied += denied_of(disease, name, rows, true_of[name], ontology)
     columns = ["head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength", "source", "source_id"]
-    print(write("", columns, facts + symbols), "facts about", len(kept), "diseases,", len(symbols), "of them about genes")
+    print(write("", columns, findings + symbols), "facts about", len(also), "diseases,", len(symbols), "of them about genes")
     print(write(".also-true", ["head", "relation", "tail"], also), "diseases with what is also true of them")
     print(write(".judged", [c for c in columns if c != "strength"], denied), "judged false")
-    named = sorted((ontology.terms[a].name, ontology.terms[b].name) for a, b in edges)
-    print(write(".is-a", ["name", "broader"], named), "steps of the ontology")
+    edges = steps_above(tails | {row[6] for row in denied}, ontology)
+    print(write(".is-a", ["name", "broader"], edges), "steps of the ontology")
 
 
 if __name__ == "__main__":
