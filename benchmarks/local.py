@@ -145,9 +145,9 @@ def lm_eval_ways(loaded: Any) -> dict[str, Callable[[Any, Sequence[Prompt]], lis
     return {f"lm-eval, batch {batch}": way(batch) for batch in (8, 16)}
 
 
-def matmul_rate() -> float:
-    """Float32 operations per second in matrix products, best of ten."""
-    a, b = torch.randn(1_024, 1_024), torch.randn(1_024, 1_024)
+def matmul_rate(dtype: torch.dtype = torch.float32) -> float:
+    """Operations per second in matrix products, best of ten."""
+    a, b = torch.randn(1_024, 1_024, dtype=dtype), torch.randn(1_024, 1_024, dtype=dtype)
     seconds = []
     for _ in range(10):
         begun = time.perf_counter()

@@ -87,7 +87,7 @@ def inside(file: Path, dtype: str) -> tuple[dict[str, float], float, list[str]]:
     ended = time.perf_counter()
     unique = sum(len(pack.tokens) for pack in packs(ids, 1 << 40))
     layers = sum(p.numel() for name, p in model.model.named_parameters() if ".layers." in name)
-    rate = statistics.median(matmul_rate() for _ in range(3))  # in float32
+    rate = statistics.median(matmul_rate(getattr(torch, dtype)) for _ in range(3))
     bound = 2 * layers * unique / rate
     print(
         f"{len(texts)} statements, {sum(map(len, ids)):,} tokens, {unique:,} unique, {layers / 1e6:.0f}M parameters in layers"

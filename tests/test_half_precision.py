@@ -16,6 +16,7 @@ from medfact.answers import make_prompt
 from medfact.models import load_model
 from medfact.models.local import exact_logits
 from medfact.models.local.exact_logits import compute_logits_exactly
+from medfact.models.local.model import relative_difference
 from medfact.models.local.placement import Placement
 
 pytestmark = pytest.mark.model
@@ -57,8 +58,8 @@ def _hidden_and_logits(model: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.mark.parametrize("kind", ["llama", "phi", "gemma2"], ids=["untied", "with a bias", "capped"])
 def test_the_output_layer_of_a_model(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The vocabulary of 420 tokens in parts of 100."""
-    monkeypatch.setattr(exact_logits, "ROWS_TOGETHER", 100)
+    """The vocabulary of 420 tokens in parts of 100 or less."""
+    monkeypatch.setattr(exact_logits, "TOGETHER", 100 * 48)
     model: Any = AutoModelForCausalLM.from_pretrained(small_model(tmp_path, kind), dtype=torch.bfloat16).eval()
     if kind == "phi":
         torch.nn.init.normal_(model.lm_head.bias)
@@ -113,8 +114,57 @@ def test_an_architecture_is_judged_as_in_float32(family: str, dtype: str, tmp_pa
 
 @pytest.mark.parametrize("dtype", HALF)
 @pytest.mark.parametrize("window", [64, 256, 900])
-def test_local_attention_is_not_packed_in_half_precision_either(tmp_path: Path, window: int, dtype: str) -> None:
+def test_local_attention_is_not_packed_in_half_precision_either(
+    tmp_path: Path, window: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    differences = noted_differences(monkeypatch)
     settings = {"hidden_size": 48, "num_layers": 2, "num_heads": 4, "window_size": window}
     folder = small_model(tmp_path, "gpt_neo", attention_types=[[["global", "local"], 1]], **settings)
     model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype))
     assert not model.packs_well
+    assert 0.15 < differences[0] < 1, "it was computed, and compared"
+
+
+def noted_differences(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The largest relative difference of each comparison from now on."""
+    noted: list[float] = []
+
+    def noting(one: Any, other: Any) -> Any:
+        found = relative_difference(one, other)
+        noted.append(float(found.max()))
+        return found
+
+    monkeypatch.setattr("medfact.models.local.model.relative_difference", noting)
+    return noted
+
+
+# ------------------------------------------------------------------------------------------- how much logits differ
+
+
+def test_a_difference_is_a_share_of_the_spread() -> None:
+    """Probabilities ½, ¼, ¼ against ¼, ¼, ½. In units of ln 2, the logs are −1, −2, −2 and −2, −2, −1: they differ by 1, 0, −1,
+    √2 in all. The second ones differ from their mean −5/3 by −1/3, −1/3 and 2/3: √(6/9) in all. √2 / √(2/3) = √3.
+    """
+    one, other = (
+        torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]).log(),
+        torch.tensor([[0.25, 0.25, 0.5], [0.5, 0.25, 0.25]]).log(),
+    )
+    assert relative_difference(one, other).tolist() == pytest.approx([3**0.5, 0])
+    assert relative_difference(one + 7, other).tolist() == pytest.approx([3**0.5, 0], abs=1e-6), (
+        "a constant changes no probability"
+    )
+
+
+@pytest.mark.parametrize("never", [-float("inf"), torch.finfo(torch.float32).min, -1e30, -1e4])
+def test_tokens_that_are_never_said_do_not_count(never: float) -> None:
+    """Some models, like Chameleon, give the tokens of images the least number that there is."""
+    torch.manual_seed(0)
+    one, other = torch.randn(2, 420), torch.randn(2, 420)
+    apart = relative_difference(one, other)
+    nearly = relative_difference(one + 0.001 * torch.randn(2, 420), one)
+    assert (apart > 1).all()
+    assert (nearly < 0.002).all()
+    pad = torch.full((2, 64), never)
+    one, other = torch.cat([one, pad], dim=1), torch.cat([other, pad], dim=1)
+    torch.testing.assert_close(relative_difference(one, other), apart)
+    assert relative_difference(one, one).tolist() == [0, 0]

@@ -8,6 +8,7 @@ import torch
 from naive import FAMILY, FIVE
 from small_models import small_model
 from test_families import completed
+from test_half_precision import noted_differences
 
 from medfact.answers import make_prompt
 from medfact.models import Placement, load_model
@@ -24,7 +25,7 @@ ROUND = {"hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 2,
 def test_a_model_whose_weights_are_rounded(dtype: str, tmp_path: Path) -> None:
     """Weights are a half or a quarter of float16's bytes, logits are not rounded, prompts are packed, and the run says so."""
     folder = small_model(tmp_path, "llama", **ROUND)
-    model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype))
+    model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype, device="cpu"))
     weight = model.model.model.layers[0].mlp.up_proj.weight
     assert weight.element_size() == 1
     assert weight.numel() == 128 * 256 // {"8bit": 1, "4bit": 2}[dtype]
@@ -40,8 +41,12 @@ def test_a_model_whose_weights_are_rounded(dtype: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["8bit", "4bit"])
-def test_local_attention_is_not_packed_with_rounded_weights_either(tmp_path: Path, dtype: str) -> None:
+def test_local_attention_is_not_packed_with_rounded_weights_either(
+    tmp_path: Path, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    differences = noted_differences(monkeypatch)
     settings = {"hidden_size": 128, "intermediate_size": 256, "num_layers": 2, "num_heads": 4, "window_size": 256}
     folder = small_model(tmp_path, "gpt_neo", attention_types=[[["global", "local"], 1]], **settings)
-    model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype))
+    model: Any = load_model(f"hf:{folder}", placement=Placement(dtype=dtype, device="cpu"))
     assert not model.packs_well
+    assert 0.15 < differences[0] < 1, "it was computed, and compared"

@@ -489,7 +489,7 @@ def test_many_rows_are_written_with_each_command(tmp_path: Path) -> None:
         begin, size = begin + size, size + 1
     sqlalchemy.event.remove(store._engine, "before_cursor_execute", heard)
     inserts = [command for command in commands if command.startswith("INSERT")]
-    assert len(inserts) < 2 * 41 + 99 * 7  # 5,000 statements and 5,000 places, 128 at once; answers, 64 at once
+    assert len(inserts) < 2 * 41 + 99 * 7  # statements and places, 128 at once; 99 times up to 99 answers
     assert len(set(inserts)) < 3 * 8 + 10
     answers = given(store, run)
     assert [answers[one.statement_id].answer for one in statements] == [number % 2 == 0 for number in range(5_000)]

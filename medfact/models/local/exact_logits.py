@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-ROWS_TOGETHER = 1 << 14
-"""Tokens of the vocabulary whose weights are in float32 at once; a large vocabulary would need gigabytes."""
+TOGETHER = 1 << 23
+"""Weights that are in float32 at once (32 MB): all of a large vocabulary would take gigabytes."""
 
 
 def compute_logits_exactly(model: Any) -> bool:
     """From now on the model's output layer computes in float32, with the weights that it has. Returns whether it does: not
-    where the model has none of its own, or a quantized one.
+    where the model has none, or one of another kind than PyTorch's linear layer.
     """
     layer = model.get_output_embeddings()
     if type(layer) is not torch.nn.Linear:
@@ -32,6 +32,6 @@ def compute_logits_exactly(model: Any) -> bool:
 def _logits(layer: torch.nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
     """(…, hidden size) → (…, vocabulary), in float32."""
     hidden = hidden.float()
-    parts = [hidden @ rows.float().T for rows in layer.weight.split(ROWS_TOGETHER)]
-    logits = torch.cat(parts, dim=-1)
+    rows = max(1, TOGETHER // layer.in_features)
+    logits = torch.cat([hidden @ weights.float().T for weights in layer.weight.split(rows)], dim=-1)
     return logits if layer.bias is None else logits + layer.bias.float()

@@ -142,9 +142,10 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
     elif dtype != "float32":
         yield f"Computed in {dtype}: where True and False are almost equally likely, an answer may differ from that in float32."
     if not loaded.packs_well:
+        consequence = "takes longer and does not change the answers" if dtype == "float32" else "takes longer"
         yield (
             f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
-            "takes longer and does not change the answers."
+            f"{consequence}."
         )
     if not (loaded.packs_well or loaded.pads_well):
         yield f"This architecture ({kind}) cannot batch prompts of different lengths, so they are computed one at a time."
@@ -207,7 +208,8 @@ def _weights(repository: Repository, folder: Path, placement: Placement, device:
     options: dict[str, Any] = {"trust_remote_code": placement.remote_code}
     if dtype in QUANTIZED:
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=dtype == "8bit", load_in_4bit=dtype == "4bit")
-        dtype = "float16" if device == "cuda" and not torch.cuda.is_bf16_supported() else "bfloat16"  # of all the rest
+        emulated = device == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False)
+        dtype = "float16" if emulated else "bfloat16"  # of all that is not rounded
     options["dtype"] = getattr(torch, dtype)
     if repository.gguf:
         options |= {"gguf_file": repository.gguf, "config": config}
