@@ -44,6 +44,7 @@ TOLERANCES = {"float32": 1e-4, "float16": 0.02, "bfloat16": 0.1, "8bit": 0.15, "
 """
 
 LEAST_LOG_PROBABILITY = -40.0
+"""A token with this natural log-probability or less is never said, and does not count when logits are compared."""
 
 MIN_THINKING_TOKENS = 256
 """Tokens that the context must leave for thinking and answer."""
