@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Barrier, current_thread
+from threading import Barrier, current_thread, main_thread
 from typing import Any
 
 import pytest
@@ -109,16 +109,22 @@ def test_a_narrow_model_is_not_shared(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_packs_of_one_size_are_computed_side_by_side(tmp_path: Path) -> None:
+    """The two threads wait for each other before they compute a pack: one that came alone would break the barrier."""
     model = local(small_llama(tmp_path))
     model.together = 400
-    where: list[tuple[str, int]] = []
-    model.model.register_forward_pre_hook(
-        lambda _, __, given: where.append((current_thread().name, given["input_ids"].shape[1])), with_kwargs=True
-    )
+    both = Barrier(2)
+    threads: set[str] = set()
+
+    def wait_for_the_other(_: object, __: object, given: dict[str, Any]) -> None:
+        is_pack = given["input_ids"].shape[1] > 1
+        if is_pack and current_thread() is not main_thread():
+            threads.add(current_thread().name)
+            both.wait(timeout=60)
+
+    model.model.register_forward_pre_hook(wait_for_the_other, with_kwargs=True)
     prompts = [make_prompt(text, shots, chat=False) for shots in ((), SHOTS) for text in FAMILY]
     assert len(list(model.complete(prompts))) == len(prompts)
-    for name in ("model_0", "model_1"):
-        assert any(tokens > 1 for thread, tokens in where if thread == name), where
+    assert threads == {"model_0", "model_1"}
 
 
 def test_packs_side_by_side_need_no_more_memory_and_share_as_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
