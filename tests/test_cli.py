@@ -16,6 +16,7 @@ from medfact.cli.commands import parser
 from medfact.cli.options import spec_of
 from medfact.models import Completion, Placement, Prompt, ServiceSettings
 from medfact.models.baseline import Baseline
+from medfact.results.wording import counted
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import Store
@@ -234,7 +235,7 @@ def test_every_command_that_makes_data_writes_every_format(
         outcome = medfact(command, *arguments, "-o", path)
         assert (outcome.code, outcome.out) == (0, "")
         expected = medfact("runs", "--db", url).rows[-1:] if command == "run" else medfact(command, *arguments).rows
-        assert f"{len(expected)} rows written to {path}" in outcome.err
+        assert f"{counted(len(expected), 'row')} written to {path}" in outcome.err
         assert [plain(made) for made in read(path)] == [shaped(row, ending) for row in expected]
 
 

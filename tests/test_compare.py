@@ -84,7 +84,7 @@ def test_the_text_for_people(facts_file: Path, store: Store, medfact: Callable[.
     cue, always = (run_of(facts_file, store, f"baseline:{name}") for name in ("negation-cue", "always-true"))
     told = medfact("compare", cue, always, "--db", store.url)
     assert told.code == 0
-    assert f"{2 * PAIRS} facts are in all runs" in told.out
+    assert f"{2 * PAIRS} facts in all runs" in told.out
     assert f"No difference shown between {cue[:8]} true unless denied and {always[:8]} always says true." in told.out
     assert "true unless denied has more right than" in told.out
     assert "the same seed: 0" in told.out

@@ -38,7 +38,7 @@ def test_a_name_is_no_link(report: Report, draw: object) -> None:
 
 
 def test_neither_where_it_names_a_row(report: Report) -> None:
-    told = json.dumps(plots.scores({NAME: report.joint_accuracy}))
+    told = json.dumps(plots.scores({NAME: report.joint_accuracy}, "fact"))
     assert "<a" not in told
     assert "&lt;a" in told
 
@@ -46,7 +46,9 @@ def test_neither_where_it_names_a_row(report: Report) -> None:
 def test_the_figures_hold_what_the_report_has(report: Report) -> None:
     """12 pairs, always True: 12 facts of 24 are right where they are affirmed; no fact is mastered."""
     diagnosed = plots.diagnoses({"m": report})["data"][0]
+    assert {of for of, _ in diagnosed["customdata"]} == {"24 facts"}
     assert len(diagnosed["x"]) == 9
     assert sum(diagnosed["x"]) == pytest.approx(100)
     sure = plots.risk_coverage({"m": report})["data"][0]
+    assert sure["customdata"][-1][0] == "192 statements"
     assert sure["x"] == [pytest.approx(50)] * 4

@@ -4,9 +4,11 @@ from: a table, a corpus, and a PubMed of this machine.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from math import log10, sqrt
 from pathlib import Path
 from typing import Any
@@ -475,13 +477,21 @@ def test_an_answer_without_a_count_is_not_kept(mirror: Mirror, tmp_path: Path, r
 
 
 def test_pubmed_waits_between_requests(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr("medfact.references.door.time.sleep", waited.append)
+    """Without a key PubMed allows three in a second."""
+    due: list[float] = []
+    sleep = time.sleep
+
+    def slept(seconds: float) -> None:
+        sleep(seconds)
+        due.append(time.monotonic())
+
+    monkeypatch.setattr("medfact.references.door.time.sleep", slept)
     monkeypatch.delenv("NCBI_API_KEY")
     pubmed = PubMed()
     for term in ("a", "b", "c"):
         pubmed.count(term)
-    assert 0.2 < waited[1] <= 1 / 3
+    assert all(after - before >= 1 / 3 for before, after in pairwise(due))
+    assert len(due) == 3
     assert "api_key" not in mirror.asked[0]
 
 

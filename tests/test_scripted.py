@@ -119,7 +119,7 @@ def test_counts(made: dict[str, Any]) -> None:
     # Failed: influenza–fever 1, asthma–allopurinol 1. Unreadable: asthma–wheeze 1, eczema–fever 1.
     assert (made["facts"], made["statements"]) == (13, 104)
     assert (made["answered"], made["unreadable"], made["failed"]) == (104 - 2, 2, 2)
-    assert any("1 facts have no safe false partner" in note for note in made["notes"])
+    assert any("1 fact has no safe false partner" in note for note in made["notes"])
 
 
 def test_average_accuracy(made: dict[str, Any]) -> None:

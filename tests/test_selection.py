@@ -115,7 +115,7 @@ def test_a_limit_counts_facts_that_have_all_their_negatives() -> None:
     assert everything.without_negative == (lonely,)
     assert lonely in everything.test
     (note,) = everything.notes
-    assert note.startswith("1 facts have no safe false partner: ")
+    assert note.startswith("1 fact has no safe false partner: ")
     assert lonely not in chosen(given, 42, heads_aside=0).test
     assert len(positives(chosen(given, 100, heads_aside=0))) == 42
 

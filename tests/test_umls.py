@@ -151,7 +151,7 @@ def test_a_concept_without_a_name_in_the_language_is_counted(tmp_path: Path) -> 
     collection = load_umls(umls(tmp_path, rows, names), ["may_treat"])
     assert [fact.tail for fact in collection.facts] == ["asthma"]
     # fever has a Spanish name alone, the name of cough is obsolete
-    assert "2 rows of MRREL.RRF are left out: a concept has no name in ENG." in collection.notes
+    assert "In MRREL.RRF 2 rows are left out: a concept has no name in ENG." in collection.notes
 
 
 def test_facts_are_named_in_the_language_asked_for(tmp_path: Path) -> None:

@@ -30,6 +30,10 @@ def test_a_model_is_called_by_its_name(spec: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("made", "text"),
     [
+        (wording.counted(1, "run"), "1 run"),
+        (wording.counted(1_000, "more run"), "1,000 more runs"),
+        (wording.counted(1, "statement about true facts"), "1 statement about true facts"),
+        (wording.counted(0, "couple of statements"), "0 couples of statements"),
         (wording.percent(0.535), "53.5%"),
         (wording.percent(None), "no value"),
         (wording.points(0.033), "+3.3"),

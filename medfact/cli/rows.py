@@ -10,6 +10,7 @@ from typing import Any
 from medfact.cli import OK
 from medfact.datasets.table_writer import json_line, write_table
 from medfact.results.report import report_of
+from medfact.results.wording import counted
 from medfact.store import Run, Store
 
 _RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "dataset")
@@ -20,7 +21,7 @@ def emit(rows: Iterable[dict[str, Any]], output: str | None) -> int:
     """Writes rows to a file, or prints them as JSON lines. Returns the exit code 0."""
     if output:
         count = write_table(rows, Path(output))
-        print_progress(f"{count} rows written to {output}")
+        print_progress(f"{counted(count, 'row')} written to {output}")
     else:
         for row in rows:
             print(json_line(row))

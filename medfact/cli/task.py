@@ -9,6 +9,7 @@ from medfact.cli import OK
 from medfact.cli.options import spec_of
 from medfact.cli.rows import print_notes, print_progress
 from medfact.cli.show_data import held_in, load_collection, rejections
+from medfact.results.wording import counted
 from medfact.runs.plan import plan
 from medfact.tasks import write_task
 
@@ -19,5 +20,5 @@ def task(options: argparse.Namespace) -> int:
     planned = plan(spec, load_collection(spec), rejections(options), held_in(options))
     print_notes(planned.notes)
     count = write_task(options.tool, planned, spec, Path(options.into))
-    print_progress(f"{count} statements written to {options.into}; its README.md says how to run them")
+    print_progress(f"{counted(count, 'statement')} written to {options.into}; its README.md says how to run them")
     return OK

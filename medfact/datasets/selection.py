@@ -326,15 +326,18 @@ def _notes_on_relations(collection: Collection, canonical: Canonical) -> Iterato
     without_sentence = (fact for fact in collection.facts if fact.fact_id not in collection.ready)
     missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
     for relation, number in missing.items():
-        yield f"The pool has no prototypes for {relation!r}: {number} facts are left out."
+        left_out = "1 fact is" if number == 1 else f"{number} facts are"
+        yield f"The pool has no prototypes for {relation!r}: {left_out} left out."
 
 
 def _notes_on_negatives(incomplete: Sequence[Fact], collection: Collection, negatives: int) -> Iterator[str]:
     ready = sum(fact.fact_id in collection.ready for fact in incomplete)
     if drawn := len(incomplete) - ready:
-        yield f"{drawn} facts have no safe false partner: too few other tails of the same type are left."
+        have = "1 fact has" if drawn == 1 else f"{drawn} facts have"
+        yield f"{have} no safe false partner: too few other tails of the same type are left."
     if ready:
-        yield f"{ready} ready statements come with fewer than {negatives} false ones; none are drawn."
+        come = "1 ready statement comes" if ready == 1 else f"{ready} ready statements come"
+        yield f"{come} with fewer than {negatives} false ones; none are drawn."
 
 
 def _notes_on_shots(loans: dict[str, list[Group]], aside: dict[str, frozenset[str]], count: int) -> Iterator[str]:

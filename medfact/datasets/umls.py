@@ -159,7 +159,8 @@ def _facts(links: Mapping[_Link, str], concepts: Mapping[bytes, Concept]) -> Ite
 def _notes(unnamed_rows: int, language: str, absent: Sequence[str], problems: Problems) -> Iterator[str]:
     yield LICENCE
     if unnamed_rows:
-        yield f"{unnamed_rows} rows of {RELATIONS} are left out: a concept has no name in {language}."
+        left_out = "1 row is" if unnamed_rows == 1 else f"{unnamed_rows} rows are"
+        yield f"In {RELATIONS} {left_out} left out: a concept has no name in {language}."
     if absent:
         yield f"{RELATIONS} gave no fact of {', '.join(absent)}; the facts are those of the other relations."
     if problems.further:

@@ -14,6 +14,7 @@ from medfact.notebook.source import frame_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text
+from medfact.results.wording import counted
 from medfact.store import Store
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Compared:
         return comparison_text(self.comparison, list(self.scores.reports))
 
     def __repr__(self) -> str:
-        return f"<{len(self._sides)} runs on {self.comparison.shared_facts} shared facts>"
+        return f"<{len(self._sides)} runs on {counted(self.comparison.shared_facts, 'shared fact')}>"
 
     def _repr_html_(self) -> str:
         names = {one.run: one.name for one in self.comparison.runs}

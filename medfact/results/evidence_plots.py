@@ -9,7 +9,7 @@ from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Pair
 from medfact.results.plots import Plot, Reports, Rows, dots, errors, lines_of, marker, plot_of, wrapped
-from medfact.results.wording import counted
+from medfact.results.wording import SCORES, counted
 
 MOST_ROWS = 40
 """Rows of a figure; of more types, those with most facts."""
@@ -60,7 +60,7 @@ def _differences(index: int, metric: str, of: int, pairs: Sequence[Pair], couple
         "y": [couples.index((pair.a, pair.b)) + 0.7 * (index - (of - 1) / 2) / of for pair in shown],
         "error_x": errors(estimates),
         "marker": marker(index, 10),
-        "customdata": [[pair.n, pair.only_a, pair.only_b] for pair in shown],
+        "customdata": [[counted(pair.n, SCORES[pair.metric].of), pair.only_a, pair.only_b] for pair in shown],
         "hovertemplate": "%{x:+.1f} points of %{customdata[0]}; right by one alone: %{customdata[1]} and %{customdata[2]}",
     }
 

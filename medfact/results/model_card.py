@@ -10,12 +10,12 @@ import yaml
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.endings import how_it_ended
 from medfact.results.report import Report
-from medfact.results.wording import count, model_name, share
+from medfact.results.wording import counted, model_name, share
 
 _FIGURES = {
-    "joint_accuracy": ("all statements of a fact right (joint accuracy)", "facts"),
-    "average_accuracy": ("right answers (average accuracy)", "statements"),
-    "pair_joint_accuracy": ("all right, false partner too (pair joint accuracy)", "pairs"),
+    "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
+    "average_accuracy": ("right answers (average accuracy)", "statement"),
+    "pair_joint_accuracy": ("all right, false partner too (pair joint accuracy)", "pair"),
     "false_affirmation": ("false facts affirmed", "affirmed statements about false facts"),
     "false_denial": ("true facts denied", "affirmed statements about true facts"),
 }
@@ -49,7 +49,7 @@ def _result(report: Report) -> dict[str, Any]:
         "task": {"type": "text-classification", "name": "judging medical statements true or false"},
         "dataset": {"name": f"medfact {report.dataset}", "type": "medfact", "config": report.method},
         "metrics": [
-            {"type": name, "value": round(figure.value, 4), "name": f"{title}, {_bounds(figure)}of {figure.n} {of}"}
+            {"type": name, "value": round(figure.value, 4), "name": f"{title}, {_bounds(figure)}of {counted(figure.n, of)}"}
             for name, title, of, figure in _figures(report)
         ],
     }
@@ -78,7 +78,7 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
         yield "| score | value and 95% interval | of |"
         yield "|---|---|---|"
         for _, title, of, figure in _figures(report):
-            yield f"| {title} | {share(figure)} | {count(figure.n)} {of} |"
+            yield f"| {title} | {share(figure)} | {counted(figure.n, of)} |"
         if ended := how_it_ended(report.state, report.reason):
             yield ""
             yield _cell(ended)

@@ -104,7 +104,7 @@ def _correlation(found: Correlation) -> str:
         return "no value"
     if found.low is None or found.high is None:
         return f"{_signed(found.value)}, {TOO_FEW}"
-    return f"{_signed(found.value)}, {_signed(found.low)} to {_signed(found.high)}, n = {count(found.n)} facts"
+    return f"{_signed(found.value)}, {_signed(found.low)} to {_signed(found.high)}, n = {counted(found.n, 'fact')}"
 
 
 def _signed(value: float) -> str:

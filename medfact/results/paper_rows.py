@@ -12,7 +12,7 @@ from medfact.datasets import read_table
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
-from medfact.results.wording import model_name
+from medfact.results.wording import counted, model_name
 
 FOLDER = ASSETS / "published"
 
@@ -71,7 +71,7 @@ class Table:
 
 def detail_of(report: Report) -> str:
     shots = f"{report.shots}-shot" if report.shots else "zero-shot"
-    return f"{report.dataset}, {report.facts:,} facts, {shots}, {report.method}"
+    return f"{report.dataset}, {counted(report.facts, 'fact')}, {shots}, {report.method}"
 
 
 def rows_of_runs(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from medfact.metrics.discrimination import COVERAGES
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.rarity import FactPoint, Rarity
 from medfact.results.report import Report
-from medfact.results.wording import interval
+from medfact.results.wording import counted, interval
 from medfact.statements import VARIANTS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -55,7 +55,7 @@ def three_views(reports: Reports) -> Plot:
 
 def diagnoses(reports: Reports) -> Plot:
     """Why facts fail: a row a diagnosis, a dot with its interval a model, from 0 to 100 % of its facts."""
-    plot = dots(rows_by_diagnosis(reports), "facts")
+    plot = dots(rows_by_diagnosis(reports), "fact")
     if plot:
         plot["layout"] |= {"shapes": []}
         plot["layout"]["xaxis"]["title"] = {"text": "facts, %"}
@@ -78,7 +78,7 @@ def rows_by_sureness(reports: Reports) -> Rows:
     return {label: {name: parts[n].accuracy for name, parts in found.items()} for n, label in enumerate(labels)}
 
 
-def dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statements right") -> Plot:
+def dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statement") -> Plot:
     """Rows of dots with intervals: row → model → estimate; of: of what. Nothing where there is no value at all."""
     names = list(next(iter(rows.values()), {}))
     traces = [dots_of_model(index, name, len(names), rows, of) for index, name in enumerate(names)]
@@ -115,14 +115,14 @@ def dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mapping
         "y": [place + 0.7 * (index - (models - 1) / 2) / models for place, _ in shown],
         "error_x": errors(estimates),
         "marker": marker(index, 10),
-        "customdata": [[estimate.n, interval(estimate)] for estimate in estimates],
-        "hovertemplate": f"%{{x:.1f}}% of %{{customdata[0]}} {of} (%{{customdata[1]}})",
+        "customdata": [[counted(estimate.n, of), interval(estimate)] for estimate in estimates],
+        "hovertemplate": "%{x:.1f}% of %{customdata[0]} (%{customdata[1]})",
     }
 
 
-def scores(estimates: Mapping[str, Estimate]) -> Plot:
-    """One score of several runs: a row a run, a dot with its interval, from 0 to 100."""
-    plot = dots({name: {"": estimate} for name, estimate in estimates.items()})
+def scores(estimates: Mapping[str, Estimate], of: str) -> Plot:
+    """One score of several runs: a row a run, a dot with its interval, from 0 to 100; of: of what."""
+    plot = dots({name: {"": estimate} for name, estimate in estimates.items()}, of)
     if plot:
         plot["layout"] |= {"showlegend": False, "shapes": [], "margin": {"l": 56, "r": 12, "t": 8, "b": 30}}
         del plot["layout"]["xaxis"]["title"]
@@ -248,8 +248,8 @@ def _dots_of_types(view: Rarity) -> Plot:
         "error_y": errors(estimates),
         "marker": {**marker(1, 10), "symbol": "diamond"},
         "text": [plain(name) for name in shown],
-        "customdata": [[estimate.n, interval(estimate)] for estimate in estimates],
-        "hovertemplate": "%{text}: %{y:.1f}% of %{customdata[0]} statements right (%{customdata[1]})<extra></extra>",
+        "customdata": [[counted(estimate.n, "statement"), interval(estimate)] for estimate in estimates],
+        "hovertemplate": "%{text}: right on %{y:.1f}% of %{customdata[0]} (%{customdata[1]})<extra></extra>",
     }
 
 

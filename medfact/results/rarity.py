@@ -19,6 +19,7 @@ from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.rarity import NO_LINE, Line, line, log_frequency
 from medfact.metrics.records import codes
 from medfact.results.report import Board, Report, board_of, report_of
+from medfact.results.wording import counted
 from medfact.store import Store
 
 FEWEST_TYPES = 4
@@ -186,7 +187,7 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
 
 def _left_out(frequencies: Frequencies) -> Iterator[str]:
     if problems := frequencies.problems:
-        yield f"{len(problems):,} rows of {frequencies.source} are left out; the first: {problems[0]}."
+        yield f"In {frequencies.source} {counted(len(problems), 'row')} left out; the first: {problems[0]}."
 
 
 def _fit(

@@ -112,7 +112,7 @@ def _figure(name: str, reports: Sequence[Report]) -> Figure:
     chances = {getattr(report.chance, name) for report in reports}
     return Figure(
         shown.heading,
-        shown.of.removesuffix("s"),
+        shown.of,
         tuple(getattr(report, name) for report in reports),
         chances.pop() if len(chances) == 1 else None,
     )

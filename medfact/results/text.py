@@ -47,25 +47,25 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
         *filter(None, [how_it_ended(report.state, report.reason)]),
         "",
-        _line("all eight right (joint accuracy)", report.joint_accuracy, "facts"),
-        _line("right answers (average accuracy)", report.average_accuracy, "statements"),
-        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pairs"),
+        _line("all eight right (joint accuracy)", report.joint_accuracy, "fact"),
+        _line("right answers (average accuracy)", report.average_accuracy, "statement"),
+        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pair"),
         "",
-        *(_line(f"{VARIANTS[key].plain} ({key})", estimate, "statements") for key, estimate in report.by_variant.items()),
+        *(_line(f"{VARIANTS[key].plain} ({key})", estimate, "statement") for key, estimate in report.by_variant.items()),
         "",
-        *(_line(name, estimate, "statements") for name, estimate in report.by_relation.items()),
+        *(_line(name, estimate, "statement") for name, estimate in report.by_relation.items()),
         "",
-        *(_line(name, estimate, "statements") for name, estimate in report.by_category.items()),
+        *(_line(name, estimate, "statement") for name, estimate in report.by_category.items()),
         "",
         f"what stands out: {stands_out(report) or 'no single failure'}",
         *(diagnosis_lines(report.diagnosis) if report.diagnosis else ()),
         *(self_agreement_lines(report.self_agreement) if report.self_agreement else ()),
         *(
-            _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pairs")
+            _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pair")
             for difficulty, of in report.by_difficulty.items()
         ),
         *(
-            _line(f"{difficulty} false partners: right answers to them", of.negative_accuracy, "statements")
+            _line(f"{difficulty} false partners: right answers to them", of.negative_accuracy, "statement")
             for difficulty, of in report.by_difficulty.items()
         ),
         "",
@@ -80,7 +80,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
 
 
 def _line(name: str, estimate: Estimate, of: str) -> str:
-    return f"{name:<52}{share(estimate)} of {count(estimate.n)} {of}"
+    return f"{name:<52}{share(estimate)} of {counted(estimate.n, of)}"
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
@@ -90,7 +90,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
         bounds = "" if one.low is None or one.high is None else f", {points(one.low)} to {points(one.high)}"
         excess = f"{points(one.excess)} points{bounds}"
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
-        rows.append(f"  {name:<18}{share(one.share)} of {count(one.share.n)} facts; {beside}")
+        rows.append(f"  {name:<18}{share(one.share)} of {counted(one.share.n, 'fact')}; {beside}")
     return [*rows, ""]
 
 
@@ -114,15 +114,15 @@ def probability_lines(found: Probabilities) -> list[str]:
     lines = []
     for name, one in (("all", found.overall), ("affirmed", found.affirmed)):
         if one is not None:
-            lines.append(_line(f"P(True) ranks true over false, {name} (AUROC)", one.auroc, "statements"))
-            lines.append(_line(f"Brier score, {name}", one.brier, "statements"))
+            lines.append(_line(f"P(True) ranks true over false, {name} (AUROC)", one.auroc, "statement"))
+            lines.append(_line(f"Brier score, {name}", one.brier, "statement"))
     for name, off in (("all", found.off), ("affirmed", found.off_affirmed)):
         if off is not None:
-            lines.append(_line(f"P(True) is off by (ECE), {name}", off.ece, "statements"))
+            lines.append(_line(f"P(True) is off by (ECE), {name}", off.ece, "statement"))
             lines.append(f"  without what chance adds: {percent(off.debiased)}; smooth ECE: {percent(off.smooth)}")
             lines.append(f"  {DEFECTS[off.defect] if off.defect else 'no more than chance explains'}")
     for kept in found.overall.selective[1:]:
-        lines.append(_line(f"right among the surest {percent(kept.coverage)}", kept.accuracy, "statements"))
+        lines.append(_line(f"right among the surest {percent(kept.coverage)}", kept.accuracy, "statement"))
     return [*lines, ""]
 
 
@@ -130,9 +130,9 @@ def danger_lines(danger: Danger) -> list[str]:
     """Which false facts a model accepts, for a person; nothing where none was asked whose falsehood is judged."""
     if not danger.accepted.n:
         return []
-    lines = [_line("judged false facts that it accepts", danger.accepted, "facts")]
+    lines = [_line("judged false facts that it accepts", danger.accepted, "fact")]
     if danger.contraindicated.n:
-        lines.append(_line("contraindications that it accepts", danger.contraindicated, "facts"))
+        lines.append(_line("contraindications that it accepts", danger.contraindicated, "fact"))
     for one in danger.board:
         p_true = "" if one.p_true is None else f", mean P(True) {one.p_true:.2f}"
         words = f" “{shortened(one.words, 200)}”" if one.words else ""
@@ -146,8 +146,8 @@ def evidence_lines(evidence: Evidence) -> list[str]:
     how = f"{evidence.retrieval} retrieval: {evidence.passages} passages of {evidence.corpus}; {evidence.setting}"
     return [
         f"{how}. {SETTINGS[evidence.setting]}",
-        _line(f"the fact among the {evidence.passages} passages (recall)", evidence.recall, "statements of true facts"),
-        _line("the true partner among them", evidence.partner_recall, "statements of false facts"),
+        _line(f"the fact among the {evidence.passages} passages (recall)", evidence.recall, "statement of true facts"),
+        _line("the true partner among them", evidence.partner_recall, "statement of false facts"),
         "",
     ]
 
@@ -163,8 +163,11 @@ def change_lines(change: Change, names: Mapping[str, str]) -> list[str]:
     lines = [f"{names[change.with_]} less {names[change.without]} ({change.setting}):"]
     for metric, name in CHANGES.items():
         found = change.metrics[metric]
-        lines.append(f"  {name:<8} {difference(found)} of {count(found.n)} statements")
-    return [*lines, f"  helped: {count(len(change.helped))} answers are right only with passages; harmed: {len(change.harmed)}"]
+        lines.append(f"  {name:<8} {difference(found)} of {counted(found.n, 'statement')}")
+    return [
+        *lines,
+        f"  answers right only with passages: {count(len(change.helped))}; only without: {count(len(change.harmed))}",
+    ]
 
 
 def comparison_text(
@@ -175,7 +178,7 @@ def comparison_text(
     """
     names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
-    lines = [f"{comparison.shared_facts} facts are in all runs; they have {of}."]
+    lines = [f"{counted(comparison.shared_facts, 'fact')} in all runs, which have {of}."]
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
@@ -231,7 +234,8 @@ def rarity_text(rarity: Rarity) -> str:
     for name, of in rarity.types.items():
         times = NO_VALUE if of.mean_log_frequency is None else f"{10**of.mean_log_frequency:,.1f}"
         facts = f"{count(of.with_frequency)} of {counted(of.accuracy.facts, 'fact')}"
-        lines.append(f"  {name:<40}{times:>12} ({facts}); {share(_estimate(of.accuracy))} of {count(of.accuracy.n)} statements")
+        right = f"{share(_estimate(of.accuracy))} of {counted(of.accuracy.n, 'statement')}"
+        lines.append(f"  {name:<40}{times:>12} ({facts}); {right}")
     if rarity.types_line.slope.value is not None:
         lines.append(f"  across types, for a tenfold frequency: {slope_in_words(rarity.types_line.slope, 'type')}")
     lines += ["", *(f"note: {note}" for note in rarity.notes)]

@@ -3,6 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,8 +49,9 @@ def count(number: int) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """(1, "run") → "1 run"; (2, "run") → "2 runs"."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    """(1, "run") → "1 run"; (2, "more run") → "2 more runs"; (2, "pair of runs") → "2 pairs of runs"."""
+    name, *rest = re.split("(?= of | about )", thing, maxsplit=1)
+    return f"{number:,} {name}{'' if number == 1 else 's'}{''.join(rest)}"
 
 
 def percent(share: float | None) -> str:
@@ -289,26 +291,24 @@ class Score:
 
 
 _SCORES = (
-    Score(
-        "average_accuracy", "right answers", "average accuracy: the share of right answers over all statements", "statements"
-    ),
+    Score("average_accuracy", "right answers", "average accuracy: the share of right answers over all statements", "statement"),
     Score(
         "joint_accuracy",
         "all right",
         "joint accuracy: the share of facts, true and false ones, with all answers right",
-        "facts",
+        "fact",
     ),
     Score(
         "pair_joint_accuracy",
         "all right, false partner too",
         "pair joint accuracy: the share of true facts that are mastered together with their false partners",
-        "pairs",
+        "pair",
     ),
-    Score("yes_bias", "leaning to “true”", "yes-bias: share of True answers less share of true statements", "answers", True),
-    Score("mkj_accuracy", "Acc", "right answers, true and false statements weighted 1 : k false partners", "statements"),
-    Score("positive_accuracy", "facts that hold", "Acc_pos: right answers over statements of facts that hold", "statements"),
-    Score("negative_accuracy", "false facts", "Acc_neg: right answers over statements of false facts", "statements"),
-    Score("accuracy_gap", "gap", "Acc_gap: accuracy over facts that hold less accuracy over false ones", "statements", True),
+    Score("yes_bias", "leaning to “true”", "yes-bias: share of True answers less share of true statements", "answer", True),
+    Score("mkj_accuracy", "Acc", "right answers, true and false statements weighted 1 : k false partners", "statement"),
+    Score("positive_accuracy", "facts that hold", "Acc_pos: right answers over statements of facts that hold", "statement"),
+    Score("negative_accuracy", "false facts", "Acc_neg: right answers over statements of false facts", "statement"),
+    Score("accuracy_gap", "gap", "Acc_gap: accuracy over facts that hold less accuracy over false ones", "statement", True),
 )
 SCORES: Mapping[str, Score] = {score.name: score for score in _SCORES}
 WAYS = {1: "the one way right", 8: "all eight right"}

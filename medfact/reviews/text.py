@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from medfact.metrics.agreement import Agreement
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.wording import MINUS, NO_VALUE, count, counted, share
+from medfact.results.wording import MINUS, NO_VALUE, counted, share
 from medfact.reviews.reliability import Row
 from medfact.reviews.scores import ReviewedScores, Scores
 from medfact.reviews.summary import Summary
@@ -41,13 +41,13 @@ def summary_lines(made: Summary) -> Iterator[str]:
     yield changes(made.scores)
     for name, title in SCORES.items():
         scores: Scores = getattr(made.scores, name)
-        yield _line(f"all eight right: {title}", scores.joint, "facts")
-        yield _line(f"right answers: {title}", scores.average, "statements")
+        yield _line(f"all eight right: {title}", scores.joint, "fact")
+        yield _line(f"right answers: {title}", scores.average, "statement")
     yield ""
     for row in made.labels:
-        yield _line(f"wrong labels: {where(row)}", row.wrong, "verdicts")
-        yield _line(f"bad wording: {where(row)}", row.unclear, "verdicts")
-    yield _line("the most that a perfect model can reach", made.ceiling, "verdicts")
+        yield _line(f"wrong labels: {where(row)}", row.wrong, "verdict")
+        yield _line(f"bad wording: {where(row)}", row.unclear, "verdict")
+    yield _line("the most that a perfect model can reach", made.ceiling, "verdict")
     yield ""
     for name, title in FIGURES.items():
         yield f"{title:<60}{', '.join(agreed(made.agreement, name))}"
@@ -79,7 +79,7 @@ def agreed(found: Agreement, name: str) -> tuple[str, str]:
 
 
 def _line(name: str, estimate: Estimate, of: str) -> str:
-    return f"{name:<60}{share(estimate)} of {count(estimate.n)} {of}"
+    return f"{name:<60}{share(estimate)} of {counted(estimate.n, of)}"
 
 
 def reviewed_in_words(of_fact: Mapping[str, Opinion]) -> str:

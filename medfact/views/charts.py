@@ -12,7 +12,7 @@ from medfact.metrics.measures import Calibration, Coherence
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import Pair
 from medfact.results.evidence_plots import SHORT
-from medfact.results.wording import points
+from medfact.results.wording import SCORES, counted, points
 from medfact.views.fragments import render
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -58,13 +58,15 @@ def differences(pairs: Sequence[Pair], names: Mapping[str, str], title: str) -> 
     for pair in pairs:
         of = Estimate(pair.difference, pair.low_all, pair.high_all, pair.n)
         rows.setdefault(f"{names[pair.a]}\nless {names[pair.b]}", {})[SHORT[pair.metric]] = of
+    units = {name: SCORES[metric].of for metric, name in SHORT.items()}
     ends = [abs(end) for of in rows.values() for one in of.values() if one for end in one[:3] if end is not None]
     reach = -(-100 * max(ends, default=0) // 5) * 5 or 5
 
     def mark(name: str, label: str, estimate: Estimate, y: float, place: int) -> Mark:
         value, low, high = (None if end is None else 0.5 + 50 * end / reach for end in estimate[:3])
         bounds = "" if estimate.low is None or estimate.high is None else f", {points(estimate.low)} to {points(estimate.high)}"
-        said = f"{' '.join(label.split())}, {name}: {points(estimate.value or 0.0)} points{bounds} of {estimate.n:,}"
+        size = f"{points(estimate.value or 0.0)} points of {counted(estimate.n, units[name])}"
+        said = f"{' '.join(label.split())}, {name}: {size}{bounds}"
         return _mark(name, label, Estimate(value, low, high, estimate.n), y, place)._replace(title=said)
 
     ticks = [
@@ -107,7 +109,7 @@ def _mark(name: str, label: str, estimate: Estimate, y: float, place: int) -> Ma
         return None if share is None else round(_LEFT + _WIDTH * share, 1)
 
     bounds = "" if estimate.low is None or estimate.high is None else f", {estimate.low:.1%} to {estimate.high:.1%}"
-    said = f"{name}, {label}: {estimate.value:.1%}{bounds} of {estimate.n:,}"
+    said = f"{name}, {label}: {estimate.value:.1%} of {estimate.n:,}{bounds}"
     colour, shape = COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)]
     return Mark(x(estimate.value) or _LEFT, y, x(estimate.low), x(estimate.high), colour, shape, said)
 

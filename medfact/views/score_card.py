@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.score_card import NOT_COMPETENCE, Figure, ScoreCard
-from medfact.results.wording import NO_VALUE, TOO_FEW, percent
+from medfact.results.wording import NO_VALUE, TOO_FEW, counted, percent
 
 WIDTH, HEIGHT = 1200, 630
 _SCALE = 2
@@ -121,7 +121,7 @@ def _block(figure: Figure, names: Sequence[str], top: int, face: str) -> Iterato
             continue
         yield Line(LEFT, y - 4, percent(estimate.value), 60, COLOURS[0], bold=True)
         doubt = f"95% interval {_interval(estimate)}" if estimate.low is not None else _interval(estimate)
-        yield Line(BARS[0][0], y + 36, f"{doubt}, of {estimate.n:,} {figure.of}{'' if estimate.n == 1 else 's'}", 23, QUIET)
+        yield Line(BARS[0][0], y + 36, f"{doubt}, of {counted(estimate.n, figure.of)}", 23, QUIET)
         yield Bar(y + 16, BARS[0], estimate, figure.chance, place)
 
 

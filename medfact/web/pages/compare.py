@@ -19,7 +19,7 @@ from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
-from medfact.results.wording import counted, names_of_runs, p_value, run_name, shortened
+from medfact.results.wording import SCORES, counted, names_of_runs, p_value, run_name, shortened
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
@@ -101,7 +101,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
         cells = {(pair.a, pair.b): _cell(pair, names) for pair in comparison.pairs if pair.metric == metric}
         finding = findings.of_differences([pair for pair in comparison.pairs if pair.metric == metric], names)
-        metrics.append((metric, title, scores, cells, plots.scores(scores), finding))
+        metrics.append((metric, title, scores, cells, plots.scores(scores, SCORES[metric].of), finding))
     return render(
         "compared",
         shared=_shared(comparison, records),

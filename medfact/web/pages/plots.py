@@ -18,13 +18,13 @@ from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
-from medfact.results.wording import count, percent, share, stands_out
+from medfact.results.wording import count, counted, percent, share, stands_out
 from medfact.spec import PROTOCOLS
 from medfact.views.fragments import render
 
 DIFFICULTY_FIGURES = (
-    ("negative_accuracy", "right answers about the false partner", "statements"),
-    ("pair_joint_accuracy", "all right, the true fact too", "pairs"),
+    ("negative_accuracy", "right answers about the false partner", "statement"),
+    ("pair_joint_accuracy", "all right, the true fact too", "pair"),
 )
 BESIDE = ("pretexttrans", LLM_EVAL)
 """A paper, and the pool of sentences whose curve it draws beside its own."""
@@ -143,13 +143,13 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.
 
 def _sentence(reports: Mapping[str, Report], curve: str) -> str:
     """How mastery falls from one statement a fact to all, a sentence a model."""
-    of = "answers" if curve == "average_ordered" else "facts"
+    of = "answer" if curve == "average_ordered" else "fact"
     sentences = []
     for name, report in reports.items():
         points: tuple[Estimate, ...] = getattr(report.curves, curve)
         if len(points) > 1:
             sentences.append(
-                f"{name} is right on {percent(points[0].value)} of {count(points[0].n)} {of} when one statement a fact counts, "
-                f"and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
+                f"{name} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
+                f"counts, and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
             )
     return " ".join(sentences) or "Nothing has been asked yet."

@@ -232,7 +232,7 @@ def state_of(live: Live) -> State:
     if live.job is not None and live.going:
         done = max(done, live.job.done)  # the report may be a moment older
     word, why = state_in_words(live.state, live.run.reason)
-    how_far = f"{total:,} statements" if live.state == COMPLETE else f"{done:,} of {total:,} statements"
+    how_far = wording.counted(total, "statement") if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
     reason = live.job.reason if live.job and live.job.reason else live.run.reason
     rest = tuple(text for text in (how_far, failed, reason or why) if text)
