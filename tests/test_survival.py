@@ -646,6 +646,22 @@ def test_a_model_that_is_gone_can_come_back_and_one_that_has_changed_is_noted(
     assert note not in store.run(again).notes, "what was noted of a model says nothing of another"
 
 
+@pytest.mark.model
+def test_a_run_that_goes_on_in_another_number_format_says_so(facts_file: Path, tmp_path: Path, store: Store) -> None:
+    """As a run that a GPU began in bfloat16 and that a CPU ends in float32."""
+    folder = small_llama(tmp_path / "model", lean=20.0)
+    run = begun(store, RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0))
+    record = store.run(run)
+    list(answer(run, store))
+    assert store.run(run).notes == record.notes, "the same format as before"
+    other = begun(store, RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0))
+    on_a_gpu = {**record.decoding, "dtype": "bfloat16", "logits": "float32"}
+    store.record_model(other, revision=str(record.model_revision), chat=record.chat, decoding=on_a_gpu)
+    list(answer(other, store))
+    (note,) = set(store.run(other).notes) - set(record.notes)
+    assert "some answers are in bfloat16 with logits in float32, others in float32" in note
+
+
 def test_a_run_goes_on_from_its_record_when_its_data_change_and_says_so(
     facts_file: Path, store: Store, medfact: Callable[..., Any]
 ) -> None:

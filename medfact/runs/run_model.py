@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from medfact.extras import named_if_missing
-from medfact.models import Model
+from medfact.models import Model, ModelInfo
 from medfact.models.services.monitor import Monitor
 from medfact.runs.events import Loading
 from medfact.runs.plan import facts_aside
@@ -55,13 +55,24 @@ def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) ->
 def record_model(record: Run, model: Model, store: Store) -> None:
     """Records what answers depend on. Done at the start and at the end: a service may refuse a setting at the first call."""
     info = model.info
-    notes = list(info.get("notes", ()))
-    if record.model_revision not in (None, info["revision"]):
-        notes.append(
-            f"The model changed while the run went on: some answers are of revision {record.model_revision}, others of "
-            f"{info['revision']}."
-        )
+    notes = [*info.get("notes", ()), *_changes(record, info)]
     store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
+
+
+def _changes(record: Run, info: ModelInfo) -> Iterator[str]:
+    """What differs from the model that gave a run's first answers, as on a machine that computes in another number format."""
+    some = "while the run went on: some answers are"
+    if record.model_revision not in (None, info["revision"]):
+        yield f"The model changed {some} of revision {record.model_revision}, others of {info['revision']}."
+    before, now = _number_format(record.decoding), _number_format(info["decoding"])
+    if before not in (None, now):
+        yield f"The number format changed {some} in {before}, others in {now}. Rounding may decide where a model wavers."
+
+
+def _number_format(decoding: Mapping[str, Any]) -> str | None:
+    """Of the weights, and of the logits where these are computed in another; None if the answers have none."""
+    logits = f" with logits in {decoding['logits']}" if "logits" in decoding else ""
+    return f"{decoding['dtype']}{logits}" if "dtype" in decoding else None
 
 
 def close(model: Model) -> None:
