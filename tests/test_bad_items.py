@@ -59,6 +59,13 @@ NO_NEGATIVES = {
         cervical cancer: pulmonary lobectomy
         hypertension: headache
         pheochromocytoma: propranolol
+        anorexia nervosa: tachycardia
+        aortic stenosis: hemoptysis
+        dermatomyositis: hand weakness
+        granulomatosis with polyangiitis: skull
+        idiopathic pulmonary fibrosis: lymphadenopathy
+        multiple sclerosis: dyspnea
+        polycythemia vera: purpura
     """,
     "biomedical-core": """
         giant cell arteritis: pulmonary embolism
@@ -97,6 +104,9 @@ NO_NEGATIVES = {
         acute respiratory distress syndrome: ventricular septal defect
         disseminated intravascular coagulation: streptococcal pharyngitis
         glioblastoma: astrocyte
+        HIV infection: obstructive sleep apnea
+        celiac disease: Barrett esophagus
+        hepatitis B: osteoporosis
     """,
 }
 
