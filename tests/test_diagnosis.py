@@ -133,6 +133,7 @@ def test_few_heads_have_no_interval() -> None:
     found = diagnosis(facts([(True, right(DENIED))] * 20, heads=9))
     assert found is not None
     assert found.by_name[BLIND].low is None
+    assert found.first is None, "all 20 facts are of nine heads"
 
 
 def simulated(says: object, count: int = 100, noise: float = 0.1, seed: int = 0) -> Records:
@@ -170,6 +171,13 @@ def test_a_coin_and_one_who_knows_have_no_defect() -> None:
         found = diagnosis(simulated(lambda key, positive: positive != IMPLICATIONS[key].negated, noise=noise))
         assert found is not None
         assert found.first is None
+
+
+@pytest.mark.parametrize("count", [12, 20, 40])
+def test_a_coin_rarely_stands_out_from_few_facts(count: int) -> None:
+    """Its excess over itself is chance: of 200 coins at most one in ten may be said to have a defect."""
+    coins = [diagnosis(simulated(lambda key, positive: True, count=count, noise=0.5, seed=seed)) for seed in range(200)]
+    assert sum(found is not None and found.first is not None for found in coins) <= 20
 
 
 def test_a_coin_shows_no_excess() -> None:

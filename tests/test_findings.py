@@ -129,7 +129,7 @@ def test_a_differences_point_lies_where_its_value_says() -> None:
     """+10 of ± 20 points: three quarters of the way from left to right, 190 + 0.75 · 460."""
     drawn = charts.differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": "X", "y": "Y"}, "title")
     assert 'cx="535.0"' in drawn
-    assert "X less Y, right answers: +10.0 points, +0.0 to +20.0 of 300" in drawn
+    assert "X less Y, right answers: +10.0 points of 300 statements, +0.0 to +20.0" in drawn
 
 
 def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:

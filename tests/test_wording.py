@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from medfact.metrics.race import Race
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.results import wording
+from medfact.results.race_words import race_in_words
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
@@ -70,3 +72,19 @@ def test_no_two_fates_look_alike() -> None:
     for part in ("name", "glyph", "plain"):
         values = [getattr(fate, part) for fate in wording.FATES.values()]
         assert len(set(values)) == len(values)
+
+
+def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
+    """Bounds of 6 to 11 points on the facts at hand leave zero out, though facts like them are not decided."""
+    names = {"1": "a", "2": "b"}
+    shown = Race(-0.08, -0.11, -0.06, 40, 40, None, None)
+    assert race_in_words("1", "2", shown, names) == (
+        "On these facts b gives more right answers than a, by at least 6.0 points; whether on others like them is not decided: "
+        "these facts cannot decide it (40 of 40 diseases counted)."
+    )
+    assert race_in_words("1", "2", shown._replace(high=0.01), names).startswith(
+        "No decision between a and b: these facts cannot"
+    )
+    assert race_in_words("1", "2", shown._replace(decided_at=9), names).startswith(
+        "Enough: b gives more right answers than a, by"
+    )

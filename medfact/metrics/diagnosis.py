@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
@@ -54,6 +55,9 @@ PATTERNS = np.array(list(product((False, True), repeat=len(_VARIANTS))), dtype=b
 """All 256 patterns of right answers, in the order of the variants; the place of one is its binary number."""
 
 _RESAMPLES = 400
+
+_BY_CHANCE = 0.01
+"""What stands out would be there with a smaller chance than this if each answer were a coin's; there are six failures."""
 
 
 def diagnose(right: Sequence[bool], positive: bool) -> str:
@@ -222,17 +226,20 @@ def _drawn_excess(facts: _Facts) -> Floats:
 
 
 def _first(facts: _Facts) -> str | None:
-    """The failure that stands out: the largest, if it holds for at least a tenth of the facts and twice as many as by a coin.
+    """The failure that stands out: the largest, if it holds for at least a tenth of the facts, twice as many as by a coin, and
+    a coin would show so many in less than one of 100 runs like this. None where there are too few heads to say.
 
     One fact alone cannot tell who overlooks “not” from who says “true” to everything: of a true fact both affirm all eight.
     True and false facts together can. So *negation-blind* counts as often as it does among true and among false facts,
     whichever is less; *always-yes* as often as false facts are always affirmed, and true ones too; *always-no* the other way
     round.
     """
+    if too_few(facts.clusters.heads):
+        return None
 
-    def share(name: str, side: int | None = None) -> float:
+    def share(name: str, side: int | None = None) -> tuple[float, int]:
         chosen = facts.code if side is None else facts.code[facts.positive == side]
-        return float((chosen == _NAMES.index(name)).mean()) if len(chosen) else 0.0
+        return float((chosen == _NAMES.index(name)).mean()) if len(chosen) else 0.0, len(chosen)
 
     both = {0, 1} <= set(facts.positive.tolist())
     scores = {name: share(name) for name in (OPPOSITE, DIRECTION, CASE)}
@@ -241,4 +248,6 @@ def _first(facts: _Facts) -> str | None:
     scores[NO] = min(share(NO, 1), share(BLIND, 0)) if both else share(NO)
     coin = dict(zip(_NAMES, _coin(facts).tolist(), strict=True))
     name = max(scores, key=lambda one: scores[one])
-    return name if scores[name] >= max(0.1, 2 * coin[name]) else None
+    found, of = scores[name]
+    by_chance = float(special.bdtrc(round(found * of) - 1, of, coin[name]))
+    return name if found >= max(0.1, 2 * coin[name]) and by_chance < _BY_CHANCE else None

@@ -134,7 +134,7 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
     return render(
         "facts_in_use",
         drafts=setup.drafts,
-        studio=urlencode(dict(zip(("pool", "data"), setup.studio.split(":", 1), strict=False))),
+        studio=urlencode(dict(zip(("pool", "data"), setup.studio.split(":", 1), strict=False))) if setup.studio else "",
         own="facts" in source,
         may_drop=setup.source is not None,
         name=collection.name,
