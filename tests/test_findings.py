@@ -17,6 +17,7 @@ from medfact.results.report import Report, report_of
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
+from medfact.statements import IMPLICATIONS
 from medfact.store import Store
 from medfact.views import charts
 
@@ -53,6 +54,18 @@ def test_an_order_is_claimed_where_intervals_for_all_pairs_do_not_meet(report: R
     assert title(0.6, 0.5, half=0.051) == "No relation is shown to be known better than another"
     assert title(0.6, 0.5, 0.55, 0.55, 0.55, half=0.04).startswith("No relation")
     assert title(0.6, 0.5, 0.55, 0.55, 0.55, half=0.034).startswith("m: 60.0%")
+
+
+def test_what_denial_changes_is_said_where_no_two_ways_are_shown_to_differ(report: Report) -> None:
+    """Eight ways make 28 pairs, and affirmed against denied one more: intervals grow by 3.13 / 1.96 = 1.6. 64 and 36 % with
+    ± 9 each meet then (64 − 14.4 < 36 + 14.4); all affirmed ones, 60 ± 6, and all denied ones, 38 ± 6, do not (50.4 > 47.6).
+    """
+    ways = {key: estimate(0.64 if place == 0 else 0.36 if place == 1 else 0.5, 0.09) for place, key in enumerate(IMPLICATIONS)}
+    sides = {"affirmed": estimate(0.6, 0.06), "negated": estimate(0.38, 0.06)}
+    made = replace(report, by_variant=ways, by_polarity=sides)
+    assert findings.of_ways({"m": made}) == "m: 60.0% right when “affirmed”, 38.0% when “denied”"
+    sides["negated"] = estimate(0.45, 0.06)
+    assert findings.of_ways({"m": made}).startswith("No way of asking is shown")
 
 
 def test_equal_relations_are_told_apart_in_hardly_any_draw() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 
 from scipy import special
 
@@ -14,8 +14,11 @@ from medfact.metrics.uncertainty import LEVEL, Estimate
 from medfact.results.compare import SIGNIFICANT, Pair
 from medfact.results.plots import Reports
 from medfact.results.rarity import Rarity
+from medfact.results.report import Report
 from medfact.results.wording import MINUS, TOO_FEW, counted, percent, points, share
 from medfact.statements import VARIANTS
+
+_POLARITY = {"affirmed": "affirmed", "negated": "denied"}
 
 _SPELLED = 3
 """So many runs are named in a title, each with what it shows; of more it says of how many."""
@@ -25,12 +28,17 @@ def of_ways(reports: Reports) -> str:
     """The title of right answers by the way of asking."""
     said = {}
     for name, report in reports.items():
-        said[name] = _apart({VARIANTS[key].plain: one for key, one in report.by_variant.items()}, "when asked")
+        ways = {VARIANTS[key].plain: one for key, one in report.by_variant.items()}
+        said[name] = _apart(ways, "when asked") or _apart(_polarities(report), "when", _pairs(ways) + 1)
         if len(report.by_variant) == 1:
             said[name] = f"right on {share(report.average_accuracy)} of the statements"
     return _title(
         said, "no way of asking is shown to be answered better than another", "right answers depend on the way of asking"
     )
+
+
+def _polarities(report: Report) -> dict[str, Estimate]:
+    return {_POLARITY[of]: one for of, one in report.by_polarity.items() if of in _POLARITY}
 
 
 def of_relations(reports: Reports) -> str:
@@ -147,8 +155,14 @@ def of_rarity(name: str, view: Rarity) -> str:
 # ------------------------------------------------------------------------------------------------ what may be said
 
 
-def _apart(shares: Mapping[str, Estimate], by: str) -> str:
-    """The highest and the lowest of shares, where they are shown to differ; else "". by: how a part is named."""
+def _pairs(things: Sized) -> int:
+    return len(things) * (len(things) - 1) // 2
+
+
+def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
+    """The highest and the lowest of shares, where they are shown to differ; else "". by: how a part is named. family: how many
+    pairs are looked at; by default all of these shares.
+    """
     known = {
         name: one for name, one in shares.items() if one.value is not None and one.low is not None and one.high is not None
     }
@@ -156,7 +170,7 @@ def _apart(shares: Mapping[str, Estimate], by: str) -> str:
         return ""
     most = max(known, key=lambda name: known[name].value or 0.0)
     least = min(known, key=lambda name: known[name].value or 0.0)
-    if not _above(known[most], known[least], len(known) * (len(known) - 1) // 2):
+    if not _above(known[most], known[least], family or _pairs(known)):
         return ""
     return f"{percent(known[most].value)} right {by} “{most}”, {percent(known[least].value)} {by} “{least}”"
 
