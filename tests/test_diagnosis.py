@@ -24,6 +24,7 @@ from medfact.metrics.diagnosis import (
     YES,
     diagnose,
     diagnosis,
+    meaning,
 )
 from medfact.statements import IMPLICATIONS
 
@@ -64,6 +65,14 @@ IN_PATIENT = "ins inv+ins ins+dn inv+ins+dn"
 )
 def test_diagnoses_by_hand(wrong: str, positive: bool, expected: str) -> None:
     assert diagnose(right(wrong), positive) == expected
+
+
+def test_one_fact_does_not_tell_who_overlooks_not_from_who_says_the_same_to_everything() -> None:
+    """Eight times “false” about a false fact: right wherever it is affirmed, wrong wherever it is denied."""
+    assert diagnose(right(DENIED), positive=False) == BLIND
+    assert meaning(BLIND, positive=False).startswith("it says “false” to this false fact")
+    assert meaning(BLIND, positive=True).startswith("it says “true” to this true fact")
+    assert meaning(NO, positive=True) == DIAGNOSES[NO]
 
 
 @pytest.mark.parametrize("positive", [True, False])

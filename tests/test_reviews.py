@@ -177,10 +177,12 @@ def test_reliability_counts_what_was_hidden_random_and_single() -> None:
     n, z, p = 10, 1.959964, 9 / 80  # ten heads are worth ten, not eighty
     half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     assert whole.wrong.high == pytest.approx((p + z * z / (2 * n)) / (1 + z * z / n) + half, abs=1e-5)
-    best = ceiling(whole.wrong)
-    assert best.value == pytest.approx((71 / 80) ** 8)
+    best = ceiling(STATEMENTS, opinions(log))
+    assert (best.value, best.n) == (pytest.approx(8 / 10), 10), "the labels of the wrong fact are wrong together"
     (nothing,) = reliability(STATEMENTS, {})
-    assert (nothing.wrong.value, ceiling(nothing.wrong).value) == (None, None)
+    assert (nothing.wrong.value, ceiling(STATEMENTS, {}).value) == (None, None)
+    alone = opinions([on(facts[0], TRUE, statement_id=of(facts[0])[0].statement_id)])
+    assert ceiling(STATEMENTS, alone).n == 0, "one statement of eight says nothing of the others"
 
 
 def test_nought_wrong_of_sixty_still_allows_six_in_a_hundred() -> None:

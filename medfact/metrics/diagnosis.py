@@ -36,6 +36,12 @@ DIAGNOSES = {
 }
 """Diagnosis → what it means; exclusive and exhaustive. “Wrong” on one side of four means that at most one of them is right."""
 
+_OF_ONE_FACT = {
+    True: "it says “true” to this true fact, affirmed or denied: it overlooks “not”, or says “true” to everything",
+    False: "it says “false” to this false fact, affirmed or denied: it overlooks “not”, or says “false” to everything",
+}
+"""Whether a fact holds → what *negation-blind* means there: one fact alone cannot tell the two apart."""
+
 STANDS_OUT = {
     OPPOSITE: "of many facts it believes the opposite",
     BLIND: "it overlooks “not”",
@@ -74,6 +80,11 @@ def diagnose(right: Sequence[bool], positive: bool) -> str:
         if _bound(right, sides, to=False) or _bound(right, sides, to=True):
             return name
     return CHANCE if 3 <= sum(right) <= 5 else MIXED
+
+
+def meaning(diagnosis: str, positive: bool) -> str:
+    """What a diagnosis means where it is one fact's. positive: whether that fact holds."""
+    return _OF_ONE_FACT[positive] if diagnosis == BLIND else DIAGNOSES[diagnosis]
 
 
 def _bound(right: Sequence[bool], sides: Sequence[bool], to: bool) -> bool:

@@ -76,13 +76,17 @@ def statements_to_check(bound: float) -> int:
     return checked
 
 
-def ceiling(wrong: Estimate, statements: int = 8) -> Estimate:
-    """The highest joint accuracy that a perfect model can reach if each label is wrong with this share, independently."""
-    if wrong.value is None:
-        return NOTHING
-    return Estimate(
-        (1 - wrong.value) ** statements,
-        None if wrong.high is None else (1 - wrong.high) ** statements,
-        None if wrong.low is None else (1 - wrong.low) ** statements,
-        wrong.n,
-    )
+def ceiling(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> Estimate:
+    """The highest joint accuracy that a perfect model can reach: of the verdicts on whole facts, the share that hold no label
+    wrong. The labels of a fact are wrong together where the fact is, so their shares cannot be multiplied.
+    """
+    of_fact: defaultdict[str, list[Statement]] = defaultdict(list)
+    for statement in statements:
+        of_fact[statement.fact.fact_id].append(statement)
+    verdicts = []
+    for fact_id, of in of_fact.items():
+        for opinion in filter(counts_for_reliability, reviewed.get(fact_id, {}).values()):
+            right = [None if (truth := opinion.truth(one)) is None else truth == one.label for one in of]
+            if None not in right or False in right:
+                verdicts.append((of[0].fact.head, all(right), False))
+    return _shares(verdicts)[0]

@@ -46,13 +46,12 @@ def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
     judgements = {s.statement_id: judged(s, reviewed[s.fact.fact_id]) for s in asked if s.fact.fact_id in reviewed}
     once = list({statement.statement_id: statement for statement in asked}.values())
     labels = reliability(once, reviewed)
-    statements = max(map(len, _by_fact(once).values()), default=0)
     return Summary(
         len(reviewed),
         len({reviewer for of in reviewed.values() for reviewer in of}),
         reviewed_scores(board_of(store, run.run).records(), [statement.statement_id for statement in asked], judgements),
         labels,
-        ceiling(labels[-1].wrong, statements),
+        ceiling(once, reviewed),
         agreement_on(once, reviewed),
         _agreement_by(once, reviewed, lambda statement: statement.fact.relation),
         _agreement_by(once, reviewed, lambda statement: VARIANTS[statement.variant].plain),
@@ -90,10 +89,3 @@ def _ratings(
         said = {one.reviewer: SAID.index(says) for one in single if (says := one.says(statement)) is not None}
         if said:
             yield statement.fact.head, said
-
-
-def _by_fact(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
-    found: dict[str, list[Statement]] = {}
-    for statement in statements:
-        found.setdefault(statement.fact.fact_id, []).append(statement)
-    return found

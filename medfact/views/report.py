@@ -12,7 +12,7 @@ from medfact.errors import Mistake
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
 from medfact.metrics.coherence import AGREES
-from medfact.metrics.diagnosis import DIAGNOSES
+from medfact.metrics.diagnosis import DIAGNOSES, meaning
 from medfact.metrics.estimand import LIKE
 from medfact.negatives import DIFFICULTIES
 from medfact.results import over_models_text, wording
@@ -163,8 +163,14 @@ def _failures(store: Store, run: Run, board: Board, pairs: Pairs, chosen: Sequen
         members = list(pairs.members[pair])
         items = tuple(item for item in store.asked(run.run, facts=members) if item.draw == 0)
         facts = {item.fact: item.statement.fact for item in items}
-        named = ((facts[number], DIAGNOSES.get(pairs.diagnosis(number) or "", "")) for number in members if number in facts)
-        yield Failure(tuple(named), items, pairs.right(pair))
+        named = tuple(
+            (facts[number], _meaning(pairs.diagnosis(number), facts[number])) for number in members if number in facts
+        )
+        yield Failure(named, items, pairs.right(pair))
+
+
+def _meaning(diagnosis: str | None, fact: Fact) -> str:
+    return meaning(diagnosis, fact.positive) if diagnosis else ""
 
 
 def command_of(spec: RunSpec) -> str:

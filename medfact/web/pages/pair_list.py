@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.facts import Fact
-from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED
+from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED, meaning
 from medfact.results.live import Live
 from medfact.results.pairs import FILTERS, Pairs
 from medfact.statements import IMPLICATIONS, VARIANTS
@@ -101,4 +101,6 @@ def _diagnoses(card: Card | None, pairs: Pairs, members: Sequence[int]) -> dict[
     if card is None:
         return {}
     named = zip((card.fact, *card.partners), (pairs.diagnosis(number) for number in members), strict=False)
-    return {fact.fact_id: DIAGNOSES[name] for fact, name in named if name and name not in (CHANCE, MIXED, MASTERED)}
+    return {
+        fact.fact_id: meaning(name, fact.positive) for fact, name in named if name and name not in (CHANCE, MIXED, MASTERED)
+    }
