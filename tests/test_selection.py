@@ -48,6 +48,13 @@ def test_negatives_follow_their_positive_fact() -> None:
     assert [fact.positive for fact in chosen(SMALL, 3, negatives=0).test] == [True] * 3
 
 
+def test_shots_come_with_negatives_where_none_are_tested() -> None:
+    """Shots of true facts alone would all have the label of what is asked after them: a copy of the last would be right."""
+    selection = chosen(SMALL, negatives=0)
+    assert {fact.positive for fact in selection.test} == {True}
+    assert Counter(fact.positive for fact in selection.shots) == {True: 15, False: 15}
+
+
 @pytest.mark.parametrize("limit", [2, 6, 11, 16])
 def test_a_limit_is_even_over_relations(limit: int) -> None:
     counts = Counter(fact.relation for fact in positives(chosen(SMALL, limit)))

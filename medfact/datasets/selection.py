@@ -75,10 +75,11 @@ def select(
     _check_counts(limit, per_relation)
     stated = _stated(collection, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, negatives, heads_aside, seed, difficulty, relation)
+    beside = max(negatives, 1)  # shots of true facts alone would all have the label of what is asked after them
+    loans = _loans(stated, lender, beside, heads_aside, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
-    group = grouping(collection, negatives, seed, difficulty, rejected)
+    group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, beside))
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete, test = [members[0] for members in chosen if len(members) <= negatives], list(chain(*chosen))
@@ -86,7 +87,7 @@ def select(
     drawn_from, lone = (free, _of_the_heads(lone, test)) if limit or per_relation else ([one[0] for one in chosen], lone)
     return Selection(
         test=(*test, *_of_known_difficulty(lone, collection.known)),
-        shots=tuple(chain(*map(group, kept), *chain(*loans.values()))),
+        shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
         notes=(*_notes(collection, canonical, incomplete, negatives), *_notes_on_shots(loans, aside, heads_aside)),
         population=Counter(fact.relation for fact in drawn_from),
