@@ -24,6 +24,8 @@ FEWEST_HEADS = 3
 """A term that fewer diseases have as a finding is no candidate for others."""
 MOST_SPREAD = 0.06
 """A term that a larger share of all Orphanet's diseases have, or one below it, is left out: it may be true without a word."""
+MOST_KIN = 200
+"""Terms below a parent of an annotated term are kin of it, unless there are more of them."""
 MOST_TRUE = 0.5
 """A disease of which a larger share of the findings is true is left out: one of its annotations is too general."""
 FINDING, GENE = "disease may have finding", "disease mapped to gene"
@@ -186,10 +188,18 @@ def chosen_facts(disease: str, name: str, rows: list[Row], allowed: set[str], on
 
 
 def true_terms(disease: str, name: str, rows: Iterable[Row], ontology: Ontology) -> set[str]:
-    """Every term that is true of a disease or of one whose name holds its name: annotated, above such a term, or below one."""
+    """Every term that may be true of a disease or of one whose name holds its name: annotated, above such a term or below one,
+    or kin of one: who has muscle weakness may well have weak neck muscles, though nobody wrote it down.
+    """
     said = {row.term for row in rows if not row.denied and (row.disease == disease or name.lower() in row.name.lower())}
     said &= ontology.terms.keys()
-    return said.union(*(ontology.above(term) | ontology.below(term) for term in said)) if said else said
+    return said.union(*(ontology.above(term) | ontology.below(term) | kin(term, ontology) for term in said))
+
+
+def kin(term: str, ontology: Ontology) -> frozenset[str]:
+    """The terms below a term's parents, where these are narrow."""
+    below = (ontology.below(parent) for parent in ontology.terms[term].parents)
+    return frozenset().union(*(terms for terms in below if len(terms) <= MOST_KIN))
 
 
 # ---------------------------------------------------------------------------------------------- writing

@@ -64,8 +64,8 @@ def select(
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     Args:
-        negatives: negative facts per positive one; those that the file pairs with it count. difficulty: of those drawn first
-            (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
+        negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty:
+            of those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
         limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not
             kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
         canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.
@@ -75,11 +75,10 @@ def select(
     _check_counts(limit, per_relation)
     stated = _stated(collection, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    beside = max(negatives, 1)  # shots of true facts alone would all have the label of what is asked after them
-    loans = _loans(stated, lender, beside, heads_aside, seed, difficulty, relation)
+    loans = _loans(stated, lender, max(negatives, 1), heads_aside, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
-    group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, beside))
+    group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete, test = [members[0] for members in chosen if len(members) <= negatives], list(chain(*chosen))
