@@ -127,6 +127,7 @@ def _method() -> None:
         [("as the method proposes", -1), ("none", 0), ("five", 5)],
         value=-1,
         label="Demonstrations shown to the model before each statement",
+        info="medfact proposes five; unless you choose them, this page shows it none, so that a first look is quick",
         elem_id="shots",
     )
     difficulty = gr.Dropdown(
