@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from records import compared
-from small_facts import Answerer
+from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
@@ -24,6 +24,9 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.web.pages import Visitor
+from medfact.web.pages.compare import CompareShow, view
+from medfact.web.services import Services
 
 PAIRS = 27
 """True facts under test in the small facts file, each with a false partner: 54 facts, 432 statements."""
@@ -141,6 +144,20 @@ def test_too_few_too_many_the_same_and_unknown(facts_file: Path, store: Store, m
         sides_of(store, [runs[0], "no such run"])
     told = medfact("compare", runs[0], "--db", store.url)
     assert (told.code, told.err.count("\n")) == (2, 1)
+
+
+def test_runs_without_a_common_fact_are_not_compared(tmp_path: Path, store: Store) -> None:
+    """Ten diseases here, one there: what would stand in every table is nothing."""
+    other = write_csv(tmp_path / "other.csv", [{"head": "gout", "relation": "symptoms", "tail": "podagra"}])
+    ours = write_csv(tmp_path / "ours.csv", rows_of_facts(10))
+    runs = [run_of(file, store, "baseline:random") for file in (ours, other)]
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    services = Services(store, jobs, reports, Comparisons(store, reports))
+    shown = view(Visitor(services, "dora", ("dora",), ""), CompareShow(runs=",".join(runs))).fragments
+    jobs.close()
+    assert "no fact in common" in shown["compared"]
+    assert not shown["facts"]
 
 
 def test_a_pair_in_words() -> None:

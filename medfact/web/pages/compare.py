@@ -58,6 +58,10 @@ def view(visitor: Visitor, show: CompareShow) -> View:
     except MedfactError as error:
         fragments["compared"] = render("message", message=Message(error.public, "warn"))
         return View(fragments, show, query=query, title="Compare · medfact")
+    if not comparison.shared_facts and not any(pair.n for pair in comparison.pairs):
+        said = Message("These runs have no fact in common, so there is nothing to compare.", "warn")
+        fragments["compared"] = render("message", message=said)
+        return View(fragments, show, query=query, title="Compare · medfact")
     records = [services.run(run) for run in runs]
     fragments["compared"] = _compared(visitor, comparison, records)
     fragments["facts"], show = _facts(visitor, show, table, records)
