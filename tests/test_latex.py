@@ -22,7 +22,7 @@ from medfact.store import Store
     [
         (Estimate(0.5244, 0.504, 0.544, 1600), "52.4 & 50.4 to 54.4 & 1,600"),
         (Estimate(-0.017, -0.069, 0.035, 40), "$-$1.7 & $-$6.9 to 3.5 & 40"),
-        (Estimate(0.5, None, None, 8), "50.0 & too few heads to say & 8"),
+        (Estimate(0.5, None, None, 8), "50.0 & too few diseases to say & 8"),
         (Estimate(None, None, None, 0), "-- & -- & --"),
         (None, "-- & -- & --"),
     ],

@@ -82,4 +82,4 @@ def test_in_words_it_is_a_number_of_facts() -> None:
     assert f"a difference of {100 * least_difference(error):.1f} points in right answers is found 4 times in 5" in said
     enough = [Fact(f"head {n}", "symptoms", f"sign {n}") for n in range(5_000)]
     assert "facts more" not in power_in_words(enough, 8 * len(enough))
-    assert "too few" in power_in_words(facts[:18], 8 * 18)
+    assert "fewer than 10 diseases" in power_in_words(facts[:18], 8 * 18)

@@ -119,7 +119,7 @@ def test_a_difference_that_is_not_shown_or_cannot_be(store: Store, runs: list[st
     worse = replace(pair, difference=-0.3, low=-0.4, high=-0.2, p_holm=0.01)
     told = difference_in_words(worse, names)
     assert "B has all answers right 30.0 points more often than A (95% interval +20.0 to +40.0)" in told
-    assert "too few heads to say" in difference_in_words(replace(pair, low=None, high=None), names)
+    assert "too few diseases to say" in difference_in_words(replace(pair, low=None, high=None), names)
     assert "no fact in common" in difference_in_words(replace(pair, difference=None), names)
 
 
@@ -154,7 +154,7 @@ def test_too_few_heads_and_nothing_at_all(store: Store, runs: list[str]) -> None
     few, none = Estimate(0.5, None, None, 8), Estimate(None, None, None, 0)
     for chosen in (runs[:1], runs):
         card = card_of(store, chosen)
-        for estimate, says in ((few, "too few heads to say"), (none, "no value")):
+        for estimate, says in ((few, "too few diseases to say"), (none, "no value")):
             figures = tuple(replace(one, estimates=(estimate,) * len(chosen)) for one in card.figures)
             said = texts(replace(card, figures=figures))
             assert any(says in text for text in said)

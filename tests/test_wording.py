@@ -41,7 +41,7 @@ def test_a_model_is_called_by_its_name(spec: str, name: str) -> None:
         (wording.points(0.033), "+3.3"),
         (wording.points(-0.033), "−3.3"),
         (wording.interval(Estimate(0.5, 0.501, 0.569, 9)), "50.1–56.9%"),
-        (wording.interval(Estimate(0.5, None, None, 9)), "too few heads to say"),
+        (wording.interval(Estimate(0.5, None, None, 9)), "too few diseases to say"),
         (wording.share(Estimate(0.612, 0.55, 0.674, 9)), "61.2% (55.0–67.4%)"),
         (wording.share(NOTHING), "no value"),
         (wording.p_value(0.17), "p = 0.17"),

@@ -21,7 +21,7 @@ def power_in_words(facts: Sequence[Fact], statements: int) -> str:
     """
     clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail or "" for fact in facts]))
     if too_few(clusters.heads):
-        return f"Diseases worth fewer than {FEWEST_HEADS} equal ones are too few to say anything of others: no intervals."
+        return f"Scores will have no intervals: the facts are about fewer than {FEWEST_HEADS} diseases, or mostly about a few."
     error = expected_error(clusters, max(1, statements // len(facts)))
     more = facts_for(FINE, len(facts), error) - len(facts)
     fine = (

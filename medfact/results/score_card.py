@@ -14,6 +14,7 @@ from medfact.results.endings import state_in_words
 from medfact.results.report import Report, report_of
 from medfact.results.text import difference
 from medfact.results.wording import (
+    TOO_FEW,
     counted,
     date,
     names_of_runs,
@@ -147,7 +148,7 @@ def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
         return f"{a} and {b} have no fact in common that both answered in every way."
     of = f"the {counted(pair.n, 'fact')} that both answered" if pair.n > 1 else "the one fact that both answered"
     if pair.low is None or pair.high is None:
-        return f"No difference can be shown between {a} and {b} on {of}: too few heads to say."
+        return f"No difference can be shown between {a} and {b} on {of}: {TOO_FEW}."
     if pair.p_holm is None or pair.p_holm >= SIGNIFICANT:
         return f"On {of}, no difference is shown between {a} and {b} in facts with all answers right: {difference(pair)}."
     better, other = (a, b) if pair.difference > 0 else (b, a)

@@ -36,7 +36,7 @@ from medfact.store import (
 )
 
 NO_VALUE = "no value"
-TOO_FEW = "too few heads to say"
+TOO_FEW = "too few diseases to say"
 """What stands in place of an interval: under ten heads nothing is known of others."""
 MINUS = "−"
 
@@ -65,7 +65,7 @@ def points(difference: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """The 95% interval of a share: "50.1–56.9%"; "too few heads to say" where there is none."""
+    """The 95% interval of a share: "50.1–56.9%"; "too few diseases to say" where there is none."""
     if estimate.low is None or estimate.high is None:
         return TOO_FEW
     return f"{100 * estimate.low:.1f}–{100 * estimate.high:.1f}%"
