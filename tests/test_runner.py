@@ -1,6 +1,8 @@
 """From a spec to answers on disk: events in order, nothing lost, nothing asked twice, and demonstrations by the rules."""
 
 import re
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -32,6 +34,30 @@ def spec(facts_file: Path) -> RunSpec:
 
 def everything(events: object) -> list[Event]:
     return list(events)
+
+
+INTERRUPTED_LOADING = """
+import time
+from medfact.runs import run_model
+
+def load(tell):
+    tell("loading")
+    time.sleep(2)
+    print("loaded", flush=True)
+
+run_model.PATIENCE_S = {patience}
+next(run_model.with_progress(load, "a model"))
+raise KeyboardInterrupt
+"""
+
+
+@pytest.mark.parametrize(("patience", "said"), [(30.0, "loaded\n"), (0.1, "")])
+def test_an_interrupted_process_waits_for_its_loading_model(patience: float, said: str) -> None:
+    """A thread that Python ends amid native code aborts the process; but nobody waits for ever."""
+    code = INTERRUPTED_LOADING.format(patience=patience)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout == said
+    assert "KeyboardInterrupt" in done.stderr
 
 
 # ------------------------------------------------------------------------- events and answers

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -32,6 +35,22 @@ def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key:
 
 Result = TypeVar("Result")
 
+PATIENCE_S = 30.0
+"""Seconds that Python waits at its end for work that still goes on in threads."""
+
+_working: set[threading.Thread] = set()
+
+
+@atexit.register
+def _wait_for_work() -> None:
+    """Waits at the end of the process, as after Ctrl-C, for a model that is being loaded: a thread that Python ends amid
+    native code aborts the whole process. A second Ctrl-C ends the waiting.
+    """
+    until = time.monotonic() + PATIENCE_S
+    with contextlib.suppress(KeyboardInterrupt):
+        for thread in tuple(_working):
+            thread.join(max(0.0, until - time.monotonic()))
+
 
 def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) -> Generator[Loading, None, Result]:
     """Does long work in a thread, yields what it tells meanwhile, and returns its result. Raises what it raises."""
@@ -45,8 +64,11 @@ def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) ->
         except BaseException as error:
             ended.set_exception(error)
         steps.put(None)
+        _working.discard(threading.current_thread())
 
-    threading.Thread(target=run, daemon=True, name=f"load-{name}").start()
+    thread = threading.Thread(target=run, daemon=True, name=f"load-{name}")
+    _working.add(thread)
+    thread.start()
     while (step := steps.get()) is not None:
         yield step
     return ended.result()
