@@ -185,6 +185,17 @@ def test_a_run_is_found_by_the_beginning_of_its_id(store: Store) -> None:
             store.run(unknown)
 
 
+def test_the_latest_runs_are_named_where_there_is_none_of_an_id(store: Store) -> None:
+    with pytest.raises(UnknownName, match=r"^There is no run 'zz'\. There is none yet\.$"):
+        store.run("zz")
+    first = store.start_run(SPEC, PLAN, VERSIONS)
+    with pytest.raises(UnknownName, match=rf"The latest is {first}\.$"):
+        store.run("zz")
+    later = [store.start_run(SPEC, PLAN, VERSIONS) for _ in range(3)]
+    with pytest.raises(UnknownName, match=rf"The latest are {', '.join(later)}\.$"):
+        store.run("zz")
+
+
 def test_owners_see_their_own_runs(store: Store) -> None:
     ours = store.start_run(SPEC, PLAN, VERSIONS)
     theirs = Store(store.url, owner="visitor").start_run(SPEC, PLAN, VERSIONS)

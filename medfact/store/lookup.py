@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from medfact.errors import Mistake, UnknownName
+from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Database
@@ -22,6 +22,18 @@ MOST_EVENTS = 1_000
 
 KEPT_DELETED = timedelta(days=7)
 """How long a deleted run can be restored."""
+
+
+LISTED = 3
+"""Runs that are named where an id is none."""
+
+
+class UnknownRun(UnknownName):
+    """There is no run of this id. latest: the ids of those begun last, of which there may be many more."""
+
+    def __init__(self, run: str, latest: Sequence[str]) -> None:
+        hint = f"The latest {'is' if len(latest) == 1 else 'are'} {', '.join(latest)}." if latest else "There is none yet."
+        MedfactError.__init__(self, f"There is no run {run!r}.", hint)
 
 
 class Lookup(Database):
@@ -54,7 +66,7 @@ class Lookup(Database):
         if len(matches) > 1:
             raise Mistake(f"Several runs begin with {run!r}.", "Give more of the id.")
         if not matches:
-            raise UnknownName("run", run, (r.run for r in self.runs()[-3:]))
+            raise UnknownRun(run, [latest.run for latest in self.runs()[-LISTED:]])
         return matches[0]
 
     def deleted(self, *owners: str) -> list[Run]:
