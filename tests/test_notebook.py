@@ -20,13 +20,16 @@ import medfact
 from medfact.cli.progress import show_progress
 from medfact.errors import FactsError, MedfactError, Mistake, ModelError, PartMissing, UnknownName
 from medfact.extras import named_if_missing
+from medfact.models import ServiceSettings
 from medfact.notebook import Evaluated
 from medfact.notebook.evaluation import _follow
 from medfact.results.compare import sides_of
 from medfact.results.over_models import over_models
 from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.events import AnswersSaved
-from medfact.store import Store, Verdict, home
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store, Verdict, exists, home
 
 EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8"), re.DOTALL))
 
@@ -108,6 +111,8 @@ def test_none_is_a_failed_call_and_is_asked_again(frame: pandas.DataFrame, url: 
     [
         (lambda prompts: "True", "returned str, not a list"),
         (lambda prompts: None, "returned NoneType, not a list"),
+        (lambda prompts: dict.fromkeys(prompts, "True"), "returned dict, not a list"),
+        (lambda prompts: set(prompts), "returned set, not a list"),
         (lambda prompts: ["True"], r"returned 1 replies to 64 prompts"),
         (lambda prompts: [1] * len(prompts), "a reply of type int"),
         (lambda prompts: [prompts[99999]], r"failed \(IndexError"),
@@ -168,19 +173,75 @@ def test_the_facts_of_a_frame_are_those_of_a_file(frame: pandas.DataFrame, facts
         (lambda: medfact.load_facts([("a", "b", "c")]), FactsError, "list objects"),
         (lambda: medfact.load_facts("clinical-core", head="x"), Mistake, "has the columns"),
         (lambda: medfact.evaluate("gpt"), UnknownName, "no model 'gpt'"),
-        (lambda: medfact.evaluate(5), Mistake, "A int is no model"),
+        (lambda: medfact.evaluate(5), Mistake, "A value of type int is not a model"),
         (lambda: medfact.evaluate("medfact-tiny", limt=3), UnknownName, "Did you mean 'limit'"),
         (lambda: medfact.evaluate("medfact-tiny", limit="3"), Mistake, "limit='3' is not a whole number"),
         (lambda: medfact.evaluate("medfact-tiny", placement=3), Mistake, "placement must be"),
         (lambda: medfact.evaluate("medfact-tiny", service={"url": ""}), UnknownName, "setting of service 'url'"),
         (lambda: medfact.evaluate(always("True"), batch=0), Mistake, "batch=0"),
+        (lambda: medfact.evaluate(always("True"), batch="4"), Mistake, "batch='4' is not a whole number"),
+        (lambda: medfact.evaluate("medfact-tiny", placement={"memory": 1.5}), Mistake, "placement: memory=1.5 is not a whole"),
+        (lambda: medfact.evaluate("medfact-tiny", placement={"memory": "much"}), Mistake, "'much' is not an amount of memory"),
+        (lambda: medfact.evaluate("openai:x", service={"base_url": 1}), Mistake, "service: base_url is not a text"),
+        (lambda: medfact.evaluate("openai:x", service={"replicas": [1]}), Mistake, "service: replicas is not a list of texts"),
+        (lambda: medfact.evaluate("openai:x", service={"key": b"sk-1"}), Mistake, "service: key is not a text. Give a text."),
+        (lambda: medfact.evaluate("medfact-tiny", rela=[1]), Mistake, "rela=[1] is not a list of texts"),
         (lambda: medfact.open_run("nothing"), UnknownName, "no run"),
+        (lambda: medfact.open_run(3), Mistake, "A value of type int is not the id of a run"),
+        (lambda: medfact.compare(None), Mistake, "None is not the id of a run"),
         (lambda: medfact.compare(), Mistake, "No run"),
     ],
 )
 def test_mistakes_are_sentences(call: Callable[[], Any], kind: type[MedfactError], said: str) -> None:
     with pytest.raises(kind, match=re.escape(said)):
         call()
+    assert not exists() or not Store().runs()
+
+
+def test_memory_may_be_written_as_on_the_command_line(frame: pandas.DataFrame, url: str) -> None:
+    run = medfact.evaluate("baseline:random", frame, db=url, limit=2, shots=0, progress=False, placement={"memory": "8GB"})
+    assert run.record.spec.placement.memory == 8_000_000_000
+
+
+def test_settings_of_a_service_may_be_given_whole(frame: pandas.DataFrame, url: str) -> None:
+    settings = ServiceSettings(timeout=5.0)
+    run = medfact.evaluate("baseline:random", frame, db=url, limit=2, shots=0, progress=False, service=settings)
+    assert run.record.spec.service.timeout == 5.0
+
+
+def test_no_function_answers_in_the_name_of_a_model(frame: pandas.DataFrame, url: str) -> None:
+    spec = RunSpec("baseline:random", facts=str(medfact.load_facts(frame).source["facts"]), limit=2, shots=0)
+    run = medfact.open_run(start(spec, Store(url)), url)
+    with pytest.raises(Mistake, match=re.escape("This run asks baseline:random, and no function can answer for it.")):
+        run.resume(always("True"), progress=False)
+    assert run.answers().empty
+    assert run.resume(progress=False).record.state == "complete"
+
+
+def test_the_run_of_a_function_is_resumed_with_a_function(frame: pandas.DataFrame, url: str) -> None:
+    run = medfact.evaluate(always(None), frame, db=url, limit=2, shots=0, progress=False)
+    with pytest.raises(Mistake, match=re.escape("This run asks a function, and 'medfact-tiny' is none.")):
+        run.resume("medfact-tiny")
+    assert len(run.resume(always("True"), progress=False).answers().query("answer == True")) == 32
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "said"),
+    [
+        (
+            {"disease": ["a"], "relation": ["r"], "tail": ["x"]},
+            {},
+            "The data frame: the column head is missing; it has disease, relation, tail. Rename them, or say which of yours "
+            'they are: load_facts(table, head="…", relation="…", tail="…").',
+        ),
+        ({"head": ["a"], "relation": ["r"], "tail": ["x"]}, {"head": "disease"}, "The data frame has no column 'disease'."),
+        ({"head": [""], "relation": ["r"], "tail": ["x"]}, {}, "Correct the rows and give the data frame again."),
+    ],
+)
+def test_a_data_frame_is_called_so(table: dict[str, list[str]], columns: dict[str, str], said: str) -> None:
+    with pytest.raises(FactsError, match=re.escape(said)) as caught:
+        medfact.load_facts(pandas.DataFrame(table), **columns)
+    assert "jsonl" not in str(caught.value)
 
 
 def test_own_facts_leave_the_machine_only_with_consent(frame: pandas.DataFrame) -> None:
@@ -289,7 +350,7 @@ def test_a_run_is_closed_where_its_follower_fails(follow: Callable[[Any], Any]) 
 
     def events() -> Iterator[Any]:
         try:
-            yield AnswersSaved(None)  # type: ignore[arg-type]
+            yield AnswersSaved(None)
             yield AnswersSaved(())
         finally:
             closed.append(True)

@@ -67,8 +67,10 @@ class Evaluated:
         Raises as `evaluate` does.
         """
         record = self.record
-        if record.model.startswith(FUNCTION) and model is None:
+        if model is None and record.model.startswith(FUNCTION):
             check_spec(record.model)
+        if model is not None:
+            _check_function(model, record.model)
         load = _loader(model, BATCH) if model is not None else load_model
         _follow(answer(self.id, self.store, load=load, key=key), progress)
         return self
@@ -111,7 +113,9 @@ def evaluate(
         MedfactError: a setting, the facts or the model cannot be used; or the run ended early: its answers are kept.
     """
     if not isinstance(model, str) and not callable(model):
-        raise Mistake(f"A {type(model).__name__} is no model.", "Give a name, such as medfact-tiny, or a function.")
+        raise Mistake(f"{_a(model)} is not a model.", "Give a name, such as medfact-tiny, or a function.")
+    if not isinstance(batch, int) or isinstance(batch, bool):
+        raise Mistake(f"batch={batch!r} is not a whole number.", "Give a whole number, such as 64.")
     if batch < 1:
         raise Mistake(f"batch={batch} is too small.", "A function gets at least one prompt at once.")
     load = load_model if isinstance(model, str) else _loader(model, batch)
@@ -125,15 +129,30 @@ def evaluate(
     _check_consent(spec, send_facts)
     store = Store(db)
     run = start(spec, store, given.collection, held_in(spec, store))
-    key = key or named_address_key(is_named="base_url" in dict(settings.get("service") or {}))
+    key = key or named_address_key(is_named=spec.service.base_url is not None)
     _follow(answer(run, store, load=load, key=key), progress)
     return Evaluated(run, store)
 
 
 def open_run(run: str, db: str | None = None) -> Evaluated:
-    """A run by its id, or the beginning of it. Raises UnknownName where there is none, or several."""
+    """A run by its id, or the beginning of it. Raises UnknownName where there is none, and Mistake where there are several."""
+    if not isinstance(run, str):
+        raise Mistake(f"{_a(run)} is not the id of a run.", "Give the id as a text, or the beginning of it.")
     store = Store(db)
     return Evaluated(store.run(run).run, store)
+
+
+def _a(value: object) -> str:
+    """What a value is, at the beginning of a sentence: "A value of type int", "None"."""
+    return "None" if value is None else f"A value of type {type(value).__name__}"
+
+
+def _check_function(model: Function, asked: str) -> None:
+    """Raises Mistake where what is given cannot go on with a run of the model `asked`: its answers would stand in that name."""
+    if not asked.startswith(FUNCTION):
+        raise Mistake(f"This run asks {asked}, and no function can answer for it.", "Leave the function out: resume().")
+    if not callable(model):
+        raise Mistake(f"This run asks a function, and {model!r} is none.", "Give the function: resume(my_model).")
 
 
 def _loader(function: Function, batch: int) -> Callable[..., Model]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ class FunctionModel:
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"[:300]
             raise ModelError(f"{self.spec} failed ({reason}).", "Answers so far are kept: mend it and `resume`.") from error
-        if isinstance(replies, str) or not hasattr(replies, "__len__") or not hasattr(replies, "__iter__"):
+        unordered = isinstance(replies, Mapping | Set)  # what they iterate over are no replies, or in no order
+        if isinstance(replies, str) or unordered or not hasattr(replies, "__len__") or not hasattr(replies, "__iter__"):
             kind = type(replies).__name__
             raise ModelError(f"{self.spec} returned {kind}, not a list.", "Return a list with one reply a prompt.")
         if len(replies) != len(texts):

@@ -17,11 +17,12 @@ from medfact.datasets.collection import summary
 from medfact.datasets.facts_file import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
-from medfact.errors import FactsError, Mistake, UnknownName
+from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
 from medfact.exchange.rows import fact_row, statement_row
 from medfact.extras import named_if_missing
 from medfact.facts import digest
 from medfact.models import Placement, ServiceSettings
+from medfact.models.local.placement import bytes_of
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.spec import RunSpec
@@ -84,8 +85,8 @@ def load_facts(source: str | Path | pandas.DataFrame | Facts = "clinical-core", 
     if isinstance(source, Facts):
         return source
     if not isinstance(source, str | Path):
-        source = _kept(source)
-    elif isinstance(source, str) and source in bundled_names():
+        return _read_frame(_kept(source), columns)
+    if isinstance(source, str) and source in bundled_names():
         if columns:
             raise Mistake(f"The data set {source} has the columns that it needs.", "Name columns of your own file only.")
         return _read({"dataset": source})
@@ -100,6 +101,20 @@ def load_facts(source: str | Path | pandas.DataFrame | Facts = "clinical-core", 
 def _read(source: dict[str, Any]) -> Facts:
     with named_if_missing():
         return Facts(load(RunSpec("", **source)), source)
+
+
+def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
+    """The facts of a data frame that is kept in a file. Its errors speak of the data frame: nobody knows the file."""
+    try:
+        return _read({"facts": str(file.resolve()), "columns": tuple(columns.items())})
+    except FactsError as error:
+        problem = error.problem.replace(file.name, "the data frame")
+        hint = error.hint.replace("choose the file again", "give the data frame again")
+        if isinstance(error, ColumnsMissing):
+            problem = problem.replace(", row 1:", ":").replace("the file has", "it has")
+            named = ", ".join(f'{name}="…"' for name in REQUIRED)
+            hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
+        raise FactsError(f"{problem[:1].upper()}{problem[1:]}", hint) from None
 
 
 def _exists(path: Path) -> bool:
@@ -159,28 +174,41 @@ _KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
     "str": ((str,), "a text"),
     "bool": ((bool,), "True or False"),
     "tuple[str,": ((list, tuple), "a list of texts"),
+    "tuple[tuple[str,": ((list, tuple), "a list of pairs of texts"),
 }
 
 
-def _checked(field_: dataclasses.Field[Any], value: Any) -> Any:
+def _checked(field_: dataclasses.Field[Any], value: Any, of: str = "") -> Any:
+    """A setting's value. of: the mapping that it is in. Raises Mistake where it is of another kind; never shows a key."""
     kinds, name = _KINDS[str(field_.type).partition(" ")[0]]
     if value is None and field_.type.endswith("| None"):
         return None
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise Mistake(f"{field_.name}={value!r} is not {name}.", f"Give {name}.")
+    texts = not isinstance(value, list | tuple) or _are_texts(value, pairs="pairs" in name)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds) or not texts:
+        shown = f"={value!r}" if field_.repr else ""
+        raise Mistake(f"{of}{field_.name}{shown} is not {name}.", f"Give {name}.")
     return tuple(value) if isinstance(value, list) else value
 
 
+def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
+    if pairs:
+        return all(isinstance(pair, list | tuple) and len(pair) == 2 and _are_texts(pair, False) for pair in values)
+    return all(isinstance(one, str) for one in values)
+
+
 def _nested(name: str, kind: type[Any], given: Any) -> Any:
+    fields = dataclasses.fields(kind)
     if isinstance(given, kind):
-        return given
+        given = {one.name: getattr(given, one.name) for one in fields}
     if not isinstance(given, Mapping):
         raise Mistake(f"{name} must be a mapping of its settings.", f"Write it as {name}={{…}}.")
-    known = {one.name for one in dataclasses.fields(kind)}
+    known = {one.name for one in fields}
     for setting in given:
         if setting not in known:
             raise UnknownName(f"setting of {name}", str(setting), known)
-    return kind(**given)
+    if kind is Placement and isinstance(given.get("memory"), str):  # such as 8GB
+        given = {**given, "memory": bytes_of(given["memory"])}
+    return kind(**{one.name: _checked(one, given[one.name], f"{name}: ") for one in fields if one.name in given})
 
 
 def held_in(spec: RunSpec, store: Store) -> Held:
