@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
+from medfact.answers import Demonstration
 from medfact.results.citations import ENTRIES, bibtex, cited, latex_citations, plain_citations
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.report import report_of
+from medfact.runs.demonstrations import shot_notes
+from medfact.runs.events import AnswersSaved
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -88,6 +92,40 @@ def test_demonstrations_of_ones_own_are_said_to_be_so(store: Store) -> None:
     text = methods_paragraph([own], [report_of(store, own)])
     assert "Demonstrations: 3 before each statement, from a file of our own." in text
     assert "not tested" not in text
+
+
+def test_false_partners_are_counted_not_read_from_the_setting(store: Store, tmp_path: Path) -> None:
+    """Nine symptoms can be swapped; of the three facts with one drug none can, as there is no other drug."""
+    rows = [{"head": f"d{n}", "relation": "symptoms", "tail": f"sign {n}"} for n in range(9)]
+    rows += [{"head": f"d{n}", "relation": "therapeutic drugs", "tail": "water"} for n in range(9, 12)]
+    file = str(write_csv(tmp_path / "facts.csv", rows))
+
+    def said(**fields: Any) -> str:
+        run = asked(store, facts=file, limit=None, **fields)
+        return methods_paragraph([run], [report_of(store, run)])
+
+    assert ", 9 of them with 1 false partner of the same relation and semantic type. Method" in said()
+    assert ", each with at most 3 false partners of the same relation and semantic type, 27 in all. Method" in said(negatives=3)
+    without = said(negatives=0)
+    assert ", without false partners. Method" in without
+    assert "the share of facts with all answers right." in without
+    assert "true and false ones" not in without
+
+
+def test_partners_of_a_run_that_was_stopped_are_at_most_so_many(store: Store) -> None:
+    run = start(RunSpec(model="answerer", limit=200, shots=0), store)
+    with closing(answer(run, store, load=Answerer(lambda prompt: "True").load)) as events:
+        next(event for event in events if isinstance(event, AnswersSaved))
+    text = methods_paragraph([store.run(run)], [report_of(store, store.run(run))])
+    assert "each with at most 1 false partner of the same relation and semantic type" in text
+
+
+@pytest.mark.parametrize(("shown", "said"), [((3, 2), "at most 3"), ((3, 3), "3")])
+def test_fewer_demonstrations_in_some_groups_are_said(store: Store, shown: tuple[int, int], said: str) -> None:
+    """Five were wanted. Three in each group is three; three in one group and two in another is at most three."""
+    groups = {str(n): [Demonstration("a sentence", True)] * many for n, many in enumerate(shown)}
+    run = replace(asked(store, shots=3), notes=list(shot_notes(groups, 5)))
+    assert f"Demonstrations: {said} before each statement" in methods_paragraph([run], [report_of(store, run)])
 
 
 def test_two_runs_say_what_differs(store: Store) -> None:

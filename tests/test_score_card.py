@@ -65,6 +65,14 @@ def test_what_stands_on_the_card_of_one_run(store: Store, runs: list[str]) -> No
     assert [bar.estimate for bar in bars(card)] == [report.joint_accuracy, report.average_accuracy]
 
 
+def test_true_facts_alone_are_not_called_true_and_false_ones(store: Store, runs: list[str]) -> None:
+    spec = replace(store.run(runs[0]).spec, negatives=0)
+    alone = start(spec, store)
+    list(answer(alone, store))
+    assert "true and false ones" not in card_of(store, [alone]).about
+    assert "true and false ones" in card_of(store, runs[:1]).about
+
+
 def test_the_picture_has_its_size_its_words_and_its_bars(store: Store, runs: list[str]) -> None:
     card = card_of(store, runs[:1])
     drawn = picture(card)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -57,8 +58,8 @@ def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
     models = ", ".join(dict.fromkeys(_model(run) for run in runs))
     versions = _each(runs, lambda run: run.versions.get("medfact", __version__))
     yield f"We asked {models} with medfact {versions} [@medfact]."
-    true = {run.run: report.true_facts for run, report in zip(runs, reports, strict=True)}
-    yield f"The facts were {_each(runs, lambda run: _facts(run, true[run.run]))}."
+    of = {run.run: report for run, report in zip(runs, reports, strict=True)}
+    yield f"The facts were {_each(runs, lambda run: _facts(run, of[run.run]))}."
     yield f"Method: {_each(runs, lambda run: _method(run))}."
     yield f"Demonstrations: {_each(runs, _demonstrations)}."
     if any(run.spec.retrieval != NO_RETRIEVAL for run in runs):
@@ -78,15 +79,26 @@ def _text(text: str) -> str:
     return text.replace("[@", "[ @")
 
 
-def _facts(run: Run, true: int) -> str:
-    of = sum(run.population.values())
+def _facts(run: Run, report: Report) -> str:
+    of, true = sum(run.population.values()), report.true_facts
     drawn = f", drawn from {count(of)} with seed {run.spec.seed}," if of > true else ""
-    k = run.spec.negatives if run.spec.negatives is not None else protocol_of(run.spec).negatives
-    partners = (
-        f"each with {counted(k, 'false partner')} of the same relation and semantic type" if k else "without false partners"
-    )
     umls = ", @bodenreider2004umls" if run.spec.rela or run.spec.sab else ""
-    return f"{counted(true, 'true fact')}{drawn} of {_text(run.dataset)} [@{data_key(run)}{umls}], {partners}"
+    named = f"{counted(true, 'true fact')}{drawn} of {_text(run.dataset)} [@{data_key(run)}{umls}]"
+    return f"{named}, {_partners(run, report)}"
+
+
+def _partners(run: Run, report: Report) -> str:
+    """How many false partners the true facts had: fewer than the setting says where the data have no more."""
+    k = run.spec.negatives if run.spec.negatives is not None else protocol_of(run.spec).negatives
+    most = f"{counted(k, 'false partner')} of the same relation and semantic type"
+    if not (k and report.negative_accuracy.n):
+        return "without false partners"
+    if report.answered + report.failed < report.statements:  # which facts are asked to their end is not known here
+        return f"each with at most {most}"
+    false, of = report.facts - report.true_facts, k * report.true_facts
+    if false >= of:
+        return f"each with {most}"
+    return f"{count(false)} of them with {most}" if k == 1 else f"each with at most {most}, {count(false)} in all"
 
 
 def _method(run: Run) -> str:
@@ -96,12 +108,17 @@ def _method(run: Run) -> str:
     return f"{protocol_of(run.spec).title}, {stated} [{keys}], in the sentences “{_text(pool_title(run.pool))}”"
 
 
+_FEWER_SHOTS = r"groups have fewer than \d+ shots, at least (\d+)\."
+"""The note of a run some of whose statements had fewer demonstrations (`runs.demonstrations.shot_notes`)."""
+
+
 def _demonstrations(run: Run) -> str:
     if not run.shots:
         return "none"
     draws = f", in {run.spec.shot_draws} draws" if run.spec.shot_draws > 1 else ""
     source = "a file of our own" if run.spec.demonstrations else "facts of other diseases that were not tested"
-    return f"{run.shots} before each statement, from {source}{draws}"
+    most = "at most " if any(int(least) < run.shots for least in re.findall(_FEWER_SHOTS, "\n".join(run.notes))) else ""
+    return f"{most}{run.shots} before each statement, from {source}{draws}"
 
 
 def _passages(run: Run) -> str:
@@ -141,11 +158,14 @@ def _decoding(run: Run) -> str:
 
 
 def _figures(reports: Sequence[Report]) -> Iterator[str]:
-    yield (
-        "Average accuracy is the share of right answers, joint accuracy the share of facts, true and false ones, with all "
-        "answers right, and pair joint accuracy the share of true facts with all answers right about both the fact and its "
-        "false partners."
-    )
+    if any(report.negative_accuracy.n for report in reports):
+        yield (
+            "Average accuracy is the share of right answers, joint accuracy the share of facts, true and false ones, with all "
+            "answers right, and pair joint accuracy the share of true facts with all answers right about both the fact and its "
+            "false partners."
+        )
+    else:
+        yield "Average accuracy is the share of right answers, joint accuracy the share of facts with all answers right."
     if any(report.calibration.n for report in reports):
         yield (
             "P(True) is the model's probability of its True words over that of its True and False words; its calibration is "

@@ -104,7 +104,8 @@ def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
     methods = " and ".join(dict.fromkeys(report.method for report in reports))
     ways = max(len(report.by_variant) for report in reports)
     asked = "asked in eight ways" if ways == 8 else f"asked in {counted(ways, 'way')}" if ways else "not asked yet"
-    return f"{datasets}: {facts}, true and false ones, {asked}. Method: {methods}."
+    both = ", true and false ones" if any(report.negative_accuracy.n for report in reports) else ""
+    return f"{datasets}: {facts}{both}, {asked}. Method: {methods}."
 
 
 def _figure(name: str, reports: Sequence[Report]) -> Figure:
