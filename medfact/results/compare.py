@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, cast
@@ -183,7 +183,9 @@ def pairs_of(sides: Sequence[Side]) -> list[Pair]:
 
 def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     """What is the same in all runs, and what differs, under the names that a person reads."""
-    all_ = [settings_of(side.run) for side in sides]
+    asked = [set(side.run.pool_text) for side in sides]
+    shared = frozenset(set.intersection(*asked)) if all(asked) else None
+    all_ = [settings_of(side.run, shared) for side in sides]
     same, differs = {}, {}
     for name in all_[0]:
         values = [settings[name] for settings in all_]
@@ -194,14 +196,17 @@ def _settings(sides: Sequence[Side]) -> tuple[dict[str, Any], dict[str, list[Any
     return same, differs
 
 
-def settings_of(run: Run) -> dict[str, tuple[Any, str]]:
-    """Setting → what a person reads of it, and what tells it from another."""
+def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str, tuple[Any, str]]:
+    """Setting → what a person reads of it, and what tells it from another. relations: those whose sentences count, by default
+    all that are asked.
+    """
+    sentences = {name: of for name, of in run.pool_text.items() if relations is None or name in relations}
     spec, protocol = run.spec, protocol_of(run.spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
     return {
         "data": (run.dataset, run.dataset_fingerprint),
         "method": (PROTOCOLS[spec.protocol].title, spec.protocol),
-        "sentences (pool)": (run.pool, f"{run.pool} {sorted((k, sorted(v.items())) for k, v in run.pool_text.items())}"),
+        "sentences (pool)": (run.pool, f"{run.pool} {sorted((k, sorted(v.items())) for k, v in sentences.items())}"),
         "question": (question_of(spec), question_of(spec)),
         "reading of replies": (protocol.reading, protocol.reading),
         "demonstrations": (run.shots, str(run.shots)),
