@@ -13,6 +13,8 @@ from medfact.results.wording import MINUS, TOO_FEW, count, counted, share
 
 FALSE_MARK = "FALSE (test statement)"
 
+NOTHING_SHARED = "No fact was answered by all of them, so nothing can be said of any label."
+
 NOT_ENOUGH = "It takes two models, baselines not counted, that were asked the same facts."
 
 
@@ -52,6 +54,8 @@ def missed_in_words(one: Missed) -> str:
 def suspects_in_words(found: OverModels) -> str:
     """Whether there are facts whose label is the suspect, and whose word counts."""
     mute = found.no_witness
+    if not found.facts:
+        return NOTHING_SHARED
     if not found.denied:
         return "Labels cannot be judged here: without denied statements, a wrong answer may be mere habit."
     if len(found.models) - len(mute) < FEWEST_WITNESSES:
@@ -67,8 +71,8 @@ def suspects_in_words(found: OverModels) -> str:
         return said
     names, one = " and ".join(filter(None, [", ".join(mute[:-1]), mute[-1]])), len(mute) == 1
     return (
-        f"{said} {names} {'is' if one else 'are'} not counted: {'it knows' if one else 'they know'} true facts from false "
-        "ones, in all ways of asking together, no better than chance."
+        f"{said} {names} {'is' if one else 'are'} not counted: {'it is' if one else 'they are'} not shown to know true facts "
+        "from false ones, in all ways of asking together."
     )
 
 
@@ -118,6 +122,9 @@ def over_models_lines(found: OverModels) -> Iterator[str]:
         yield f"  {NOT_ENOUGH}"
         return
     yield from (f"  {line}" for line in about_models(found))
+    if not found.facts:
+        yield f"  {NOTHING_SHARED}"
+        return
     yield f"  Look at the label first: {suspects_in_words(found)}"
     yield from (f"    {_fact(one.fact)}: {suspect_in_words(one)}" for one in found.suspects)
     yield f"  Missed most: {hardest_in_words(found)}"

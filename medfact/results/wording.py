@@ -55,13 +55,18 @@ def counted(number: int, thing: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """0.535 → "53.5%"."""
-    return NO_VALUE if share is None else f"{100 * share:.1f}%"
+    """0.535 → "53.5%"; −0.006 → "−0.6%"."""
+    return NO_VALUE if share is None else f"{_tenths(share):.1f}%".replace("-", MINUS)
 
 
 def points(difference: float) -> str:
     """0.033 → "+3.3"; −0.033 → "−3.3"."""
-    return f"{100 * difference:+.1f}".replace("-", MINUS)
+    return f"{_tenths(difference):+.1f}".replace("-", MINUS)
+
+
+def _tenths(share: float) -> float:
+    """A share in points, to a tenth; never −0.0."""
+    return round(100 * share, 1) + 0.0
 
 
 def interval(estimate: Estimate) -> str:
