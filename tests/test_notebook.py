@@ -13,20 +13,21 @@ import numpy
 import pandas
 import plotly.graph_objects
 import pytest
-from small_facts import rows_of_facts
+from small_facts import Answerer, rows_of_facts
 from test_requirements import ROOT
 
 import medfact
 from medfact.cli.progress import show_progress
 from medfact.errors import FactsError, MedfactError, Mistake, ModelError, PartMissing, UnknownName
 from medfact.extras import named_if_missing
-from medfact.models import ServiceSettings
+from medfact.models import Completion, ServiceSettings
 from medfact.notebook import Evaluated
 from medfact.notebook.evaluation import _follow
 from medfact.results.compare import sides_of
 from medfact.results.over_models import over_models
 from medfact.reviews.verdicts import FALSE, TRUE
 from medfact.runs.events import AnswersSaved
+from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store, Verdict, exists, home
@@ -271,6 +272,39 @@ def test_comparisons_and_figures(frame: pandas.DataFrame, url: str) -> None:
     assert "20 pairs" in str(one.report())
     with pytest.raises(Mistake, match="different databases"):
         medfact.compare(one, medfact.evaluate(always("True"), frame, limit=2, shots=0, progress=False))
+
+
+def test_the_data_of_each_run_stand_below_their_scores(frame: pandas.DataFrame, url: str) -> None:
+    one, other = two_runs(frame, url)
+    alike = medfact.compare(one, other.id, db=url).scores._repr_html_()
+    assert f"<p>{one.record.dataset}, medfact −LMReph, 0 shots, 95% intervals." in alike
+    bundled = medfact.evaluate("baseline:always-true", limit=3, shots=2, progress=False, db=url)
+    differ = medfact.compare(one, bundled.id, db=url).scores._repr_html_()
+    assert f": {one.record.dataset}, medfact −LMReph, 0 shots; " in differ
+    assert "always says true: clinical-core, medfact −LMReph, 2 shots. 95% intervals." in differ
+
+
+def test_the_scores_are_rows(frame: pandas.DataFrame, url: str) -> None:
+    """Always True: every false fact is affirmed, no true one denied, and each statement gets the answer of its negation."""
+    scores = medfact.evaluate("baseline:always-true", frame, db=url, limit=20, shots=0, progress=False).report()
+    rows = scores.frame().set_index(["group", "name", "figure"])["value"]
+    assert rows["false_affirmation", "", "false_affirmation"] == 1.0
+    assert rows["false_denial", "", "false_denial"] == 0.0
+    assert rows["diagnosis", "always-yes", "share"] == 0.5
+    assert rows["self_agreement", "negation", "share"] == 0.0
+    assert rows["self_agreement", "", "affirms_both"] == 1.0
+    assert rows.index.is_unique
+
+
+def test_how_good_probabilities_are_stands_in_the_rows(frame: pandas.DataFrame, url: str) -> None:
+    """0.8 to everything, of which half is true: no ranking, off by 0.3, and (0.2² + 0.8²) / 2 = 0.34."""
+    spec = RunSpec("answerer", facts=str(medfact.load_facts(frame).source["facts"]), limit=20, shots=0)
+    run, store = start(spec, Store(url)), Store(url)
+    list(answer(run, store, load=Answerer(lambda prompt: Completion("True", p_true=0.8, p_mass=1.0)).load))
+    rows = medfact.open_run(run, url).report().frame().set_index(["group", "name", "figure"])["value"]["probabilities"]
+    found = {figure: rows["", figure] for figure in ("auroc", "brier", "ece")}
+    assert found == pytest.approx({"auroc": 0.5, "brier": 0.34, "ece": 0.3})
+    assert rows["affirmed", "brier"] == pytest.approx(0.34)
 
 
 def test_what_is_shown_is_escaped(url: str) -> None:

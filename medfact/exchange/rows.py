@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from medfact.facts import Fact
-from medfact.metrics.measures import Measures, OfDifficulty, TypeAccuracy
+from medfact.metrics.coherence import SelfAgreement
+from medfact.metrics.diagnosis import Diagnosis
+from medfact.metrics.discrimination import Probabilities
+from medfact.metrics.measures import Harm, Measures, OfDifficulty, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.spec import NO_RETRIEVAL
 from medfact.statements import Statement
@@ -57,19 +60,33 @@ def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:
 
 
 def score_rows(run: str, model: str, measures: Measures) -> Iterator[dict[str, Any]]:
-    """Every figure of a run that has an interval, one a row; `group` and `name` say over which statements."""
-    for group, name, figure, estimate in _figures(measures):
-        bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
-        yield {"run": run, "model": model, "figure": figure, "group": group, "name": name, **bounds}
+    """The figures of a run that have an interval, one a row; `group` and `name` say over which statements.
 
-
-def _figures(measures: Measures) -> Iterator[tuple[str, str, str, Estimate | TypeAccuracy]]:
-    """(group, name within it, figure, its value)."""
+    Left out are the curves over ways of asking and over the surest answers, and how far P(True) is off in parts.
+    """
     for group, value in vars(measures).items():
-        if isinstance(value, Estimate):
-            yield group, "", group, value
-        for name, of_name in value.items() if group.startswith("by_") else ():
-            if isinstance(of_name, OfDifficulty):
-                yield from ((group, name, figure, part) for figure, part in vars(of_name).items() if isinstance(part, Estimate))
-            else:
-                yield group, name, "average_accuracy", of_name
+        for name, figure, estimate in _figures(group, value):
+            bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+            yield {"run": run, "model": model, "figure": figure, "group": group, "name": name, **bounds}
+
+
+def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | TypeAccuracy | Harm]]:
+    """(name within the group, figure, its value)."""
+    if isinstance(value, Estimate | Harm):
+        yield "", group, value
+    if isinstance(value, Harm):
+        yield from ((relation, group, one) for relation, one in value.by_relation.items())
+    elif isinstance(value, Diagnosis):
+        yield from ((name, "share", one.share) for name, one in value.by_name.items())
+    elif isinstance(value, SelfAgreement):
+        yield from ((name, "share", one.share) for name, one in value.by_implication.items())
+        yield from (("", name, getattr(value, name)) for name in ("affirms_both", "denies_both"))
+    elif isinstance(value, Probabilities):
+        for name, good, off in (("", value.overall, value.off), ("affirmed", value.affirmed, value.off_affirmed)):
+            yield from ((name, figure, getattr(good, figure)) for figure in ("auroc", "brier") if good)
+            yield from ((name, figure, getattr(off, figure)) for figure in ("ece", "shift", "overconfidence") if off)
+    for name, of_name in value.items() if group.startswith("by_") else ():
+        if isinstance(of_name, OfDifficulty):
+            yield from ((name, figure, part) for figure, part in vars(of_name).items() if isinstance(part, Estimate))
+        else:
+            yield name, "average_accuracy", of_name

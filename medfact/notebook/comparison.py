@@ -14,7 +14,7 @@ from medfact.notebook.source import frame_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text
-from medfact.results.wording import counted
+from medfact.results.wording import counted, points
 from medfact.store import Store
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Compared:
             Markup("<th>{}</th>").format(title)
             for title in ("a", "b", "score", "a − b, points", "95% interval", "p (Holm)", "n")
         )
-        about = f"{self.comparison.shared_facts} shared facts. {NOT_FOR_USE}"
+        about = f"{counted(self.comparison.shared_facts, 'shared fact')}. {NOT_FOR_USE}"
         table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
         return table
 
@@ -70,8 +70,8 @@ def _row(pair: dict[str, Any], names: dict[str, str]) -> Markup:
 
 
 def _figures(pair: dict[str, Any]) -> list[str]:
-    difference = "no value" if pair["difference"] is None else f"{100 * pair['difference']:+.1f}"
-    bounds = "none" if pair["low"] is None else f"{100 * pair['low']:+.1f} to {100 * pair['high']:+.1f}"
+    difference = "no value" if pair["difference"] is None else points(pair["difference"])
+    bounds = "none" if pair["low"] is None else f"{points(pair['low'])} to {points(pair['high'])}"
     return [difference, bounds, "none" if pair["p_holm"] is None else f"{pair['p_holm']:.3g}"]
 
 

@@ -112,12 +112,7 @@ def evaluate(
     Raises:
         MedfactError: a setting, the facts or the model cannot be used; or the run ended early: its answers are kept.
     """
-    if not isinstance(model, str) and not callable(model):
-        raise Mistake(f"{_a(model)} is not a model.", "Give a name, such as medfact-tiny, or a function.")
-    if not isinstance(batch, int) or isinstance(batch, bool):
-        raise Mistake(f"batch={batch!r} is not a whole number.", "Give a whole number, such as 64.")
-    if batch < 1:
-        raise Mistake(f"batch={batch} is too small.", "A function gets at least one prompt at once.")
+    _check_asked(model, batch)
     load = load_model if isinstance(model, str) else _loader(model, batch)
     name = model if isinstance(model, str) else function_model(model, batch).spec
     if isinstance(model, str):
@@ -145,6 +140,16 @@ def open_run(run: str, db: str | None = None) -> Evaluated:
 def _a(value: object) -> str:
     """What a value is, at the beginning of a sentence: "A value of type int", "None"."""
     return "None" if value is None else f"A value of type {type(value).__name__}"
+
+
+def _check_asked(model: object, batch: object) -> None:
+    """Raises Mistake where a model is neither a name nor a function, or a batch is no number of prompts."""
+    if not isinstance(model, str) and not callable(model):
+        raise Mistake(f"{_a(model)} is not a model.", "Give a name, such as medfact-tiny, or a function.")
+    if not isinstance(batch, int) or isinstance(batch, bool):
+        raise Mistake(f"batch={batch!r} is not a whole number.", "Give a whole number, such as 64.")
+    if batch < 1:
+        raise Mistake(f"batch={batch} is too small.", "A function gets at least one prompt at once.")
 
 
 def _check_function(model: Function, asked: str) -> None:

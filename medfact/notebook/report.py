@@ -58,7 +58,10 @@ class Scores:
         return dict(zip(names, self.reports, strict=True))
 
     def frame(self) -> pandas.DataFrame:
-        """Every figure that has an interval, a row each: run, model, figure, group, name, value, low, high (shares), n."""
+        """The figures that have an interval, a row each: run, model, figure, group, name, value, low, high (shares), n.
+
+        Without the curves: `record()` holds all.
+        """
         return frame_of(row for report in self.reports for row in score_rows(report.run, report.model, report))
 
     def record(self) -> dict[str, Any]:
@@ -92,8 +95,10 @@ class Scores:
             Markup("<th>{}</th>").format(title) for title in ("run", *SHOWN.values(), "unreadable", "failed")
         )
         rows = Markup("").join(_row(name, report) for name, report in self._named.items())
-        first = self.reports[0]
-        about = f"{first.dataset}, {first.method}, {first.shots} shots, 95% intervals. {NOT_FOR_USE}"
+        asked = {name: f"{report.dataset}, {report.method}, {report.shots} shots" for name, report in self._named.items()}
+        alike = len(set(asked.values())) == 1
+        how = asked[next(iter(asked))] if alike else "; ".join(f"{name}: {one}" for name, one in asked.items())
+        about = f"{how}{',' if alike else '.'} 95% intervals. {NOT_FOR_USE}"
         return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
 
 
