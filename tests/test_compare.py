@@ -91,6 +91,9 @@ def test_the_text_for_people(facts_file: Path, store: Store, medfact: Callable[.
     assert f"No difference shown between {cue[:8]} true unless denied and {always[:8]} always says true." in told.out
     assert "true unless denied has more right than" in told.out
     assert "the same seed: 0" in told.out
+    again = run_of(facts_file, store, "baseline:always-true")
+    told = medfact("compare", again, always, "--db", store.url)
+    assert f"  {always[:8]} always says true: " in told.out, "the id stands once"
 
 
 def test_three_are_compared_in_pairs_with_p_after_holm(facts_file: Path, store: Store) -> None:
@@ -126,6 +129,10 @@ def test_what_differs_is_flagged_and_only_what_is_shared_is_compared(facts_file:
     assert pool["differs"]["sentences (pool)"] == ["medfact", "origin"]
     assert of_metric(pool, "joint_accuracy")["n"] == 2 * PAIRS, "each fact by its own statements"
     assert of_metric(pool, "average_accuracy")["n"] == 2 * PAIRS, "the one way of saying that both have"
+    some = facts_file.with_name("symptoms.csv")
+    some.write_text("".join(row for row in facts_file.read_text().splitlines(keepends=True) if "therapeutic" not in row))
+    fewer = compared(sides_of(store, [ours, run_of(some, store)]))
+    assert set(fewer["differs"]) == {"data"}, "the sentences of the symptoms, which both ask, are the same"
     rows = facts_file.read_text().replace("sign00", "another sign")
     facts_file.write_text(rows)
     data = compared(sides_of(store, [ours, run_of(facts_file, store)]))

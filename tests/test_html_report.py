@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,20 @@ def test_the_command_asks_the_same(store: Store, medfact: Callable[..., Any], ur
     ids = [[item.statement.statement_id for item in store.asked(one)] for one in (run, other.run)]
     assert ids[0] == ids[1]
     assert other.spec == spec
+
+
+def test_a_function_is_asked_again_in_a_notebook(store: Store, tmp_path: Path) -> None:
+    """No command can ask a function: the report shows the call, with the settings that are not the default."""
+    run = asked(store, model="function:my_model", limit=3, seed=2)
+    text = unescape(text_of(html_report(store, [run], AT)))
+    assert "To ask the same again, where this function is defined:" in text
+    assert "medfact.evaluate(my_model, 'clinical-core', limit=3, shots=0, seed=2)" in text
+    assert "python -m medfact run" not in text
+    spec = RunSpec("function:lambda", facts="data-frame-0a.jsonl", columns=(("head", "disease"),), rela=("symptoms",))
+    assert command_of(spec) == "medfact.evaluate(my_model, medfact.load_facts(table, head='disease'), rela=('symptoms',))"
+    assert command_of(RunSpec("function:f", facts="mine.csv", leave_out=True)) == (
+        "medfact.evaluate(f, 'mine.csv', leave_out=True)"
+    )
 
 
 def test_by_the_command_line(medfact: Callable[..., Any], store: Store, url: str, tmp_path: Path) -> None:

@@ -418,7 +418,9 @@ def test_own_documents_by_the_command_line(medfact: Callable[..., Any], facts_fi
     compared = medfact("compare", with_, plain, "--json", "--db", url)
     (change,) = json.loads(compared.out)["evidence"]
     assert (change["without"], change["with_"]) == (plain, with_)
-    assert "With retrieved passages" in medfact("compare", with_, plain, "--db", url).out
+    told = medfact("compare", with_, plain, "--db", url).out
+    assert "With retrieved passages" in told
+    assert "  The question changes too (from paper to mkj-documents): this is the effect of both." in told
     absent = medfact("run", *options, "--retrieval", "sparse", "--corpus", tmp_path / "absent.txt")
     assert absent.code == 2
     assert "absent.txt" in absent.err

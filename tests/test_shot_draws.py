@@ -1,5 +1,6 @@
 """Several draws of demonstrations in one run: what is asked, what is counted, how sure one is, and what cannot be asked."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +17,8 @@ from medfact.errors import Mistake
 from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.metrics.clusters import Clusters, parts_of
 from medfact.models import Prompt
-from medfact.results.report import Board, board_of
+from medfact.results.report import Board, board_of, report_of
+from medfact.results.text import report_text
 from medfact.runs.events import Finished, Started
 from medfact.runs.plan import MAX_SHOT_DRAWS, plan
 from medfact.runs.run import answer, run
@@ -24,6 +26,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, STOPPED, Asked, Store
+from medfact.views.report import html_report
 
 DRAWS = 3
 
@@ -202,6 +205,20 @@ def test_figures_over_three_draws_by_hand(two: RunSpec, store: Store) -> None:
 def test_a_fact_is_counted_once_whatever_the_draws(two: RunSpec, store: Store) -> None:
     """`facts` says on how many facts a run is (the papers' tables print it), not how often they were asked."""
     assert reported(store, scripted(two, store, BY_DRAW))["facts"] == 4
+
+
+def test_people_read_of_how_many_facts_and_draws(two: RunSpec, store: Store) -> None:
+    """Four facts, two of them true, in three draws: n is 12 and 6. With a failed call it is 11, and no number of facts."""
+    run = scripted(two, store, BY_DRAW)
+    text = report_text(report_of(store, store.run(run)))
+    assert re.search(r"all eight right \(joint accuracy\) .* of 4 facts in 3 draws\n", text)
+    assert re.search(r"\(pair joint accuracy\) .* of 2 pairs in 3 draws\n", text)
+    html = html_report(store, [run], "2026-11-24T02:00:00+00:00")
+    assert "of 4 facts in 3 draws, true and false ones, and" in html
+    assert "its 4 facts were asked in 3 draws of demonstrations" in html
+    last = {**BY_DRAW[2], ("gout", "joint pain"): "+++! ++++"}
+    failed = scripted(two, store, (*BY_DRAW[:2], last))
+    assert " of 11 facts, each of 3 draws counted\n" in report_text(report_of(store, store.run(failed)))
 
 
 def test_an_incomplete_draw_leaves_out_that_draw_of_the_fact_alone(two: RunSpec, store: Store) -> None:

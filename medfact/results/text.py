@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from medfact.metrics.coherence import AGREES, SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
@@ -47,9 +48,9 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
         *filter(None, [how_it_ended(report.state, report.reason)]),
         "",
-        _line("all eight right (joint accuracy)", report.joint_accuracy, "fact"),
+        _line("all eight right (joint accuracy)", report.joint_accuracy, "fact", report),
         _line("right answers (average accuracy)", report.average_accuracy, "statement"),
-        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pair"),
+        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pair", report),
         "",
         *(_line(f"{VARIANTS[key].plain} ({key})", estimate, "statement") for key, estimate in report.by_variant.items()),
         "",
@@ -58,10 +59,10 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         *(_line(name, estimate, "statement") for name, estimate in report.by_category.items()),
         "",
         f"what stands out: {stands_out(report) or 'no single failure'}",
-        *(diagnosis_lines(report.diagnosis) if report.diagnosis else ()),
+        *(diagnosis_lines(report.diagnosis, report) if report.diagnosis else ()),
         *(self_agreement_lines(report.self_agreement) if report.self_agreement else ()),
         *(
-            _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pair")
+            _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pair", report)
             for difficulty, of in report.by_difficulty.items()
         ),
         *(
@@ -79,18 +80,30 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
     return "\n".join(lines)
 
 
-def _line(name: str, estimate: Estimate, of: str) -> str:
-    return f"{name:<52}{share(estimate)} of {counted(estimate.n, of)}"
+def _line(name: str, estimate: Estimate, of: str, report: Report | None = None) -> str:
+    """A figure with its interval and n. report: given where n counts a fact or a pair once for each draw of demonstrations."""
+    many = counted(estimate.n, of) if report is None else in_draws(estimate.n, of, report)
+    return f"{name:<51} {share(estimate)} of {many}"
 
 
-def diagnosis_lines(diagnosis: Diagnosis) -> list[str]:
+def in_draws(number: int, thing: str, report: Report) -> str:
+    """What a figure counts once for each draw of demonstrations: 30 facts of three draws → "10 facts in 3 draws"."""
+    draws = report.shot_draws
+    if draws < 2:
+        return counted(number, thing)
+    if report.answered == report.statements and number % draws == 0:
+        return f"{counted(number // draws, thing)} in {draws} draws"
+    return f"{counted(number, thing)}, each of {draws} draws counted"
+
+
+def diagnosis_lines(diagnosis: Diagnosis, report: Report) -> list[str]:
     """Why facts fail, for a person: every diagnosis beside what independent answers give."""
     rows = []
     for name, one in diagnosis.by_name.items():
         bounds = "" if one.low is None or one.high is None else f", {points(one.low)} to {points(one.high)}"
         excess = f"{points(one.excess)} points{bounds}"
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
-        rows.append(f"  {name:<18}{share(one.share)} of {counted(one.share.n, 'fact')}; {beside}")
+        rows.append(f"  {name:<17} {share(one.share)} of {in_draws(one.share.n, 'fact', report)}; {beside}")
     return [*rows, ""]
 
 
@@ -158,8 +171,11 @@ CHANGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_
 """Figure → the papers' name for it."""
 
 
-def change_lines(change: Change, names: Mapping[str, str]) -> list[str]:
-    """What passages change for a model, for a person. names: run → what to call it."""
+def change_lines(change: Change, names: Mapping[str, str], questions: Mapping[str, Any]) -> list[str]:
+    """What passages change for a model, for a person. names: run → what to call it. questions: run → how it asks, where runs
+    differ in that.
+    """
+    asked, before = questions.get(change.with_), questions.get(change.without)
     lines = [f"{names[change.with_]} less {names[change.without]} ({change.setting}):"]
     for metric, name in CHANGES.items():
         found = change.metrics[metric]
@@ -167,6 +183,7 @@ def change_lines(change: Change, names: Mapping[str, str]) -> list[str]:
     return [
         *lines,
         f"  answers right only with passages: {count(len(change.helped))}; only without: {count(len(change.harmed))}",
+        *([f"  The question changes too (from {before} to {asked}): this is the effect of both."] if asked != before else []),
     ]
 
 
@@ -176,7 +193,7 @@ def comparison_text(
     """A comparison for a person: what differs, each run's scores, and every pair of runs. found: what passages change;
     together: what all models show of the facts.
     """
-    names = {run.run: f"{run.run[:8]} {run.name}" for run in comparison.runs}
+    names = {run.run: f"{run.run[:8]} {run.name.removesuffix(f' ({run.run[:8]})')}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
     lines = [f"{counted(comparison.shared_facts, 'fact')} in all runs, which have {of}."]
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
@@ -194,7 +211,8 @@ def comparison_text(
         *(f"  {race_in_words(one.a, one.b, one.race, names)}" for one in comparison.races),
     ]
     if found:
-        lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names))]
+        questions = dict(zip(names, comparison.differs.get("question", ()), strict=False))
+        lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names, questions))]
     lines += ["", *over_models_lines(together)] if together else []
     lines += ["", "Differences are paired: statements that both runs answered. Intervals and p are clustered by head and tail."]
     return "\n".join(lines)

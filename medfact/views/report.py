@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from pathlib import PurePath
 
 from medfact import __version__
 from medfact.assets import ASSETS
@@ -14,6 +15,7 @@ from medfact.facts import Fact
 from medfact.metrics.coherence import AGREES
 from medfact.metrics.diagnosis import DIAGNOSES, meaning
 from medfact.metrics.estimand import LIKE
+from medfact.models import FUNCTION
 from medfact.negatives import DIFFICULTIES
 from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
@@ -25,6 +27,7 @@ from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.recall import SETTINGS
 from medfact.results.report import Board, Report, board_of, report_of
+from medfact.results.text import in_draws
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
@@ -48,6 +51,10 @@ _FLAGS = {
 }  # fmt: skip
 _SWITCHES = {"reviewed": "--reviewed", "accept_drafts": "--accept-drafts", "leave_out": "--leave-out-fact"}
 """Fields of a spec → the options of `run` that set them."""
+
+
+_IN_A_CALL = {*_FLAGS, *_SWITCHES, "rela", "sab"} - {"dataset", "facts"}
+"""The same fields, as a notebook names them."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +141,10 @@ def _headline(section: Section) -> str:
         state = state_in_words(section.run.state, section.run.reason)
         stands_out += f" The run is not complete ({state}): its figures are of what was answered."
         stands_out += f" {how_it_ended(section.run.state, section.run.reason)}".rstrip()
+    both = ", true and false ones," if report.negative_accuracy.n else ""
     return (
-        f"{section.name} gets {every} right for {wording.share(joint)} of {wording.counted(joint.n, 'fact')}, true and false "
-        f"ones, and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"
+        f"{section.name} gets {every} right for {wording.share(joint)} of {in_draws(joint.n, 'fact', report)}{both} "
+        f"and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"
     )
 
 
@@ -174,7 +182,11 @@ def _meaning(diagnosis: str | None, fact: Fact) -> str:
 
 
 def command_of(spec: RunSpec) -> str:
-    """The command that asks a model the same again; a service's address is left out, since keys hang on it."""
+    """The command that asks a model the same again; a service's address is left out, since keys hang on it. The run of a
+    function has no command: its call in a notebook.
+    """
+    if spec.model.startswith(FUNCTION):
+        return _call_of(spec)
     parts = ["python", "-m", "medfact", "run", "--model", spec.model]
     defaults = {field.name: field.default for field in fields(RunSpec)}
     for name, flag in _FLAGS.items():
@@ -188,3 +200,21 @@ def command_of(spec: RunSpec) -> str:
     for ours, theirs in spec.columns:
         parts += ["--column", f"{ours}={theirs}"]
     return shlex.join(parts)
+
+
+def _call_of(spec: RunSpec) -> str:
+    """The call in a notebook that asks a function the same again."""
+    name = spec.model.removeprefix(FUNCTION)
+    function = name if name.isidentifier() and name != "lambda" else "my_model"
+    facts = repr(spec.facts or spec.dataset)
+    if spec.facts and PurePath(spec.facts).name.startswith("data-frame-"):  # as `medfact.notebook` keeps it
+        facts = "table"
+    if spec.columns:
+        columns = [f"{ours}={theirs!r}" for ours, theirs in spec.columns]
+        facts = f"medfact.load_facts({', '.join([facts, *columns])})"
+    settings = [
+        f"{field.name}={getattr(spec, field.name)!r}"
+        for field in fields(RunSpec)
+        if field.name in _IN_A_CALL and getattr(spec, field.name) != field.default
+    ]
+    return f"medfact.evaluate({', '.join([function, facts, *settings])})"
