@@ -121,6 +121,14 @@ def test_the_command_asks_the_same(store: Store, medfact: Callable[..., Any], ur
     assert other.spec == spec
 
 
+def test_false_partners_are_named_where_there_are_any(store: Store) -> None:
+    with_, without = (text_of(html_report(store, [asked(store, limit=3, negatives=many)], AT)) for many in (1, 0))
+    assert "of 6 facts, true and false ones, and" in with_
+    assert "Each true fact stands beside false partners" in with_
+    assert "of 3 facts and" in without
+    assert "Each true fact stands beside false partners" not in without
+
+
 def test_a_function_is_asked_again_in_a_notebook(store: Store, tmp_path: Path) -> None:
     """No command can ask a function: the report shows the call, with the settings that are not the default."""
     run = asked(store, model="function:my_model", limit=3, seed=2)
