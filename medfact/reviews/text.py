@@ -79,7 +79,7 @@ def agreed(found: Agreement, name: str) -> tuple[str, str]:
 
 
 def _line(name: str, estimate: Estimate, of: str) -> str:
-    return f"{name:<60}{share(estimate)} of {counted(estimate.n, of)}"
+    return f"{name:<59} {share(estimate)} of {counted(estimate.n, of)}"
 
 
 def reviewed_in_words(of_fact: Mapping[str, Opinion]) -> str:
