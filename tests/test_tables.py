@@ -241,7 +241,95 @@ def test_a_collections_fingerprint_changes_with_its_false_facts(tmp_path: Path) 
     assert load_file(write_csv(tmp_path / "facts.csv", [*rows, false])).fingerprint() != before
 
 
+def triplet(head: str, tail: str, positive: str = "true", negative_of: str = "") -> dict[str, str]:
+    return {"head": head, "relation": "symptoms", "tail": tail, "positive": positive, "negative_of": negative_of}
+
+
+def test_false_facts_without_a_negative_of_find_the_only_true_fact_of_their_head(tmp_path: Path) -> None:
+    rows = [
+        triplet("asthma", "wheezing"),
+        triplet("gout", "joint pain"),
+        triplet("asthma", "joint pain", "false"),
+        triplet("gout", "wheezing", "false"),
+    ]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    asthma, gout = Fact("asthma", "symptoms", "wheezing"), Fact("gout", "symptoms", "joint pain")
+    assert [fact.negative_of for fact in collection.facts] == [None, None, asthma.fact_id, gout.fact_id]
+    assert (collection.problems, collection.notes) == ((), ())
+    chosen = select(collection, negatives=1, heads_aside=0, seed=0)
+    assert [len(chosen.test), chosen.without_negative] == [4, ()]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_false_facts_that_may_belong_to_several_stand_alone_and_are_told(turned: bool, tmp_path: Path) -> None:
+    """Gout has two true facts, and asthma two false ones, of which the first by name is paired, whatever the order."""
+    false = [triplet("gout", "cough", "false"), triplet("asthma", "rash", "false"), triplet("asthma", "fever", "false")]
+    true = [triplet("gout", "pain"), triplet("gout", "swelling"), triplet("asthma", "wheezing")]
+    lonely = triplet("flu", "baldness", "false")  # of a head without a true fact: nothing to choose
+    collection = load_file(write_csv(tmp_path / "facts.csv", [*true, *(false[::-1] if turned else false), lonely]))
+    wheezing = Fact("asthma", "symptoms", "wheezing").fact_id
+    partners = {fact.tail: fact.negative_of for fact in collection.facts if not fact.positive}
+    assert partners == {"cough": None, "rash": None, "fever": wheezing, "baldness": None}
+    (note,) = collection.notes
+    assert note == "2 false facts are asked on their own: negative_of does not say to which true fact each belongs."
+
+
+@pytest.mark.parametrize("name", ["pain", "Pain", Fact("gout", "symptoms", "pain").fact_id])
+def test_negative_of_is_the_tail_of_the_true_fact_or_its_id(name: str, tmp_path: Path) -> None:
+    rows = [triplet("gout", "pain"), triplet("gout", "swelling"), triplet("gout", "cough", "false", name)]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    assert (collection.problems, collection.notes) == ((), ())
+    assert collection.facts[2].negative_of == Fact("gout", "symptoms", "pain").fact_id
+
+
+@pytest.mark.parametrize("name", ["gout", "cough", "2"])
+def test_a_negative_of_that_names_nothing_is_told(name: str, tmp_path: Path) -> None:
+    rows = [triplet("gout", "pain"), triplet("asthma", "cough"), triplet("gout", "cough", "false", name)]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    (problem,) = collection.problems
+    assert str(problem).startswith("row 4: negative_of names no true fact of its head and relation; give that fact's tail")
+    assert collection.facts[2].negative_of is None
+
+
+@pytest.mark.parametrize("first", ["true", "false"])
+def test_a_fact_that_is_called_true_and_false_is_told_and_used_as_neither(first: str, tmp_path: Path) -> None:
+    second = {"true": "false", "false": "true"}[first]
+    rows = [
+        triplet("asthma", "wheezing", first),
+        triplet("gout", "wheezing"),
+        triplet("gout", "pain"),
+        triplet("Asthma", "wheezing ", second),
+    ]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    assert [str(problem) for problem in collection.problems] == [
+        f"row 5: it contradicts row 2, which calls it {first}; neither is used: delete the wrong one"
+    ]
+    assert triplets(collection) == [("gout", "symptoms", "wheezing"), ("gout", "symptoms", "pain")]
+    assert "wheezing" in collection.known.known_tails("asthma")  # so that it is not drawn as a false partner either
+    with pytest.raises(FactsError, match="row 3: it contradicts row 2"):
+        load_file(write_csv(tmp_path / "only.csv", [rows[0], rows[3]]))
+
+
 # ------------------------------------------------------------------------- files that are wrong
+
+
+@pytest.mark.parametrize("name", ["label", "Truth", "is_true", "correct"])
+def test_a_column_that_says_which_facts_are_false_is_not_passed_over(name: str, tmp_path: Path) -> None:
+    rows = [{"head": "gout", "relation": "symptoms", "tail": tail, name: said} for tail, said in (("pain", 1), ("cough", 0))]
+    path = write_csv(tmp_path / "facts.csv", rows)
+    assert f"facts.csv: column {name!r} says true or false" in refusal(path)
+    assert f"--column positive={name}" in refusal(path)
+    assert [fact.positive for fact in load_file(path, {"positive": name}).facts] == [True, False]
+    assert [fact.positive for fact in load_file(path, {"positive": "=true"}).facts] == [True, True]
+    kept = write_csv(tmp_path / "both.csv", [row | {"positive": "true"} for row in rows])
+    assert [fact.positive for fact in load_file(kept).facts] == [True, True]
+
+
+def test_a_label_that_says_other_things_is_said_not_to_be_used(tmp_path: Path) -> None:
+    row = {"head": "gout", "relation": "symptoms", "tail": "pain"}
+    (note,) = load_file(write_csv(tmp_path / "facts.csv", [row | {"label": "A12"}])).notes
+    assert note.startswith("facts.csv: the column 'label' is not used.")
+    assert load_file(write_csv(tmp_path / "true.csv", [row | {"label": "true", "page": "false"}])).notes == ()
 
 
 def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path) -> None:
@@ -336,11 +424,26 @@ def test_an_empty_file_is_refused(name: str, text: str, tmp_path: Path) -> None:
     assert f"{name} is empty" in refusal(path)
 
 
-@pytest.mark.parametrize("text", ["head,relation,tail\n", "head,relation,tail\ngout,symptoms,\n"])
-def test_a_file_without_a_usable_fact_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_without_a_usable_fact_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "facts.csv"
-    path.write_text(text, encoding="utf-8")
+    path.write_text("head,relation,tail\ngout,symptoms,\n", encoding="utf-8")
     assert "holds no usable true fact" in refusal(path)
+
+
+def test_a_header_alone_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("head,relation,tail\n", encoding="utf-8")
+    assert refusal(path) == "facts.csv has a header, and no rows. Write one fact a row below the header."
+
+
+def test_of_several_sheets_the_first_is_read_and_that_is_said(tmp_path: Path) -> None:
+    write_xlsx(tmp_path / "facts.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "facts.xlsx")
+    book.create_sheet("other").append(["a note"])
+    book.save(tmp_path / "facts.xlsx")
+    collection = load_file(tmp_path / "facts.xlsx")
+    assert triplets(collection) == TRIPLETS
+    assert collection.notes == ("facts.xlsx has 2 sheets: the first is read.",)
 
 
 def test_an_unknown_ending_and_a_missing_file_are_refused(tmp_path: Path) -> None:
@@ -535,7 +638,7 @@ def test_an_accent_blocks_later_makes_a_file_latin_1(tmp_path: Path) -> None:
     text = "head,relation,tail\n" + "".join(f"disease,symptoms,vertigo and more {n:07}\n" for n in range(60_000))
     file = tmp_path / "facts.csv"
     file.write_bytes((text + "Ménière disease,symptoms,vertigo\n").encode("latin-1"))
-    assert encoding_of(file).name == "Latin-1"
+    assert encoding_of(file).name == "Windows-1252 or Latin-1"
     _, rows = read_table(file)
     assert list(rows)[-1][1]["head"] == "Ménière disease"
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from medfact.datasets import medlama
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
-from medfact.datasets.table_reader import FORMATS, Listed, read_table
+from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
+from medfact.datasets.table_reader import FORMATS, Listed, read_table, sheets
 from medfact.datasets.text import encoding_of
+from medfact.datasets.truth import LikePositive, truth
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
 
@@ -44,9 +45,6 @@ CONSTANT = "="
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BROKEN = re.compile(r"[\ud800-\udfff]")
 """Half of a character, which cannot be stored."""
-
-_TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
-_FALSE = frozenset({"false", "f", "no", "n", "0", "0.0"})
 
 
 def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits: Limits = OWN) -> Collection:
@@ -97,9 +95,11 @@ def _records(
         yield from _medlama_records(rows, reading)
         return
     column_of = map_columns(names, columns, file)
-    for number, row in rows:
+    like_positive = LikePositive(file, names, column_of)
+    for number, row in like_positive.watch(rows):
         cells = {ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()}
         yield from ((number, one) for one in _with_one_tail(number, cells, reading))
+    reading.notes += like_positive.notes()
 
 
 def _medlama_records(rows: Iterator[Row], reading: _Reading) -> Iterator[tuple[int, dict[str, str]]]:
@@ -133,6 +133,7 @@ class _Reading:
     further: facts that count as known but are not tested, because a tested one says the same.
     row_of: fact id → file and row where the fact first occurs.
     by_name: whether the file repeats a fact under other identifiers, which counts as one fact.
+    _false: key of a false fact → its file, its row and its `negative_of`.
     """
 
     limits: Limits
@@ -143,7 +144,7 @@ class _Reading:
     file: str = ""
     by_name: bool = False
     _facts: dict[str, Fact] = field(default_factory=dict)
-    _partner_of: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _false: dict[str, tuple[str, int, str]] = field(default_factory=dict)
     _relations: set[str] = field(default_factory=set)
 
     def add_problem(self, number: int, message: str) -> None:
@@ -158,12 +159,15 @@ class _Reading:
 
     def collection(self, name: str) -> Collection:
         """The collection of all rows. Raises FactsError if no true fact can be used."""
+        if not self._facts and not self.problems:
+            raise FactsError(f"{name} has a header, and no rows.", "Write one fact a row below the header.")
+        contradicted = self._drop_contradictions()
         facts = self._paired_facts()
         if not positive_facts(facts):
             first = f" ({self.problems[0]})" if self.problems else ""
             raise FactsError(f"{name} holds no usable true fact{first}.", "Correct the rows and choose the file again.")
         tested = _without_inverses(facts)
-        known = KnowledgeBase((*positive_facts(facts), *self.further))
+        known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=contradicted)
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
         return Collection(name, tested, known, problems, tuple(self.notes))
 
@@ -174,7 +178,7 @@ class _Reading:
         if wrong := _wrong(cells):
             self.add_problem(number, wrong)
             return
-        positive = _truth(cells.pop("positive", "") or "true")
+        positive = truth(cells.pop("positive", "") or "true")
         if positive is None:
             self.add_problem(number, "positive must be true or false")
             return
@@ -188,40 +192,50 @@ class _Reading:
             self._add_repetition(number, key, fact)
             return
         self._facts[key] = fact
-        if partner and not positive:
-            self._partner_of[key] = number, partner
+        if not positive:
+            self._false[key] = self.file, number, partner
 
     def _add_repetition(self, number: int, key: str, fact: Fact) -> None:
         """Keeps one of two facts with the same key, whatever their order in the file."""
-        self._facts[key], other = sorted((self._facts[key], fact), key=_sort_key)
+        self._facts[key], other = sorted((self._facts[key], fact), key=sort_key)
         if self.by_name:
             self.further.append(other)
         else:
             self.add_problem(number, REPEATED)
 
+    def _drop_contradictions(self) -> tuple[tuple[str, str], ...]:
+        """Drops what the file calls both true and false. Returns heads and tails: nothing may call them false either."""
+        pairs = []
+        for keys in contradictions(self._facts):
+            facts = [self._facts.pop(key) for key in keys]
+            first = facts[0]
+            other = next(fact for fact in facts if fact.positive is not first.positive)
+            (first_file, first_row), (file, row) = self.row_of[first.fact_id], self.row_of[other.fact_id]
+            where = Problem(first_row, "", first_file).where
+            said = "true" if first.positive else "false"
+            message = f"it contradicts {where}, which calls it {said}; neither is used: delete the wrong one"
+            self.problems.append(Problem(row, message, file))
+            pairs += [(fact.head, fact.tail or "") for fact in facts if fact.positive]
+        return tuple(pairs)
+
     def _paired_facts(self) -> tuple[Fact, ...]:
-        """All facts. A negative is paired with the positive fact that its `negative_of` names, or stands alone."""
-        positive = {fact.fact_id: fact for fact in self._facts.values() if fact.positive}
+        """All facts. A false one is paired with the true fact that it belongs to, or stands alone."""
+        named = {key: name for key, (_, _, name) in self._false.items() if name}
+        left = {key: name for key, name in named.items() if key in self._facts}
+        of_false = partners(self._facts, left) if named else partners_by_place(self._facts)
         counts: Counter[str] = Counter()
-        paired: dict[str, Fact] = {}
+        facts: dict[str, Fact] = {}
         for key, fact in self._facts.items():
-            number, partner_id = self._partner_of.get(key, (0, ""))
-            partner = positive.get(partner_id)
-            if partner is not None and fact.tail is not None:
-                if (partner.head, partner.relation) == (fact.head, fact.relation):
-                    counts[partner_id] += 1
-                    own = partner.negative(fact.tail, fact.tail_id, counts[partner_id])
-                    fact = replace(own, tail_type=fact.tail_type, source=fact.source, source_id=fact.source_id)
-                else:
-                    self.add_problem(number, "negative_of names a fact with another head or relation")
-            if fact.fact_id in paired:
-                self.add_problem(number, REPEATED)
-            paired.setdefault(fact.fact_id, fact)
-        return tuple(paired.values())
-
-
-def _sort_key(fact: Fact) -> list[str]:
-    return [str(value or "") for value in dataclasses.astuple(fact)]
+            if partner := of_false.partner_of.get(key):
+                counts[partner.fact_id] += 1
+                fact = paired(fact, partner, counts[partner.fact_id])
+            if wrong := REPEATED if fact.fact_id in facts else of_false.wrong.get(key):
+                file, number, _ = self._false[key]
+                self.problems.append(Problem(number, wrong, file))
+            facts.setdefault(fact.fact_id, fact)
+        if of_false.alone:
+            self.notes.append(alone_note(of_false.alone))
+        return tuple(facts.values())
 
 
 def _without_inverses(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
@@ -291,12 +305,9 @@ def _wrong(cells: Mapping[str, str]) -> str:
     return ""
 
 
-def _truth(text: str) -> bool | None:
-    word = text.lower()
-    return True if word in _TRUE else False if word in _FALSE else None
-
-
 def _notes(path: Path) -> list[str]:
-    if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and encoding_of(path).name == "Latin-1":
-        return [f"{path.name} was read as Latin-1, not UTF-8: check that names with accents look right."]
+    if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and (name := encoding_of(path).name).endswith("Latin-1"):
+        return [f"{path.name} was read as {name}, not UTF-8: check that names with accents look right."]
+    if path.suffix.lower() == ".xlsx" and sheets(path) > 1:
+        return [f"{path.name} has {sheets(path)} sheets: the first is read."]
     return []

@@ -229,6 +229,12 @@ def _read_excel(path: Path, limits: Limits) -> tuple[list[str], Iterator[Row]]:
     return _with_header(path, records())
 
 
+def sheets(path: Path) -> int:
+    """How many sheets a workbook has."""
+    with zipfile.ZipFile(path) as parts:
+        return sum(name.startswith("xl/worksheets/") and name.endswith(".xml") for name in parts.namelist())
+
+
 class Listed(str):
     """The text of a cell that holds a list. texts: the elements' texts."""
 

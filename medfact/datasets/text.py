@@ -101,7 +101,7 @@ def _latin1(path: Path, bad_row: int) -> Encoding:
         undefined = undefined or b"\x81" in block
     if together and alone <= together:
         raise _wrong_encoding(path, bad_row)
-    return Encoding("Latin-1", "latin-1") if undefined else Encoding("Latin-1", "cp1252", "replace")
+    return Encoding("Latin-1", "latin-1") if undefined else Encoding("Windows-1252 or Latin-1", "cp1252", "replace")
 
 
 def _wrong_encoding(path: Path, row: int) -> FactsError:

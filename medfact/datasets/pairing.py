@@ -1,0 +1,97 @@
+"""The false facts of a user's file: which contradict a true one, and which true fact each of the others belongs to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from medfact.facts import Fact, name_key
+
+OTHER_FACT = "negative_of names a fact with another head or relation"
+NO_FACT = "negative_of names no true fact of its head and relation; give that fact's tail or fact_id, or leave it empty"
+
+_Place = tuple[str, str]
+"""Head and relation."""
+
+
+def contradictions(facts: Mapping[str, Fact]) -> Iterator[list[str]]:
+    """For each triplet that the file calls both true and false, under any spelling of its names: the keys of its facts."""
+    denied = {_names(fact) for fact in facts.values() if not fact.positive}
+    keys: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for key, fact in facts.items() if denied else ():
+        if (names := _names(fact)) in denied:
+            keys[names].append(key)
+    return (group for group in keys.values() if len({facts[key].positive for key in group}) == 2)
+
+
+def _names(fact: Fact) -> tuple[str, ...]:
+    return tuple(name_key(name or "") for name in (fact.head, fact.relation, fact.tail))
+
+
+@dataclass(frozen=True)
+class Partners:
+    """partner_of: key of a false fact → the true fact that it belongs to. wrong: key → what is wrong with its `negative_of`.
+
+    alone: how many false facts might belong to a true fact, and nothing says to which.
+    """
+
+    partner_of: Mapping[str, Fact]
+    wrong: Mapping[str, str]
+    alone: int = 0
+
+
+def partners(facts: Mapping[str, Fact], named: Mapping[str, str]) -> Partners:
+    """The true facts that false ones name. named: key of a false fact → its `negative_of`, where it has one."""
+    by_id = {fact.fact_id: fact for fact in facts.values() if fact.positive}
+    by_tail = {(fact.head, fact.relation, name_key(fact.tail or "")): fact for fact in by_id.values()}
+    found: dict[str, Fact] = {}
+    wrong: dict[str, str] = {}
+    for key, name in named.items():
+        fact = facts[key]
+        partner = by_id.get(name) or by_tail.get((fact.head, fact.relation, name_key(name)))
+        if partner is None:
+            wrong[key] = NO_FACT
+        elif (partner.head, partner.relation) != (fact.head, fact.relation):
+            wrong[key] = OTHER_FACT
+        else:
+            found[key] = partner
+    return Partners(found, wrong)
+
+
+def partners_by_place(facts: Mapping[str, Fact]) -> Partners:
+    """The only true fact of a head and relation gets one of the false ones, whatever their order; the others stand alone."""
+    true: defaultdict[_Place, list[Fact]] = defaultdict(list)
+    false: defaultdict[_Place, list[str]] = defaultdict(list)
+    for key, fact in facts.items():
+        if fact.positive:
+            true[fact.head, fact.relation].append(fact)
+        else:
+            false[fact.head, fact.relation].append(key)
+    found: dict[str, Fact] = {}
+    alone = 0
+    for place, keys in false.items():
+        fitting = true.get(place, [])
+        if len(fitting) == 1:
+            found[min(keys, key=lambda key: sort_key(facts[key]))] = fitting[0]
+        alone += len(keys) - len(fitting) if len(fitting) == 1 else len(keys) if fitting else 0
+    return Partners(found, {}, alone)
+
+
+def paired(fact: Fact, partner: Fact, k: int) -> Fact:
+    """A false fact of the file as the k-th false partner of a true one."""
+    own = partner.negative(fact.tail or "", fact.tail_id, k)
+    return replace(own, tail_type=fact.tail_type, source=fact.source, source_id=fact.source_id)
+
+
+def alone_note(number: int) -> str:
+    """Says how many false facts have no partner because nothing says which."""
+    if number == 1:
+        return "1 false fact is asked on its own: negative_of does not say to which true fact it belongs."
+    return f"{number} false facts are asked on their own: negative_of does not say to which true fact each belongs."
+
+
+def sort_key(fact: Fact) -> list[str]:
+    """An order of facts that does not depend on the file."""
+    return [str(value or "") for value in dataclasses.astuple(fact)]
