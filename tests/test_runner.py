@@ -245,8 +245,27 @@ def test_mistakes_are_told_before_anything_is_recorded(
 
 def test_facts_without_prototypes_are_a_mistake(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "facts.csv", [{"head": "gout", "relation": "is caused by", "tail": "urate"}])
-    with pytest.raises(Mistake, match=r"No statement can be made of facts\.csv with the pool 'medfact'"):
+    with pytest.raises(Mistake, match=r"No statement .* facts\.csv with the pool 'medfact'\..*The pool's relations are"):
         plan(RunSpec(model="", facts=str(path)))
+
+
+def test_facts_without_a_safe_partner_are_a_mistake_that_names_the_cause_alone(tmp_path: Path) -> None:
+    path = str(write_csv(tmp_path / "one.csv", [{"head": "gout", "relation": "symptoms", "tail": "pain"}]))
+    with pytest.raises(Mistake) as refused:
+        plan(RunSpec(model="", facts=path, limit=3, shots=0))
+    assert str(refused.value) == (
+        "No statement can be made of one.csv with the pool 'medfact'. 1 fact has no safe false partner: too few other tails of "
+        "the same type are left. Add facts about other conditions with the same relation, or ask for no false partners "
+        "(--negatives 0)."
+    )
+    assert len(plan(RunSpec(model="", facts=path, limit=3, shots=0, negatives=0)).statements) == 8
+
+
+def test_where_shots_come_from_is_said_only_where_they_are_shown(tmp_path: Path) -> None:
+    path = str(write_csv(tmp_path / "one.csv", [{"head": "gout", "relation": "symptoms", "tail": "pain"}]))
+    note = "'symptoms' has too few heads to keep 5 aside: its shots come from the bundled facts."
+    assert note in plan(RunSpec(model="", facts=path)).notes
+    assert note not in plan(RunSpec(model="", facts=path, shots=0)).notes
 
 
 # ------------------------------------------------------------------------- demonstrations

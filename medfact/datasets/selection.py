@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
+from medfact.datasets.selection_notes import fact_notes, shot_notes
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives
@@ -60,17 +61,17 @@ def select(
     rejected: Rejections = NO_REJECTIONS,
     held: Held | None = None,
     lender: Collection | None = None,
+    shots_shown: bool = True,
 ) -> Selection:
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
-    Args:
-        negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty:
-            of those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
-        limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not
-            kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
-        canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn.
-        held: only facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per
-        head and relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
+    negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
+    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots; notes on that if shots_shown.
+    limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not kept
+    aside. With a limit, unpaired negatives come along where a fact of their head is under test.
+    canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn. held: only
+    facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per head and
+    relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
     """
     _check_counts(limit, per_relation)
     stated = _stated(collection, canonical, seed, one_tail)
@@ -81,14 +82,14 @@ def select(
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
-    incomplete, test = [members[0] for members in chosen if len(members) <= negatives], list(chain(*chosen))
+    incomplete = [one[0] for one in chosen if len(one) <= negatives] if chosen or held is not None else free
     lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
-    drawn_from, lone = (free, _of_the_heads(lone, test)) if limit or per_relation else ([one[0] for one in chosen], lone)
+    drawn_from, lone = (free, _of_the_heads(lone, chosen)) if limit or per_relation else ([one[0] for one in chosen], lone)
     return Selection(
-        test=(*test, *_of_known_difficulty(lone, collection.known)),
+        test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
         shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
-        notes=(*_notes(collection, canonical, incomplete, negatives), *_notes_on_shots(loans, aside, heads_aside)),
+        notes=(*fact_notes(collection, canonical, incomplete, negatives), *shot_notes(loans, aside, heads_aside * shots_shown)),
         population=Counter(fact.relation for fact in drawn_from),
     )
 
@@ -306,43 +307,12 @@ def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, str], frozenset[str]]
     return {key: frozenset(names) for key, names in tails.items()}
 
 
-def _of_the_heads(lone: Iterable[Fact], test: Iterable[Fact]) -> list[Fact]:
+def _of_the_heads(lone: Iterable[Fact], chosen: Iterable[Group]) -> list[Fact]:
     """The negatives whose head and relation have a fact under test."""
-    tested = {(fact.head, fact.relation) for fact in test}
+    tested = {(fact.head, fact.relation) for fact, *_ in chosen}
     return [fact for fact in lone if (fact.head, fact.relation) in tested]
 
 
 def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:
     """The negatives that the file pairs with no positive fact."""
     return (fact for fact in facts if not fact.positive and fact.negative_of is None)
-
-
-def _notes(collection: Collection, canonical: Canonical, incomplete: Sequence[Fact], negatives: int) -> Iterator[str]:
-    yield from _notes_on_relations(collection, canonical)
-    yield from _notes_on_negatives(incomplete, collection, negatives)
-
-
-def _notes_on_relations(collection: Collection, canonical: Canonical) -> Iterator[str]:
-    without_sentence = (fact for fact in collection.facts if fact.fact_id not in collection.ready)
-    missing = Counter(fact.relation for fact in without_sentence if canonical(fact.relation) is None)
-    for relation, number in missing.items():
-        left_out = "1 fact is" if number == 1 else f"{number} facts are"
-        yield f"The pool has no prototypes for {relation!r}: {left_out} left out."
-
-
-def _notes_on_negatives(incomplete: Sequence[Fact], collection: Collection, negatives: int) -> Iterator[str]:
-    ready = sum(fact.fact_id in collection.ready for fact in incomplete)
-    if drawn := len(incomplete) - ready:
-        have = "1 fact has" if drawn == 1 else f"{drawn} facts have"
-        yield f"{have} no safe false partner: too few other tails of the same type are left."
-    if ready:
-        come = "1 ready statement comes" if ready == 1 else f"{ready} ready statements come"
-        yield f"{come} with fewer than {negatives} false ones; none are drawn."
-
-
-def _notes_on_shots(loans: dict[str, list[Group]], aside: dict[str, frozenset[str]], count: int) -> Iterator[str]:
-    for relation in loans:
-        yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
-    for relation, heads in aside.items():
-        if relation not in loans and len(heads) < count:
-            yield f"{relation!r} has too few heads to keep {count} aside: it keeps {len(heads)}, for fewer shots."

@@ -138,6 +138,7 @@ def select_facts(
         rejected=rejected,
         held=held if spec.reviewed else None,
         lender=load_bundled(LENDER),
+        shots_shown=_shots(spec) > 0 and not spec.demonstrations,
     )
 
 
@@ -196,10 +197,12 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
             f"Reviewers have confirmed no fact of {collection.name} together with its false partners.",
             "Review some first: on the page Review, or with `reviews --import`.",
         )
-    return Mistake(
-        " ".join([f"No statement can be made of {collection.name} with the pool {pool.name!r}.", *selection.notes]),
-        f"The pool's relations are: {', '.join(pool.relations)}.",
-    )
+    why = f"No statement can be made of {collection.name} with the pool {pool.name!r}."
+    if any(fact.fact_id not in pool.ready and not pool.canonical(fact.relation) for fact in collection.facts):
+        hint = f"The pool's relations are: {', '.join(pool.relations)}."
+    else:
+        hint = "Add facts about other conditions with the same relation, or ask for no false partners (--negatives 0)."
+    return Mistake(" ".join([why, *selection.notes]), hint)
 
 
 def negative_difficulty_of(spec: RunSpec) -> str:
