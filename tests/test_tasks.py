@@ -170,3 +170,12 @@ def test_inspect_gives_the_same_answers(
     assert {one: answer.lower() == "true" for one, answer in answers.items()} == own_answers
     right = sum(sample["scores"]["pattern"]["value"] == "C" for sample in log["samples"])
     assert log["results"]["scores"][0]["metrics"]["accuracy"]["value"] == pytest.approx(right / len(own_answers))
+
+
+def test_the_card_counts_one_of_a_thing_as_one(tmp_path: Path, medfact: Callable[..., Any]) -> None:
+    facts = tmp_path / "one.csv"
+    facts.write_text("head,relation,tail\ngout,symptoms,pain\n", encoding="utf-8")
+    medfact("task", "datasets", "--into", tmp_path / "set", "--facts", facts, "--shots", 0)
+    card = (tmp_path / "set" / "README.md").read_text(encoding="utf-8")
+    assert "8 statements about 1 true fact and 0 false partners, each" in card
+    assert "0 demonstrations, seed 0" in card

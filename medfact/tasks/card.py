@@ -89,15 +89,20 @@ def _about(planned: Plan, spec: RunSpec) -> Iterator[str]:
     facts = {item.statement.fact.fact_id: item.statement.fact.positive for item in planned.statements}
     true = sum(facts.values())
     yield (
-        f"{len(planned.statements):,} statements about {true:,} true facts and {len(facts) - true:,} false partners, each to "
-        f"be judged true or false. Method: {PROTOCOLS[spec.protocol].title}, sentences of the pool {_plain(planned.pool)}, "
-        f"{planned.shots} demonstrations, seed {spec.seed}. Fingerprint of the facts: {planned.dataset_fingerprint}. "
-        f"Written by medfact {__version__}.\n"
+        f"{_counted(len(planned.statements), 'statement')} about {_counted(true, 'true fact')} and "
+        f"{_counted(len(facts) - true, 'false partner')}, each to be judged true or false. "
+        f"Method: {PROTOCOLS[spec.protocol].title}, sentences of the pool {_plain(planned.pool)}, "
+        f"{_counted(planned.shots, 'demonstration')}, seed {spec.seed}. Fingerprint of the facts: "
+        f"{planned.dataset_fingerprint}. Written by medfact {__version__}.\n"
     )
     for note in planned.notes:
         yield f"- {_plain(note)}"
     if planned.notes:
         yield ""
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _some(planned: Plan) -> Iterator[str]:
