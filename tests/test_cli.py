@@ -489,13 +489,19 @@ def one_line(outcome: Any) -> str:
         (("run", "--model", "baseline:rando"), "Did you mean 'baseline:random'?"),
         (("run", "--retrieval", "telepathy"), "no retrieval 'telepathy'"),
         (("run", "--model", "baseline:random", "--db", "runs.db"), "not a database address"),
+        (("run", "--column", "head=x"), "--column names a column of a file of facts, and none is given. Add --facts FILE."),
+        (("facts", "--rela", "may_treat"), "--rela is for a UMLS folder"),
+        (("facts", "--facts", ROOT / "README.md", "--sab", "MSH"), "--sab is for a UMLS folder"),
+        (("statements", "--templates", "nothing.csv"), "Add --pool origin"),
+        (("run", "--passages", "3"), "--passages is for retrieval"),
+        (("prompts", "--corpus-column", "text"), "--corpus-column is for retrieval"),
         (("report", "abc"), "no run 'abc'"),
         (("resume", "abc"), "no run 'abc'"),
         (("answers", "abc"), "no run 'abc'"),
         (("answers",), "RUN"),
         (("fact",), "invalid choice"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_mistakes_end_with_2_and_one_line(arguments: tuple[str, ...], words: str, medfact: Medfact) -> None:
     assert words in one_line(medfact(*arguments))
@@ -540,7 +546,7 @@ def test_rows_that_are_left_out_are_told_on_stderr(medfact: Medfact, tmp_path: P
 
 def test_a_database_that_cannot_be_used_is_told_in_one_line(medfact: Medfact, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    assert "cannot be used" in one_line(medfact("runs", "--db", f"sqlite:///{tmp_path}/file/runs.db"))
+    assert "cannot be used" in one_line(medfact("run", "--limit", 1, "--db", f"sqlite:///{tmp_path}/file/runs.db"))
 
 
 # ------------------------------------------------------------------------- as a program

@@ -275,6 +275,7 @@ def test_mistakes_end_with_one_line(medfact: Callable[..., Any], questions: Path
             (["construct", tmp_path / "none.txt", *given[2:]], "There is no file"),
             (["construct", questions, "--into", tmp_path / "x", "--model", "openai:m"], "No source of concepts"),
             (["construct", questions, "--into", tmp_path / "x", "--umls", rrf, "--model", "baseline:random"], "writes nothing"),
+            (["construct", questions, "--into", tmp_path / "z", "--umls", tmp_path / "no", *given[6:]], "There is no folder"),
             (["construct", questions, "--into", tmp_path / "y", "--umls", tmp_path / "full", *given[6:]], "has no MRCONSO.RRF"),
         ):
             outcome = medfact(*changed)
@@ -282,6 +283,7 @@ def test_mistakes_end_with_one_line(medfact: Callable[..., Any], questions: Path
             assert said in outcome.err
             assert "Traceback" not in outcome.err
     assert (tmp_path / "full" / "mine.txt").read_text(encoding="utf-8") == "mine"
+    assert not any((tmp_path / name).exists() for name in "yz")  # no model was asked for a folder that is none
 
 
 def test_a_price_comes_first(medfact: Callable[..., Any], questions: Path, tmp_path: Path) -> None:

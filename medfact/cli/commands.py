@@ -31,7 +31,7 @@ PROGRAMS = ("medfact", "python -m medfact")
 
 DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
 
-OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl or .parquet file; otherwise prints JSON lines")
+OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file; else prints JSON lines")
 DATABASE = argument(
     "--db", metavar="URL", help="sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
 )

@@ -14,8 +14,9 @@ from medfact.cli.progress import show_progress
 from medfact.cli.rows import emit
 from medfact.construction.pipeline import RELATIONS_PER_TERM, Settings, construct, terms_plan
 from medfact.construction.questions import read_questions
+from medfact.datasets.rrf import needed_files_in
 from medfact.datasets.table_writer import json_line
-from medfact.errors import Mistake
+from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
 from medfact.models import BUNDLED_MODEL
 from medfact.runs.costs import costs
@@ -39,6 +40,7 @@ def make(options: argparse.Namespace) -> int:
         return emit([costs(replace(spec, task="terms"), planned=terms_plan(questions, folder.name))], None)
     if not options.umls and not options.umls_api:
         raise Mistake("No source of concepts and relations is given.", "Give --umls FOLDER, or --umls-api with your key.")
+    umls = _umls_folder(options.umls)
     confirm_upload([replace(spec, facts=options.questions)], options.yes)
     store, codes = Store(options.db), [OK]
 
@@ -50,13 +52,22 @@ def make(options: argparse.Namespace) -> int:
     settings = Settings(
         questions=digest(*questions),
         model=spec.model,
-        umls=Path(options.umls).resolve().name if options.umls else "api",
+        umls=umls.resolve().name if umls else "api",
         language=options.language.upper(),
         sources=tuple(options.sab or ()),
         seed=spec.seed,
         per_term=RELATIONS_PER_TERM if options.per_term is None else options.per_term,
     )
-    umls = Path(options.umls) if options.umls else None
     for step in construct(folder, questions, settings, umls, spec, store, ask, options.accept_drafts):
         print(json_line(dataclasses.asdict(step)), flush=True)
     return max(codes)
+
+
+def _umls_folder(folder: str | None) -> Path | None:
+    """The UMLS folder that was typed. Raises FactsError, before any model is asked, where it is not one."""
+    if folder is None:
+        return None
+    if not Path(folder).is_dir():
+        raise FactsError(f"There is no folder {folder!r}.", "Choose the folder META of a UMLS release.")
+    needed_files_in(Path(folder))
+    return Path(folder)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from medfact.cli.unused import check_used
 from medfact.errors import Mistake
 from medfact.models.local.placement import DEVICES, DTYPES, Placement, bytes_of
 from medfact.models.services.settings import ServiceSettings
@@ -244,10 +245,12 @@ def typed_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
-    """The spec of the typed settings and a model."""
+    """The spec of the typed settings and a model. Raises Mistake for an option that would change nothing."""
     settings = typed_settings(options)
     placement, service = Placement(**settings["placement"]), ServiceSettings(**settings["service"])
-    return RunSpec(model, **settings["spec"], placement=placement, service=service)
+    spec = RunSpec(model, **settings["spec"], placement=placement, service=service)
+    check_used(settings["spec"], spec)
+    return spec
 
 
 def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:

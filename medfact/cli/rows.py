@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.cli import OK
-from medfact.datasets.table_writer import json_line, write_table
+from medfact.datasets.table_writer import check_place, json_line, write_table
 from medfact.results.report import report_of
 from medfact.results.wording import counted
 from medfact.store import Run, Store
@@ -26,6 +26,12 @@ def emit(rows: Iterable[dict[str, Any]], output: str | None) -> int:
         for row in rows:
             print(json_line(row))
     return OK
+
+
+def check_output(output: str | None) -> None:
+    """Raises FactsError if `emit` could not write there; for before a model is asked."""
+    if output:
+        check_place(Path(output))
 
 
 def print_progress(text: str) -> None:

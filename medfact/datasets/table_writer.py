@@ -1,9 +1,10 @@
-"""Tables written as CSV, TSV, JSON lines or Parquet."""
+"""Tables written as CSV, TSV, JSON lines, Parquet or Excel."""
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -33,13 +34,27 @@ def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
 
     All rows have the columns of the first. Missing values are empty cells, null in JSON and Parquet.
     """
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(_WRITERS)}.")
+    _check_ending(path)
     try:
-        return writer(rows, path)
+        return _WRITERS[path.suffix.lower()](rows, path)
     except OSError as error:
         raise FactsError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+
+
+def check_place(path: Path) -> None:
+    """Raises FactsError if no table can be written there: its ending, or its folder."""
+    _check_ending(path)
+    if path.is_dir():
+        raise FactsError(f"{path} cannot be written: it is a folder.", "Name a file.")
+    if not path.absolute().parent.is_dir():
+        raise FactsError(f"{path} cannot be written: there is no folder {path.parent}.", "Make it, or choose another place.")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise FactsError(f"{path} cannot be written: you may not write there.", "Choose another place.")
+
+
+def _check_ending(path: Path) -> None:
+    if path.suffix.lower() not in _WRITERS:
+        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(_WRITERS)}.")
 
 
 def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
