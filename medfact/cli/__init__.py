@@ -1,13 +1,14 @@
 """The command line: `python -m medfact COMMAND`. Data goes to stdout or a file, progress to stderr.
 
-Exit codes: 0 complete, 2 a user's mistake, 3 complete but some calls failed.
+Exit codes: 0 complete, 2 a user's mistake or Ctrl-C, 3 complete but some calls failed.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from medfact.cli.commands import parser
 from medfact.errors import MedfactError
@@ -15,6 +16,19 @@ from medfact.extras import named_if_missing
 
 OK, MISTAKE, SOME_FAILED = 0, 2, 3
 """Exit codes."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C while runs were asked: their answers are saved."""
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Says of an interruption in it that there are runs to resume."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MedfactError as error:
         print(f"medfact: {error}", file=sys.stderr)
         return MISTAKE
-    except KeyboardInterrupt:
-        print("medfact: stopped. All answers so far are saved; `resume` continues.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        kept = " All answers so far are saved; `resume` continues." if isinstance(stop, Stopped) else ""
+        print(f"medfact: stopped.{kept}", file=sys.stderr)
         return MISTAKE
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stdout must stay open until the interpreter ends

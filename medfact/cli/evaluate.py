@@ -10,12 +10,13 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from medfact.cli import MISTAKE, write
+from medfact.cli import MISTAKE, resumable, write
 from medfact.cli.cluster import loader
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
+from medfact.cli.database import kept
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
-from medfact.cli.rows import emit, print_notes, run_row
+from medfact.cli.rows import check_output, emit, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import Mistake, StoreError
 from medfact.models import BUNDLED_MODEL, Model, is_local, is_service
@@ -35,6 +36,7 @@ from medfact.writing.sets import asked_set
 
 def run(options: argparse.Namespace) -> int:
     """Asks one or more models and prints one row per run; with --dry-run, prints the costs instead, one row per model."""
+    check_output(options.output)
     return _repeat(options) if options.again else _ask_written(options) if options.writing else _start(options)
 
 
@@ -78,7 +80,7 @@ def _racing(options: argparse.Namespace, specs: list[RunSpec]) -> list[RunSpec]:
 
 def _repeat(options: argparse.Namespace) -> int:
     """Repeats a run from its record: the files that it was made from are not needed."""
-    store = Store(options.db)
+    store = kept(options.db)
     record = store.run(options.again)
     specs = _racing(options, [repeated_spec(options, model, record) for model in options.model or [record.model]])
     check_models(specs)
@@ -97,7 +99,7 @@ def _repeat(options: argparse.Namespace) -> int:
 
 def resume(options: argparse.Namespace) -> int:
     """Continues runs from their records; notes where their data or their pool have changed since."""
-    store = Store(options.db)
+    store = kept(options.db)
     records = list({record.run: record for record in map(store.run, options.run)}.values())
     for record in records:
         print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
@@ -124,6 +126,7 @@ def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
     return max(code, _print_rows([record.run], store, None, code))
 
 
+@resumable()
 def _ask_all(
     run_ids: Sequence[str], store: Store, options: argparse.Namespace, key: str | None, load: Callable[..., Model]
 ) -> int:
@@ -147,6 +150,7 @@ def _ask_all(
     return max(code, _print_rows(run_ids, store, options.output, code))
 
 
+@resumable()
 def _ask_in_race(records: Sequence[Run], store: Store, asking: Mapping[str, dict[str, Any]]) -> int:
     """Asks the runs of a race side by side, and says where it stands. asking: options of `answer`, by run."""
     names = dict(zip([record.run for record in records], names_of_runs(records), strict=True))

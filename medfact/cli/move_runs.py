@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from medfact.cli import OK
+from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress, run_row
 from medfact.errors import Mistake
 from medfact.exchange import export_run, import_run
@@ -14,7 +15,7 @@ from medfact.store import Store
 
 def export(options: argparse.Namespace) -> int:
     """Writes a run to a file, which appears only when it is whole."""
-    store = Store(options.db)
+    store = kept(options.db)
     run_id = store.run(options.run).run
     path = Path(options.output or f"medfact-run-{run_id[:8]}.jsonl.gz")
     part = Path(f"{path}.part")

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import cast
 
-from medfact.cli import MISTAKE, OK, SOME_FAILED
+from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable
 from medfact.cli.rows import print_progress
 from medfact.results.race_words import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
 from medfact.runs.racing import Standing
+
+SECONDS_BETWEEN = 60.0
+"""At least so long between two lines of progress in a log."""
 
 
 def show_progress(events: Iterator[Event], model: str) -> int:
     """Follows a run to its end and returns the exit code; closes it whatever happens. A terminal gets a moving line, a file
     only milestones.
     """
-    with closing(cast("Generator[Event, None, None]", events)):  # left suspended, it would go on beating, and hold up its race
+    followed = cast("Generator[Event, None, None]", events)
+    with resumable(), closing(followed):  # left suspended, it would go on beating, and hold up its race
         return _shown(events, model)
 
 
 def _shown(events: Iterator[Event], model: str) -> int:
     code = OK
     total = done = 0
+    milestones = _Milestones()
     stage = ""
     for event in events:
         match event:
@@ -37,7 +43,8 @@ def _shown(events: Iterator[Event], model: str) -> int:
                 stage = event.step.partition(":")[0]
             case AnswersSaved():
                 done += len(event.answers)
-                _moving_line(f"{model}: {done} of {total}")
+                if not _moving_line(f"{model}: {done} of {total}") and milestones.reached(done, total):
+                    print_progress(f"{model}: {done} of {total}")
             case Finished():
                 print_progress("\n".join(_ending(event, model)))
                 code = SOME_FAILED if event.failed else OK
@@ -45,6 +52,20 @@ def _shown(events: Iterator[Event], model: str) -> int:
                 print_progress(f"medfact: {event.error}")
                 code = MISTAKE
     return code
+
+
+class _Milestones:
+    """Where a log gets a line: at each tenth of the statements, at most once in SECONDS_BETWEEN."""
+
+    def __init__(self) -> None:
+        self._tenths, self._at = 0, time.monotonic()
+
+    def reached(self, done: int, total: int) -> bool:
+        tenths, now = 10 * done // max(total, 1), time.monotonic()
+        if tenths <= self._tenths or now - self._at < SECONDS_BETWEEN:
+            return False
+        self._tenths, self._at = tenths, now
+        return True
 
 
 def race_teller(names: Mapping[str, str]) -> Callable[[Sequence[Standing]], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from medfact.cli import OK
+from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress
 from medfact.errors import Mistake
 from medfact.results.wording import model_name, run_name
@@ -15,7 +16,7 @@ LONGEST_NAME = 120
 
 def publish(options: argparse.Namespace) -> int:
     """Publishes runs, withdraws them, or lists what is published."""
-    store = Store(options.db)
+    store = kept(options.db)
     runs = [store.run(run) for run in dict.fromkeys(options.run)]
     if options.withdraw:
         return _withdraw(store, runs)

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from medfact.cli import OK
-from medfact.cli.rows import emit, print_progress
+from medfact.cli.database import kept
+from medfact.cli.rows import check_output, emit, print_progress
 from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencies
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake
@@ -26,7 +27,8 @@ def rarity(options: argparse.Namespace) -> int:
         raise Mistake("Rarity needs to know how often each name occurs.", HOW_TO_BRING)
     if options.column and not options.corpus:
         raise Mistake("--column names a column of a corpus.", "Use it with --corpus FILE.")
-    store = Store(options.db)
+    check_output(options.output)
+    store = kept(options.db)
     run = store.run(options.run).run
     made, points = rarity_of(store, run, _frequencies(options, store, run))
     if options.output:

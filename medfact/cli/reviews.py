@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.cli import OK
+from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress
 from medfact.reviews.suggestions import Suggestion, suggestions
 from medfact.reviews.summary import Summary, summary
@@ -18,7 +19,7 @@ from medfact.store import Store
 
 def reviews(options: argparse.Namespace) -> int:
     """Lists the verdicts, or with --on what they say of a run, or better wordings; with --import, reads a file instead."""
-    store = Store(options.db)
+    store = Store(options.db) if options.read else kept(options.db)
     if options.read:
         taken = verdicts_in(Path(options.read))
         store.record_verdicts(taken)

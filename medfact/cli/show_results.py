@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from medfact.cli import OK
+from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress, run_row
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake, UnknownName
@@ -37,7 +38,7 @@ from medfact.views.report import html_report
 
 def runs(options: argparse.Namespace) -> int:
     """Lists the runs."""
-    store = Store(options.db)
+    store = kept(options.db)
     return emit((run_row(record, store) for record in store.runs()), options.output)
 
 
@@ -45,7 +46,7 @@ def report(options: argparse.Namespace) -> int:
     """Shows the scores of runs, or writes a report of them."""
     if options.estimand not in ESTIMANDS:
         raise UnknownName("estimand", options.estimand, ESTIMANDS)
-    store = Store(options.db)
+    store = kept(options.db)
     if options.html:
         return _write_report(store, options.run, Path(options.html), options.estimand)
     if options.latex:
@@ -91,7 +92,7 @@ def _draw_card(store: Store, runs: Sequence[str], file: Path) -> int:
 
 def card(options: argparse.Namespace) -> int:
     """Prints what can stand on a model's page, figures as metadata and as a table; or draws a card of one run or two."""
-    store = Store(options.db)
+    store = kept(options.db)
     if options.png:
         return _draw_card(store, options.run, Path(options.png))
     print(model_card([report_of(store, store.run(run)) for run in options.run]), end="")
@@ -100,7 +101,7 @@ def card(options: argparse.Namespace) -> int:
 
 def answers(options: argparse.Namespace) -> int:
     """Lists the answers of a run."""
-    store = Store(options.db)
+    store = kept(options.db)
     record = store.run(options.run)
     if options.log is not None:
         if options.log not in LOGS:
@@ -127,14 +128,14 @@ def tables(options: argparse.Namespace) -> int:
     """Lists the papers' tables for one or more runs: one row per number."""
     if options.paper is not None and options.paper not in papers.PAPERS:
         raise UnknownName("paper", options.paper, papers.PAPERS)
-    store = Store(options.db)
+    store = kept(options.db)
     scores = [report_of(store, store.run(run_id)) for run_id in options.run]
     return emit((row for table in papers.tables(scores, options.paper) for row in table.as_rows()), options.output)
 
 
 def compare(options: argparse.Namespace) -> int:
     """Compares two to eight runs."""
-    store = Store(options.db)
+    store = kept(options.db)
     sides = sides_of(store, options.run)
     compared = comparison(sides)
     reports = [report_of(store, side.run) for side in sides]

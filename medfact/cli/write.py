@@ -11,9 +11,10 @@ from typing import Any
 from medfact.answers.instructions import EIGHT, LLM_EVAL
 from medfact.cli import OK
 from medfact.cli.consent import check_models, confirm_upload, service_key
+from medfact.cli.database import kept
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
-from medfact.cli.rows import emit, print_notes
+from medfact.cli.rows import check_output, emit, print_notes
 from medfact.cli.show_data import load_collection
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL
@@ -28,6 +29,7 @@ from medfact.writing.templates import FORMS, pool_file
 
 def start(options: argparse.Namespace) -> int:
     """Has one model write, and prints a row; with --dry-run, prints what it would cost."""
+    check_output(options.output)
     spec = spec_of(options, options.model or BUNDLED_MODEL)
     check_models([spec])
     collection = load_collection(spec)
@@ -50,7 +52,7 @@ def go_on(writing: str, store: Store, output: str | None, **options: Any) -> int
 
 def written(options: argparse.Namespace) -> int:
     """Lists what was written: a row per prototype, or per line of LLMEval."""
-    store = Store(options.db)
+    store = kept(options.db)
     first = writing_of(options.run, store)
     if first.spec.task in FORMS:
         return emit(_drafts(first, store), options.output)
@@ -59,7 +61,7 @@ def written(options: argparse.Namespace) -> int:
 
 def save_drafts(options: argparse.Namespace) -> int:
     """Saves the drafts that break no rule as a pool file, which says that nobody has accepted them."""
-    store = Store(options.db)
+    store = kept(options.db)
     first = writing_of(options.run, store)
     usable = {draft.relation: draft.sentences for draft in drafts(first.run, store) if draft.problem is None}
     text = pool_file(usable, str(first.spec.task), writer_of(first), accepted="", extends=options.extends)
