@@ -11,6 +11,8 @@ import pytest
 
 from medfact.cli.commands import COMMANDS
 from medfact.cli.options import FIELDS
+from medfact.datasets import load_bundled
+from medfact.prototypes import load_pool
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -96,3 +98,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
 def test_every_benchmark_starts(script: Path) -> None:
     subprocess.run([sys.executable, str(script), "--help"], check=True, capture_output=True, timeout=120)
+
+
+def test_the_example_of_the_eight_statements_is_what_the_program_makes() -> None:
+    collection = load_bundled("clinical-core")
+    (fact,) = (f for f in collection.facts if (f.head, f.tail) == ("giant cell arteritis", "prednisone"))
+    made = {one.variant: (one.text, str(one.label).lower()) for one in load_pool("medfact").statements([fact])}
+    table = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8").partition("| variant |")[2].partition("\n\n")[0]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert [made[variants.split("`")[1]] for variants, *_ in shown] == [(text, label) for _, _, text, label in shown]
+    assert len(shown) == 5
