@@ -59,6 +59,7 @@ PROTOCOLS = {
         negatives=1,
         shots=5,
         heads_aside=5,
+        rephrases=False,
         negative_difficulty=NEAR,
     ),
     "pretexttrans": Protocol(

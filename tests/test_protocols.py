@@ -95,6 +95,7 @@ def test_a_papers_method_runs_on_its_own_data(
         ("pretexttrans", "disek", ("--pool", "origin"), "PretextTrans, Origin", "paper"),
         ("tpeval", "disek", (), "TPEval", "paper"),
         ("tpeval", "disek", ("--shots", "0"), "TPEval", "paper"),
+        ("medfact", "disek", (), "medfact", "paper"),
         ("mkj", "mkj", (), "MKJ", "mkj"),
         ("mkj", "mkj", ("--question", "paper"), "MKJ", "paper"),
     ],
