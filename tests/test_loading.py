@@ -82,6 +82,20 @@ def test_a_gated_repository(hub: Hub, tmp_path: Path) -> None:
     assert "hf auth login" in refusal("hf:lab/llama")
 
 
+def test_a_visitor_of_a_public_server_is_told_what_a_visitor_can_do(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
+    hub.gated.add("lab/llama")
+    refused = [refusal("hf:lab/none"), refusal("hf:lab/llama")]
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for said in (*refused, refusal("hf:lab/other")):
+        assert said.endswith("one of the offered models.")
+        assert "folder" not in said
+        assert "log in" not in said
+
+
 def test_no_weights_and_weights_that_could_run_code(hub: Hub, tmp_path: Path) -> None:
     folder = hub.folders["lab/llama"] = small_llama(tmp_path / "llama")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")

@@ -31,7 +31,7 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from medfact.errors import ModelError
-from medfact.limits import limits
+from medfact.limits import is_public_server, limits
 from medfact.models.local.placement import Placement, in_bytes
 
 GGUF = ".gguf"
@@ -239,8 +239,8 @@ def _on_hub(source: str) -> Contents:
         raise _gated(source) from error
     except (HFValidationError, RepositoryNotFoundError) as error:
         raise ModelError(
-            f"There is no model {source!r}: no such folder, and no such repository that you may see.",
-            "Check the name; for a private repository, log in with `hf auth login`.",
+            f"There is no model {source!r}: no such {_places()} that you may see.",
+            _advice("Check the name; for a private repository, log in with `hf auth login`.", "Check the name, or choose"),
         ) from error
     except EntryNotFoundError as error:
         raise _no_model(source, "it has no config.json") from error
@@ -276,7 +276,7 @@ def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) ->
     if has_own_code and not placement.remote_code and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise ModelError(
             f"The model {source!r} needs to run code of its own.",
-            "If you trust its owners, allow this on the command line with --trust-code.",
+            _advice("If you trust its owners, allow this on the command line with --trust-code."),
         )
     if has_own_code and placement.remote_code:
         return
@@ -291,14 +291,25 @@ def _check_kind(source: str, config: Mapping[str, Any], placement: Placement) ->
         )
 
 
+def _advice(own: str, public: str = "Choose") -> str:
+    """What somebody can do: on a machine of their own, or as a visitor of a public server, who has no folders and no login."""
+    return f"{public} one of the offered models." if is_public_server() else own
+
+
+def _places() -> str:
+    return "repository" if is_public_server() else "folder, and no such repository"
+
+
 def _gated(source: str) -> ModelError:
-    return ModelError(f"The repository {source!r} is gated.", "Ask its owners for access, then log in with `hf auth login`.")
+    advice = _advice("Ask its owners for access, then log in with `hf auth login`.")
+    return ModelError(f"The repository {source!r} is gated.", advice)
 
 
 def _unreachable(source: str) -> ModelError:
+    folder = "" if is_public_server() else "there is no such folder, and "
     return ModelError(
-        f"The model {source!r} cannot be loaded: there is no such folder, and the hub could not be reached.",
-        "Check the name and the network, or give the path of a folder.",
+        f"The model {source!r} cannot be loaded: {folder}the hub could not be reached.",
+        _advice("Check the name and the network, or give the path of a folder.", "Try again later, or choose"),
     )
 
 
@@ -313,6 +324,6 @@ def _no_weights(source: str, pickled: Mapping[str, int]) -> ModelError:
     if pickled:
         return ModelError(
             f"The weights of {source!r} are not in safetensors format ({min(pickled)}); loading such files can run code.",
-            "Use a repository with safetensors, or, if you trust its owners, allow this with --any-weights.",
+            _advice("Use a repository with safetensors, or, if you trust its owners, allow this with --any-weights."),
         )
     return _no_model(source, "it has no weights")
