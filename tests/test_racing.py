@@ -137,6 +137,8 @@ def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
     assert [trace["name"] for trace in figure["data"]][-2:] == ["difference so far", "decided"]
     assert figure["data"][-1]["x"] == [found.race.decided_at]
     assert figure["data"][-2]["y"][-1] == pytest.approx(100 * found.race.value, abs=0.01)
+    assert "dtick" not in figure["layout"]["xaxis"]
+    assert race_figure(replace(course, of=4))["layout"]["xaxis"]["dtick"] == 1, "no tick at half a disease"
     page = html_report(store, [run.run for run in runs], "2026-11-24T20:00:00+00:00")
     assert "Enough: " in page
     assert f"decided after {found.race.decided_at} diseases" in page

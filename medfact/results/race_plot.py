@@ -13,6 +13,8 @@ from medfact.results.plots import COLOURS, Plot
 
 MOST_STEPS = 400
 """Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
+FEW = 10
+"""So few diseases have a tick each: the library would put ticks at fractions of one."""
 
 _BAND = "rgba(0,114,178,0.18)"
 _ZERO = "#888888"
@@ -66,6 +68,7 @@ def race_figure(course: RaceCourse) -> Plot:
         traces.append(_deciding(x[course.decided_at], value[course.decided_at]))
     across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": _ZERO}}
     fixed = {"fixedrange": True, "zeroline": False}
+    whole = {"tick0": 0, "dtick": 1} if course.of <= FEW else {}
     return {
         "data": traces,
         "layout": {
@@ -75,7 +78,7 @@ def race_figure(course: RaceCourse) -> Plot:
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "shapes": [across],
-            "xaxis": {"title": {"text": f"diseases counted, of {course.of:,}"}, "range": [0, course.of], **fixed},
+            "xaxis": {"title": {"text": f"diseases counted, of {course.of:,}"}, "range": [0, course.of], **whole, **fixed},
             "yaxis": {"title": {"text": "difference, points"}, "range": _range(value, low, high), "automargin": True, **fixed},
             "height": 320,
         },
