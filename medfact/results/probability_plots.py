@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from textwrap import wrap
 
-from medfact.metrics.measures import Bin
+from medfact.metrics.measures import Bin, Calibration
 from medfact.results.plots import GREY, Plot, Reports, colour, marker, plain, plot_of
 from medfact.results.report import Report
 
@@ -111,9 +111,18 @@ def _calibration_traces(index: int, name: str, report: Report) -> list[Plot]:
     return [*_band(bins), _line((0, 1)), own]
 
 
+def has_band(found: Calibration) -> bool:
+    """Whether it is drawn where a calibrated model's dots lie."""
+    return len(_bounded([b for b in found.bins if b.n])) > 1
+
+
+def _bounded(bins: Sequence[Bin]) -> list[tuple[float | None, float, float]]:
+    return [(b.mean_p_true, b.least, b.most) for b in bins if b.least is not None and b.most is not None]
+
+
 def _band(bins: Sequence[Bin]) -> list[Plot]:
     """Where a calibrated model's dots lie; nothing where there are too few heads to say."""
-    known = [(b.mean_p_true, b.least, b.most) for b in bins if b.least is not None and b.most is not None]
+    known = _bounded(bins)
     if len(known) < 2:
         return []
     outline = {

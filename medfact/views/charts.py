@@ -12,6 +12,7 @@ from medfact.metrics.measures import Calibration, Coherence
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import Pair
 from medfact.results.evidence_plots import SHORT
+from medfact.results.probability_plots import has_band
 from medfact.results.wording import SCORES, counted, points
 from medfact.views.fragments import render
 
@@ -123,12 +124,13 @@ def calibration(name: str, found: Calibration, place: int, title: str) -> Markup
     """
     most = max((one.n for one in found.bins), default=0)
     marks, above, below = [], [], []
+    banded = has_band(found)
     for one in found.bins:
         if one.mean_p_true is None or one.positive_rate is None:
             continue
         said = f"P(True) {one.mean_p_true:.2f}, true {one.positive_rate:.1%} of {one.n:,}"
         marks.append((*_place(one.mean_p_true, one.positive_rate), round(2 + 5 * (one.n / most) ** 0.5, 1), said))
-        if one.least is not None and one.most is not None:
+        if banded and one.least is not None and one.most is not None:
             above.append(_place(one.mean_p_true, one.most))
             below.append(_place(one.mean_p_true, one.least))
     axes = ("P(True)", "share that is true")

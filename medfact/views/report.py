@@ -25,6 +25,7 @@ from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
+from medfact.results.probability_plots import has_band, of_one_source
 from medfact.results.recall import SETTINGS
 from medfact.results.report import Board, Report, board_of, report_of
 from medfact.results.text import in_draws
@@ -113,6 +114,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
             for name, meaning in DIFFICULTIES.items()
             if any(name in report.by_difficulty for report in reports.values())
         },
+        banded=any(has_band(report.calibration) for report in of_one_source(reports).values()),
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},

@@ -74,6 +74,7 @@ def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:
         coherent=probability_plots.coherence(reports),
         findings=findings,
         drawn=drawn,
+        banded=any(probability_plots.has_band(report.calibration) for report in drawn.values()),
         reports=reports,
         coverage=plots.risk_coverage(reports),
         surest=[_surest_sentence(name, one) for name, one in found.items()],
