@@ -191,15 +191,21 @@ def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
     """The button, what it will do and how long that takes; disabled with the reason where it cannot."""
     name = _name_of(visitor, setup)
     problem = (show.uploading and f"{show.uploading} is being uploaded.") or show.pending
-    estimate = ""
+    estimate = precision = ""
     if not problem:
         try:
-            estimate = _estimate(visitor, setup)
+            estimate, precision = _estimate(visitor, setup)
         except MedfactError as error:
             problem = error.public
     services = [model for model in setup.names if is_service(model)]
     return render(
-        "go", name=name, problem=problem, pending=bool(show.pending), estimate=estimate, host=_host(setup) if services else ""
+        "go",
+        name=name,
+        problem=problem,
+        pending=bool(show.pending),
+        estimate=estimate,
+        precision=precision,
+        host=_host(setup) if services else "",
     )
 
 
@@ -238,21 +244,21 @@ def _host(setup: Setup) -> str:
     return "the service"
 
 
-def _estimate(visitor: Visitor, setup: Setup) -> str:
-    """How many pairs and statements will be asked, how precise that is, and about how long it takes."""
+def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:
+    """How many pairs and statements will be asked and about how long that takes; and how precise it is."""
     runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     _, plan = runs[0]
     pairs = sum(fact.positive for fact in plan.facts)
     seconds = [visitor.services.speeds.seconds(spec.model, len(plan.statements)) for spec, plan in runs]
     known = [one for one in seconds if one is not None]
-    time = f" ≈ {duration(sum(known))}" if len(known) == len(seconds) else ""
+    time = "" if len(known) < len(seconds) else f" ≈ {duration(sum(known))}" if sum(known) >= 1 else ", less than 1 s"
     models = f" × {counted(len(setup.names), 'model')}" if len(setup.names) > 1 else ""
     sets = f" × {counted(len(setup.sets), 'set')} of sentences" if len(setup.sets) > 1 else ""
     if not setup.sets and (settings := len(runs) // len(setup.names)) > 1:
         sets = f" × {counted(settings, 'setting')}"
     ways = len(plan.statements) // max(pairs, 1)
     asked = f"{counted(pairs, 'pair')} × {ways} statements{sets}{models}{time}."
-    return f"{asked} {power_in_words(plan.facts, len(plan.statements))}" if pairs else asked
+    return asked, power_in_words(plan.facts, len(plan.statements)) if pairs else ""
 
 
 # ------------------------------------------------------------------------------------------------ actions
