@@ -88,11 +88,13 @@ def test_evaluate_is_in_sight_and_near_for_the_keyboard(browser: Browser, addres
     button = opened.locator("#evaluate")
     expect(button).to_have_text("Evaluate clinical-core")
     expect(button).to_be_in_viewport(ratio=1)
-    stops = 0
+    expect(opened.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
+    stops: list[str] = []
     while opened.evaluate("document.activeElement.id") != "evaluate":
         opened.keyboard.press("Tab")
-        stops += 1
-        assert stops <= 12, opened.evaluate("document.activeElement.outerHTML")
+        stops.append(opened.evaluate("document.activeElement.dataset.key ?? ''"))
+        assert len(stops) <= 15, opened.evaluate("document.activeElement.outerHTML")
+    assert {"game-start", "game-start-calm", "tour-open"} < set(stops)
     context.close()
 
 
@@ -111,6 +113,62 @@ def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> No
     expect(go).to_contain_text("11 pairs")  # and no more than the file has: five are kept for demonstrations
     page.get_by_role("button", name="Use the bundled facts instead").click()
     expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+
+
+def test_a_file_of_another_type_and_a_bundled_set_leave_nothing_locked(page: Page, tmp_path: Path) -> None:
+    rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
+    upload(page, write_facts(tmp_path / "two.CSV", rows, ("head", "relation", "tail")))
+    expect(page.locator("#evaluate")).to_have_text("Evaluate two.CSV")
+    (tmp_path / "pic.png").write_bytes(b"no table")
+    upload(page, tmp_path / "pic.png")
+    expect(page.locator("mf-part[name=offline]")).to_contain_text("pic.png is not in use: choose a file that ends in .csv")
+    expect(page.locator("#go")).to_contain_text("11 pairs")
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
+    page.locator("#dataset input").click()
+    page.get_by_role("option", name="rare-core").click()
+    expect(page.locator("#evaluate")).to_have_text("Evaluate rare-core")
+    expect(page.locator("#go")).to_contain_text("60 pairs")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_without_a_space_fit_the_screen(page: Page, tmp_path: Path, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    choose_models(page, "a coin")
+    rows = [(f"{'W' * 150}{n}", "symptoms", f"{'Q' * 150}{n}") for n in range(8)]
+    upload(page, write_facts(tmp_path / f"l{'o' * 150}ng.csv", rows, ("head", "relation", "tail")))
+    button = page.locator("#evaluate")
+    expect(button).to_have_text(re.compile("ooong.csv"))
+    fits = "(node) => node.scrollWidth <= node.clientWidth"
+    assert button.evaluate(fits)
+    evaluate(page)
+    tab(page, "Fact by fact")
+    expect(page.locator(".mf-pair").first).to_be_visible()
+    assert page.locator("html").evaluate(fits)
+    page.goto(f"{address}facts")
+    expect(page.locator("#cards .mf-card h2").first).to_contain_text("WWW")
+    assert page.locator("html").evaluate(fits)
+
+
+def test_on_a_phone_the_button_takes_little_room_and_none_during_the_game(browser: Browser, address: str) -> None:
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(address)
+    expect(page.locator("#go")).to_contain_text("60 pairs × 16 statements")
+    expect(page.locator(".mf-precision")).to_be_hidden()
+    page.locator("[data-key=game-start-calm]").click(timeout=120_000)
+    expect(page.locator("#game").get_by_role("radiogroup")).to_have_count(8)
+    expect(page.locator("#go-box")).to_be_hidden()
+    page.context.close()
+
+
+def test_a_model_in_focus_is_outlined_in_the_dark(page: Page) -> None:
+    page.goto(f"{page.url.split('?')[0]}?__theme=dark")
+    box = page.locator("#models input").first
+    expect(box).to_be_visible()
+    box.focus()
+    page.keyboard.press("Tab")
+    style = page.evaluate("getComputedStyle(document.activeElement).outline")
+    assert "rgb(86, 180, 233)" in style
+    assert "solid" in style
 
 
 CHOICE_BEFORE_THE_FIRST_ANSWER = """
@@ -267,6 +325,7 @@ def test_pairs_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     expect(where).to_contain_text("3 of 60")
     page.keyboard.press("Escape")
+    expect(page.locator(".mf-pair").nth(2)).to_be_focused()
     page.get_by_label("Show").select_option("mastered")
     expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
     page.get_by_label("Show").select_option("missed")

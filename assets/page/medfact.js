@@ -87,13 +87,26 @@
     }
   };
 
+  /* One item of a list is its tab stop. */
+  const stopAt = (item) => {
+    for (const one of item.closest("[data-roving]")?.querySelectorAll("[data-item]") ?? []) one.tabIndex = one === item ? 0 : -1;
+    item.focus();
+  };
+
+  /* What was opened from a row and is closed gives the focus back to that row. */
+  const returnTo = (revealed) => {
+    const row = document.querySelector(`[data-item][data-key="open-${CSS.escape(revealed)}"]`);
+    if (row) stopAt(row);
+  };
+
   const place = (name) => {
     const part = parts.get(name);
     if (!part?.isConnected || !html.has(name)) return;
     const template = document.createElement("template");
     template.innerHTML = html.get(name);
     localTimes(template.content);
-    const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : "";
+    const within = part.contains(document.activeElement);
+    const focused = within ? keyOf(document.activeElement) : "";
     const revealed = part.querySelector("[data-reveal]")?.dataset.reveal;
     const first = part.querySelector("[data-focus]")?.dataset.focus;
     placing = true;
@@ -112,6 +125,7 @@
       opened.scrollIntoView({ block: opened.dataset.block ?? "nearest" });
       opened.focus({ preventScroll: true });
     }
+    if (revealed && !opened && (within || document.activeElement === document.body)) returnTo(revealed);
     const wanted = part.querySelector("[data-focus]");
     if (wanted && wanted.dataset.focus !== first) wanted.focus({ preventScroll: true });
   };
@@ -340,8 +354,16 @@
     if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
     else if (set === "page") change({ page: target.value });
     else if (set !== undefined && target.type !== "search") change({ [set]: valueOf(target), page: 0 });
-    else if (target.files?.length && target.parentElement.querySelector(":scope > #upload")) change({ uploading: target.files[0].name });
+    else if (target.files?.length && target.parentElement.querySelector(":scope > #upload")) uploads(target.files[0].name, target.accept);
   });
+
+  /* The page library refuses a file of another type without asking the server, which then never answers. */
+  const uploads = (name, accept) => {
+    const ends = accept.split(",").map((end) => end.trim().toLowerCase()).filter(Boolean);
+    const accepted = !ends.length || ends.some((end) => name.toLowerCase().endsWith(end));
+    warn(accepted ? "" : `${name} is not in use: choose a file that ends in ${ends.join(", ")}.`);
+    change({ uploading: accepted ? name : "" });
+  };
 
   let typing;
   document.addEventListener("input", ({ target }) => {
@@ -384,8 +406,7 @@
     const next = items[items.indexOf(event.target.closest("[data-item]")) + by];
     if (!next) return;
     event.preventDefault();
-    for (const item of items) item.tabIndex = item === next ? 0 : -1;
-    next.focus();
+    stopAt(next);
   });
 
   /* --------------------------------------------------------------------------------------------------------- figures */

@@ -24,6 +24,9 @@ from medfact.web.parts import part
 FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
 """Options of events that no request follows: they run in the browser alone."""
 
+DATASET_CHOSEN = "(value) => { window.medfact.choose({dataset: value}); window.medfact.act('drop_file'); }"
+"""Whoever chooses a bundled set wants that set: a file of their own is no longer in use."""
+
 
 def tells(component: Any, name: str, event: str = "change") -> None:
     """Has a component tell the page's script its value under a name of `Setup`."""
@@ -66,7 +69,7 @@ def _facts() -> None:
             "Your own file …", file_types=list(FORMATS), size="sm", elem_id="upload", min_width=130, variant="secondary"
         )
     part("facts-said", "mapping")
-    tells(dataset, "dataset", "input")
+    dataset.input(None, dataset, None, js=DATASET_CHOSEN, **FRONTEND)
     upload.upload(None, upload, None, js="(file) => window.medfact.act('take_file', file)", **FRONTEND)
 
 
