@@ -66,9 +66,9 @@ def select(
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
-    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots; notes on that if shots_shown.
-    limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that is not kept
-    aside. With a limit, unpaired negatives come along where a fact of their head is under test.
+    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots; notes on that if
+    shots_shown. limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that
+    is not kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
     canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn. held: only
     facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per head and
     relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
