@@ -29,7 +29,8 @@ def of_ways(reports: Reports) -> str:
     said = {}
     for name, report in reports.items():
         ways = {VARIANTS[key].plain: one for key, one in report.by_variant.items()}
-        said[name] = _apart(ways, "when asked") or _apart(_polarities(report), "when", _pairs(ways) + 1)
+        # half of the error is for the pairs of ways, half for what denial does to all of them
+        said[name] = _apart(ways, "when asked", 2 * _pairs(ways)) or _apart(_polarities(report), "when", 2)
         if len(report.by_variant) == 1:
             said[name] = f"right on {share(report.average_accuracy)} of the statements"
     return _title(
@@ -161,7 +162,7 @@ def _pairs(things: Sized) -> int:
 
 def _apart(shares: Mapping[str, Estimate], by: str, family: int = 0) -> str:
     """The highest and the lowest of shares, where they are shown to differ; else "". by: how a part is named. family: how many
-    pairs are looked at; by default all of these shares.
+    pairs are looked at; by default those of these shares.
     """
     known = {
         name: one for name, one in shares.items() if one.value is not None and one.low is not None and one.high is not None
