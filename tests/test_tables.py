@@ -260,6 +260,19 @@ def test_false_facts_without_a_negative_of_find_the_only_true_fact_of_their_head
     assert [len(chosen.test), chosen.without_negative] == [4, ()]
 
 
+@pytest.mark.parametrize("negatives", [0, 1, 2, 3])
+def test_no_false_fact_of_a_file_is_lost_however_many_partners_are_asked_for(negatives: int, tmp_path: Path) -> None:
+    """Where two or three are asked for, they are drawn; the file's own is asked on its own, and not drawn besides."""
+    rows = [triplet("gout", "joint pain"), triplet("gout", "cough", "false")]
+    rows += [triplet(f"disease {n}", f"sign {n}") for n in range(5)] + [triplet("cold", "cough")]
+    chosen = select(load_file(write_csv(tmp_path / "facts.csv", rows)), negatives=negatives, heads_aside=0, seed=0)
+    of_gout = [(fact.tail, fact.negative_of is not None) for fact in chosen.test if fact.head == "gout" and not fact.positive]
+    assert sum(tail == "cough" for tail, _ in of_gout) == 1
+    assert ("cough", negatives == 1) in of_gout
+    assert len(of_gout) == {0: 1, 1: 1, 2: 3, 3: 4}[negatives]
+    assert len({fact.fact_id for fact in chosen.test}) == len(chosen.test)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_false_facts_that_may_belong_to_several_stand_alone_and_are_told(turned: bool, tmp_path: Path) -> None:
     """Gout has two true facts, and asthma two false ones, of which the first by name is paired, whatever the order."""

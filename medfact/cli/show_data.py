@@ -84,7 +84,7 @@ def _unstated(collection: Collection, pool: Pool) -> Iterator[str]:
 def _explainer(selection: Selection, collection: Collection, rejected: Rejections) -> Callable[[Fact], Row]:
     """A function that says how a false partner was drawn: from how many candidates, and how many each rule left out."""
     positive = {fact.fact_id: fact for fact in (*selection.test, *selection.shots) if fact.positive}
-    from_file = {fact.fact_id for fact in collection.facts if not fact.positive}
+    from_file = {fact.fact_id for fact in (*collection.facts, *collection.alone.values()) if not fact.positive}
 
     @cache
     def draw(positive_id: str) -> Row:

@@ -33,6 +33,7 @@ class Collection:
 
     facts: the source's positive facts and its own negative ones, if it has any.
     ready: fact id → the sentence in which the source states that fact.
+    alone: id of a false fact that was paired without the file saying so → the same fact without a partner.
     """
 
     name: str
@@ -41,6 +42,13 @@ class Collection:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     ready: Mapping[str, str] = field(default_factory=dict)
+    alone: Mapping[str, Fact] = field(default_factory=dict)
+
+    def stated(self, negatives: int) -> tuple[Fact, ...]:
+        """The facts for a test of so many negative ones per positive one. The file's own are partners, one for one, only where
+        one is asked for: elsewhere drawn ones would replace them, and they would never be asked.
+        """
+        return self.facts if negatives == 1 else tuple(self.alone.get(fact.fact_id, fact) for fact in self.facts)
 
     def fingerprint(self) -> str:
         """A hash that changes whenever the facts, their ready sentences or the known facts and names change."""

@@ -133,7 +133,7 @@ class _Reading:
     further: facts that count as known but are not tested, because a tested one says the same.
     row_of: fact id → file and row where the fact first occurs.
     by_name: whether the file repeats a fact under other identifiers, which counts as one fact.
-    _false: key of a false fact → its file, its row and its `negative_of`.
+    _false: key of a false fact → its file, its row and its `negative_of`. _alone: `Collection.alone`.
     """
 
     limits: Limits
@@ -145,6 +145,7 @@ class _Reading:
     by_name: bool = False
     _facts: dict[str, Fact] = field(default_factory=dict)
     _false: dict[str, tuple[str, int, str]] = field(default_factory=dict)
+    _alone: dict[str, Fact] = field(default_factory=dict)
     _relations: set[str] = field(default_factory=set)
 
     def add_problem(self, number: int, message: str) -> None:
@@ -169,7 +170,7 @@ class _Reading:
         tested = _without_inverses(facts)
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=contradicted)
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
-        return Collection(name, tested, known, problems, tuple(self.notes))
+        return Collection(name, tested, known, problems, tuple(self.notes), alone=self._alone)
 
     def _add_row(self, number: int, texts: dict[str, str]) -> None:
         """Adds one row's fact, or a problem."""
@@ -228,7 +229,9 @@ class _Reading:
         for key, fact in self._facts.items():
             if partner := of_false.partner_of.get(key):
                 counts[partner.fact_id] += 1
-                fact = paired(fact, partner, counts[partner.fact_id])
+                alone, fact = fact, paired(fact, partner, counts[partner.fact_id])
+                if not named:
+                    self._alone[fact.fact_id] = alone
             if wrong := REPEATED if fact.fact_id in facts else of_false.wrong.get(key):
                 file, number, _ = self._false[key]
                 self.problems.append(Problem(number, wrong, file))

@@ -74,7 +74,7 @@ def select(
     relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
     """
     _check_counts(limit, per_relation)
-    stated = _stated(collection, canonical, seed, one_tail)
+    stated = _stated(collection, collection.stated(negatives), canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
     loans = _loans(stated, lender, max(negatives, 1), heads_aside, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
@@ -100,9 +100,9 @@ def _check_counts(limit: int | None, per_relation: int | None) -> None:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
 
 
-def _stated(collection: Collection, canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
-    """The facts that have a ready sentence or prototypes; with `one_tail`, one per head and relation."""
-    facts = [fact for fact in collection.facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
+def _stated(collection: Collection, facts: Iterable[Fact], canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
+    """Those of the facts that have a ready sentence or prototypes; with `one_tail`, one per head and relation."""
+    facts = [fact for fact in facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
     return _with_one_tail(facts, seed) if one_tail else facts
 
 
@@ -126,7 +126,7 @@ def grouping(
 
     What the file calls false of a head besides is not drawn: it is asked anyway. A negative is a group of its own.
     """
-    paired = _paired_negatives(collection.facts)
+    paired = _paired_negatives(collection.stated(negatives))
     stated = _false_tails(collection.facts)
 
     def group(fact: Fact) -> Group:
