@@ -119,6 +119,8 @@ def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> No
         expect(row).to_contain_text(text)
     expect(row.locator("[data-figure=right]")).to_contain_text("50.0%")  # always true: half of the statements are
     expect(row.locator("[data-figure=right]")).to_contain_text("of 32 statements")  # 4 facts in 8 ways
+    expect(row.locator(".mf-label")).to_have_text(["all right", "right answers"])  # a bare percentage says nothing
+    expect(row.locator(".mf-label").first).to_be_visible()
     expect(row.locator("[data-figure=all]")).to_contain_text("0.0%")
     expect(row.locator("[data-figure=all]")).to_contain_text("of 4 facts")
     expect(row.locator("[data-figure=state]")).to_contain_text("complete")
