@@ -30,7 +30,7 @@ def test_it_stands_on_the_first_screen(browser: Browser, address: str) -> None:
 
 def test_eight_sentences_by_keyboard_alone(page: Page, address: str, app_home: Path) -> None:
     expect(page.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
-    page.keyboard.press("b")
+    page.keyboard.press("b")  # it is no stop on the way to Evaluate
     game = page.locator("#game")
     expect(game.get_by_role("radiogroup")).to_have_count(8)
     expect(game.locator(".mf-badge")).to_have_count(0)
