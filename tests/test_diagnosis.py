@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +27,14 @@ from medfact.metrics.diagnosis import (
     diagnosis,
     meaning,
 )
+from medfact.results import findings
+from medfact.results.report import report_of
+from medfact.results.text import report_text
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
+from medfact.store import Store
 
 KEYS = tuple(IMPLICATIONS)
 
@@ -180,6 +188,18 @@ def test_a_coin_and_one_who_knows_have_no_defect() -> None:
         found = diagnosis(simulated(lambda key, positive: positive != IMPLICATIONS[key].negated, noise=noise))
         assert found is not None
         assert found.first is None
+
+
+def test_of_few_diseases_it_is_not_said_that_nothing_stands_out(tmp_path: Path) -> None:
+    """Eight facts that are always answered “true”: too few to say, which is another thing than that no failure is there."""
+    store = Store(f"sqlite:///{tmp_path / 'runs.db'}")
+    few, many = (start(RunSpec(model="baseline:always-true", limit=n, shots=0), store) for n in (8, 30))
+    for run in (few, many):
+        list(answer(run, store))
+    reports = [report_of(store, store.run(run)) for run in (few, many)]
+    assert "\ntoo few diseases to say what stands out\n" in report_text(reports[0])
+    assert findings.of_diagnoses({"m": reports[0]}) == "Too few diseases to say what stands out"
+    assert "what stands out: it mostly says “true”" in report_text(reports[1])
 
 
 @pytest.mark.parametrize("count", [12, 20, 40])

@@ -167,3 +167,14 @@ def test_tpevals_pool_has_its_eight_truth_preserving_expressions() -> None:
     labels = [statement.label for statement in pool.statements([fact])]
     assert labels == [True] * 4 + [False] * 4
     assert pool.relations["symptoms"].sentences["S1"] == "[Y] is a common symptom of [X]."
+
+
+def test_a_fact_that_another_table_of_the_folder_repeats_is_named(tmp_path: Path) -> None:
+    """MedLAMA's rows are told apart by their names, others by their identifiers too; their facts have one id all the same."""
+    write_relation(tmp_path, "may_treat", [("C1", "Salbutamol", [("D1", "Asthma")]), ("C2", "Colchicine", [("D2", "Gout")])])
+    other = tmp_path / "z.csv"
+    other.write_text("head,relation,tail,head_id,tail_id\nSalbutamol,may_treat,Asthma,C1,D1\nAspirin,may_treat,Pain,C3,D3\n")
+    collection = load_file(tmp_path)
+    assert sorted(facts_of(collection, "may_treat")) == [("Aspirin", "Pain"), ("Colchicine", "Gout"), ("Salbutamol", "Asthma")]
+    (problem,) = collection.problems
+    assert "repeats" in problem.message

@@ -277,11 +277,11 @@ def test_comparisons_and_figures(frame: pandas.DataFrame, url: str) -> None:
 def test_the_data_of_each_run_stand_below_their_scores(frame: pandas.DataFrame, url: str) -> None:
     one, other = two_runs(frame, url)
     alike = medfact.compare(one, other.id, db=url).scores._repr_html_()
-    assert f"<p>{one.record.dataset}, medfact −LMReph, 0 shots, 95% intervals." in alike
+    assert f"<p>{one.record.dataset}, medfact, 0 shots, 95% intervals." in alike
     bundled = medfact.evaluate("baseline:always-true", limit=3, shots=2, progress=False, db=url)
     differ = medfact.compare(one, bundled.id, db=url).scores._repr_html_()
-    assert f": {one.record.dataset}, medfact −LMReph, 0 shots; " in differ
-    assert "always says true: clinical-core, medfact −LMReph, 2 shots. 95% intervals." in differ
+    assert f": {one.record.dataset}, medfact, 0 shots; " in differ
+    assert "always says true: clinical-core, medfact, 2 shots. 95% intervals." in differ
 
 
 def test_the_scores_are_rows(frame: pandas.DataFrame, url: str) -> None:

@@ -181,8 +181,9 @@ def test_reliability_counts_what_was_hidden_random_and_single() -> None:
     assert (best.value, best.n) == (pytest.approx(8 / 10), 10), "the labels of the wrong fact are wrong together"
     (nothing,) = reliability(STATEMENTS, {})
     assert (nothing.wrong.value, ceiling(STATEMENTS, {}).value) == (None, None)
-    alone = opinions([on(facts[0], TRUE, statement_id=of(facts[0])[0].statement_id)])
-    assert ceiling(STATEMENTS, alone).n == 0, "one statement of eight says nothing of the others"
+    for verdict in (TRUE, FALSE):
+        alone = opinions([on(facts[0], verdict, statement_id=of(facts[0])[0].statement_id)])
+        assert ceiling(STATEMENTS, alone).n == 0, "one statement of eight says nothing of the fact"
 
 
 def test_nought_wrong_of_sixty_still_allows_six_in_a_hundred() -> None:

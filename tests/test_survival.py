@@ -654,6 +654,10 @@ def test_a_run_that_goes_on_in_another_number_format_says_so(facts_file: Path, t
     record = store.run(run)
     list(answer(run, store))
     assert store.run(run).notes == record.notes, "the same format as before"
+    fresh = start(RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0), store)
+    store.record_model(fresh, revision="1", chat=record.chat, decoding={"dtype": "bfloat16"})
+    list(answer(fresh, store))
+    assert store.run(fresh).notes == record.notes, "loaded elsewhere, but no answer came from there"
     other = begun(store, RunSpec(model=f"hf:{folder}", facts=str(facts_file), shots=0))
     on_a_gpu = {**record.decoding, "dtype": "bfloat16", "logits": "float32"}
     store.record_model(other, revision=str(record.model_revision), chat=record.chat, decoding=on_a_gpu)

@@ -284,7 +284,7 @@ def test_false_facts_that_may_belong_to_several_stand_alone_and_are_told(turned:
     partners = {fact.tail: fact.negative_of for fact in collection.facts if not fact.positive}
     assert partners == {"cough": None, "rash": None, "fever": wheezing, "baldness": None}
     (note,) = collection.notes
-    assert note == "2 false facts are asked on their own: negative_of does not say to which true fact each belongs."
+    assert note == "2 false facts have no partner in the file: negative_of does not say to which true fact each belongs."
 
 
 @pytest.mark.parametrize("name", ["pain", "Pain", Fact("gout", "symptoms", "pain").fact_id])

@@ -89,15 +89,12 @@
 
   /* One item of a list is its tab stop. */
   const stopAt = (item) => {
-    for (const one of item.closest("[data-roving]")?.querySelectorAll("[data-item]") ?? []) one.tabIndex = one === item ? 0 : -1;
-    item.focus();
+    for (const one of item?.closest("[data-roving]")?.querySelectorAll("[data-item]") ?? []) one.tabIndex = one === item ? 0 : -1;
+    item?.focus();
   };
 
   /* What was opened from a row and is closed gives the focus back to that row. */
-  const returnTo = (revealed) => {
-    const row = document.querySelector(`[data-item][data-key="open-${CSS.escape(revealed)}"]`);
-    if (row) stopAt(row);
-  };
+  const returnTo = (revealed) => stopAt(document.querySelector(`[data-item][data-key="open-${CSS.escape(revealed)}"]`));
 
   const place = (name) => {
     const part = parts.get(name);

@@ -270,7 +270,7 @@ COMMANDS = (
             argument("--column", metavar="NAME", help="the column of the corpus that holds the text (default: text)"),
             JSON,
             DATABASE,
-            argument("-o", "--output", metavar="FILE", help="write one row per fact to a .csv, .tsv, .jsonl or .parquet file"),
+            argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file: a row a fact"),
         ),
     ),
     Command(

@@ -233,7 +233,7 @@ class _Reading:
                 if not named:
                     self._alone[fact.fact_id] = alone
             if wrong := REPEATED if fact.fact_id in facts else of_false.wrong.get(key):
-                file, number, _ = self._false[key]
+                file, number = self._false[key][:2] if key in self._false else self.row_of[fact.fact_id]
                 self.problems.append(Problem(number, wrong, file))
             facts.setdefault(fact.fact_id, fact)
         if of_false.alone:

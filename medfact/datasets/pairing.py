@@ -88,8 +88,8 @@ def paired(fact: Fact, partner: Fact, k: int) -> Fact:
 def alone_note(number: int) -> str:
     """Says how many false facts have no partner because nothing says which."""
     if number == 1:
-        return "1 false fact is asked on its own: negative_of does not say to which true fact it belongs."
-    return f"{number} false facts are asked on their own: negative_of does not say to which true fact each belongs."
+        return "1 false fact has no partner in the file: negative_of does not say to which true fact it belongs."
+    return f"{number} false facts have no partner in the file: negative_of does not say to which true fact each belongs."
 
 
 def sort_key(fact: Fact) -> list[str]:

@@ -43,7 +43,8 @@ class LikePositive:
             if False in seen and None not in seen:
                 raise FactsError(
                     f"{self._file}: column {name!r} says true or false and is not read: its false facts would count as true.",
-                    f"Rename it to positive, or add --column positive={name}. If it says something else, rename it.",
+                    "Rename it to positive; if it says something else, give it another name. On the command line, add --column "
+                    f"positive={name}, or --column positive==true where all facts are true.",
                 )
 
     def notes(self) -> Iterator[str]:

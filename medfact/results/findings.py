@@ -15,7 +15,7 @@ from medfact.results.compare import SIGNIFICANT, Pair
 from medfact.results.plots import Reports
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import MINUS, TOO_FEW, counted, percent, points, share
+from medfact.results.wording import MINUS, TOO_FEW, counted, nothing_stands_out, percent, points, share
 from medfact.statements import VARIANTS
 
 _POLARITY = {"affirmed": "affirmed", "negated": "denied"}
@@ -66,7 +66,7 @@ def of_diagnoses(reports: Reports) -> str:
         if found := report.diagnosis:
             first = found.first
             said[name] = f"{STANDS_OUT[first]} ({first}: {share(found.by_name[first].share)} of facts)" if first else ""
-    return _title(said, "no single failure stands out", "a failure stands out")
+    return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
 
 
 def of_calibration(reports: Reports) -> str:

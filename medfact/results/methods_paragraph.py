@@ -91,14 +91,16 @@ def _partners(run: Run, report: Report) -> str:
     """How many false partners the true facts had: fewer than the setting says where the data have no more."""
     k = run.spec.negatives if run.spec.negatives is not None else protocol_of(run.spec).negatives
     most = f"{counted(k, 'false partner')} of the same relation and semantic type"
-    if not (k and report.negative_accuracy.n):
+    if not k:
         return "without false partners"
-    if report.answered + report.failed < report.statements:  # which facts are asked to their end is not known here
+    if report.answered < report.statements:  # which facts have all their partners is not known here
         return f"each with at most {most}"
-    false, of = report.facts - report.true_facts, k * report.true_facts
-    if false >= of:
-        return f"each with {most}"
-    return f"{count(false)} of them with {most}" if k == 1 else f"each with at most {most}, {count(false)} in all"
+    with_partner = report.pair_joint_accuracy.n // report.shot_draws
+    if not with_partner:
+        return "without false partners"
+    if k > 1:
+        return f"each with at most {most}"
+    return f"each with {most}" if with_partner >= report.true_facts else f"{count(with_partner)} of them with {most}"
 
 
 def _method(run: Run) -> str:

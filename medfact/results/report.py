@@ -154,6 +154,10 @@ def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:
     return made
 
 
+FIGURES = 2
+"""Rises whenever the same answers give other figures within one version of medfact: a report that was kept is made anew."""
+
+
 def kept_report(store: Store, run: Run) -> Report | None:
     """The report that was kept of a run, if it is of its answers as they are and was made by this version of medfact.
 
@@ -162,7 +166,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
     if run.spec.task is not None:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
     kept = store.figures(run.run)
-    if not kept or (kept["medfact"], kept.get("categories")) != (__version__, categories_key()):
+    if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (__version__, FIGURES, categories_key()):
         return None
     with suppress(ValidationError):  # a report of before this version's last change is made anew
         return read_record(Report, kept["report"])
@@ -173,5 +177,7 @@ def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
     if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            kept = {"medfact": __version__, "categories": categories_key(), "report": record_of(made)}
+            kept = {
+                "medfact": __version__, "figures": FIGURES, "categories": categories_key(), "report": record_of(made),
+            }  # fmt: skip
             store.keep_figures(run.run, kept, run.changed)

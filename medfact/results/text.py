@@ -28,6 +28,7 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    nothing_stands_out,
     p_value,
     percent,
     points,
@@ -58,7 +59,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         "",
         *(_line(name, estimate, "statement") for name, estimate in report.by_category.items()),
         "",
-        f"what stands out: {stands_out(report) or 'no single failure'}",
+        f"what stands out: {first}" if (first := stands_out(report)) else nothing_stands_out([report]),
         *(diagnosis_lines(report.diagnosis, report) if report.diagnosis else ()),
         *(self_agreement_lines(report.self_agreement) if report.self_agreement else ()),
         *(
@@ -103,7 +104,8 @@ def diagnosis_lines(diagnosis: Diagnosis, report: Report) -> list[str]:
         bounds = "" if one.low is None or one.high is None else f", {points(one.low)} to {points(one.high)}"
         excess = f"{points(one.excess)} points{bounds}"
         beside = f"independent answers: {percent(one.independent)} (excess {excess}); a coin: {percent(one.coin)}"
-        rows.append(f"  {name:<17} {share(one.share)} of {in_draws(one.share.n, 'fact', report)}; {beside}")
+        many = in_draws(one.share.n, "fact", report) if not diagnosis.left_out else counted(one.share.n, "fact")
+        rows.append(f"  {name:<17} {share(one.share)} of {many}; {beside}")
     return [*rows, ""]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
@@ -104,6 +104,13 @@ def about_intervals(reports: Sequence[Report]) -> str:
 def stands_out(report: Report) -> str:
     """The defect to name first, in words; "" where none stands out."""
     return {**STANDS_OUT, **DEFECTS}[report.stands_out] if report.stands_out else ""
+
+
+def nothing_stands_out(reports: Iterable[Report]) -> str:
+    """What is said where no failure stands out: that none does, or that there is too little to say."""
+    found = [report.diagnosis for report in reports if report.diagnosis]
+    few = bool(found) and all(one.share.low is None for diagnosis in found for one in diagnosis.by_name.values())
+    return f"{TOO_FEW} what stands out" if few else "no single failure stands out"
 
 
 def p_value(p: float) -> str:

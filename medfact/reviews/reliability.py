@@ -87,6 +87,6 @@ def ceiling(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str,
     for fact_id, of in of_fact.items():
         for opinion in filter(counts_for_reliability, reviewed.get(fact_id, {}).values()):
             right = [None if (truth := opinion.truth(one)) is None else truth == one.label for one in of]
-            if None not in right or False in right:
+            if None not in right:  # who judged some of its statements alone says nothing of the fact
                 verdicts.append((of[0].fact.head, all(right), False))
     return _shares(verdicts)[0]

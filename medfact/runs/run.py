@@ -18,7 +18,7 @@ from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
-from medfact.runs.run_model import close, loaded_model, record_model, with_progress
+from medfact.runs.run_model import changes, close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import LOCAL_OWNER, RunSpec
@@ -133,15 +133,16 @@ def _ask(
         with race.turn(record.run) if race else contextlib.nullcontext():
             model = yield from load()
         at_end.callback(close, model)
-        at_end.callback(record_model, record, model, store)
-        record_model(record, model, store)
+        changed = changes(record, model) if len(pending) < record.statements else ()
+        at_end.callback(record_model, record, model, store, changed)
+        record_model(record, model, store, changed)
         notes = model.info.get("notes", ())
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
             if model.info.get("notes", ()) != notes:  # the first replies of a service gave rise to a note
                 notes = model.info.get("notes", ())
-                record_model(record, model, store)
+                record_model(record, model, store, changed)
 
 
 def _until_end(

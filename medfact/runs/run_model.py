@@ -7,13 +7,13 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from medfact.extras import named_if_missing
-from medfact.models import Model, ModelInfo
+from medfact.models import Model
 from medfact.models.services.monitor import Monitor
 from medfact.runs.events import Loading
 from medfact.runs.plan import facts_aside
@@ -74,21 +74,25 @@ def with_progress(work: Callable[[Callable[[str], None]], Result], name: str) ->
     return ended.result()
 
 
-def record_model(record: Run, model: Model, store: Store) -> None:
-    """Records what answers depend on. Done at the start and at the end: a service may refuse a setting at the first call."""
+def record_model(record: Run, model: Model, store: Store, changed: Sequence[str] = ()) -> None:
+    """Records what answers depend on. Done at the start and at the end: a service may refuse a setting at the first call.
+
+    changed: notes on what differs from the model that gave earlier answers.
+    """
     info = model.info
-    notes = [*info.get("notes", ()), *_changes(record, info)]
+    notes = [*info.get("notes", ()), *changed]
     store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
 
 
-def _changes(record: Run, info: ModelInfo) -> Iterator[str]:
+def changes(record: Run, model: Model) -> tuple[str, ...]:
     """What differs from the model that gave a run's first answers, as on a machine that computes in another number format."""
-    some = "while the run went on: some answers are"
+    some, info, found = "while the run went on: some answers are", model.info, []
     if record.model_revision not in (None, info["revision"]):
-        yield f"The model changed {some} of revision {record.model_revision}, others of {info['revision']}."
+        found.append(f"The model changed {some} of revision {record.model_revision}, others of {info['revision']}.")
     before, now = _number_format(record.decoding), _number_format(info["decoding"])
     if before not in (None, now):
-        yield f"The number format changed {some} in {before}, others in {now}. Rounding may decide where a model wavers."
+        found.append(f"The number format changed {some} in {before}, others in {now}. Rounding may decide close calls.")
+    return tuple(found)
 
 
 def _number_format(decoding: Mapping[str, Any]) -> str | None:

@@ -17,6 +17,7 @@ from medfact.metrics.diagnosis import DIAGNOSES, meaning
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.negatives import DIFFICULTIES
+from medfact.prototypes import ORIGIN
 from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
@@ -33,7 +34,7 @@ from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words
-from medfact.spec import PROTOCOLS, RunSpec
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.views.figures import figures_of
 from medfact.views.fragments import render
@@ -191,9 +192,13 @@ def command_of(spec: RunSpec) -> str:
         return _call_of(spec)
     parts = ["python", "-m", "medfact", "run", "--model", spec.model]
     defaults = {field.name: field.default for field in fields(RunSpec)}
+    unused = {"passages", "encoder", "encoder_url", "corpus_column"} if spec.retrieval == NO_RETRIEVAL else set()
+    unused |= set() if spec.pool == ORIGIN else {"templates"}
     for name, flag in _FLAGS.items():
         value = getattr(spec, name)
-        if value is not None and value != defaults[name] and not (name == "encoder" and spec.retrieval != "dense"):
+        if name in unused or (name == "encoder" and spec.retrieval != "dense"):
+            continue
+        if value is not None and value != defaults[name]:
             parts += [flag, str(value)]
     parts += [flag for name, flag in _SWITCHES.items() if getattr(spec, name)]
     for name, flag in (("rela", "--rela"), ("sab", "--sab")):

@@ -18,7 +18,7 @@ from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
-from medfact.results.wording import count, counted, percent, share, stands_out
+from medfact.results.wording import count, counted, nothing_stands_out, percent, share, stands_out
 from medfact.spec import PROTOCOLS
 from medfact.views.fragments import render
 
@@ -56,6 +56,7 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
         stands_out={name: stands_out(report) for name, report in reports.items()},
+        nothing={name: nothing_stands_out([report]) for name, report in reports.items()},
         categories=list(categories),
         difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},
         difficulty_figures=DIFFICULTY_FIGURES,
