@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 def run(app_home: Path, address: str) -> str:
     """A run of dangerous falsehoods, to which a model says True throughout."""
     store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
-    made = start(RunSpec(model="baseline:always-true", dataset="not-indicated", limit=12, shots=0), store)
+    made = start(RunSpec(model="baseline:always-true", dataset="not-indicated", limit=30, shots=0), store)
     list(answer(made, store, load=Answerer(lambda prompt: "True").load))
     return made
 

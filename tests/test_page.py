@@ -78,6 +78,8 @@ def test_first_visitor_finds_the_story_and_a_demonstration(page: Page) -> None:
     page.locator("#ways").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
     expect(page.locator("#ways .plotly .scatterlayer path").first).to_be_attached()
     expect(page.get_by_text("Not for clinical use").first).to_be_visible()
+    expect(page.locator("[data-key=browse]")).to_be_visible()
+    expect(page.locator("[data-key=drop-studio]")).to_have_count(0)  # no sentences were edited
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
