@@ -67,13 +67,13 @@ class PoolError(Mistake):
 
 
 class UnknownName(Mistake):
-    """A name that does not exist."""
+    """A name that does not exist. hint: what to say instead of the name that was meant, or of those that are known."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str] = (), hint: str = "") -> None:
         names = sorted(known)
         similar = get_close_matches(name, names, n=1)
-        hint = f"Did you mean {similar[0]!r}?" if similar else f"There is: {', '.join(names) or 'none yet'}."
-        super().__init__(f"There is no {kind} {name!r}.", hint)
+        meant = f"Did you mean {similar[0]!r}?" if similar else f"There is: {', '.join(names) or 'none yet'}."
+        super().__init__(f"There is no {kind} {name!r}.", hint or meant)
 
 
 class ModelError(Mistake):

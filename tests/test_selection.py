@@ -35,7 +35,7 @@ def test_without_a_limit_every_fact_that_is_not_aside_is_tested() -> None:
     assert Counter(fact.relation for fact in positives(selection)) == {"symptoms": 18, "therapeutic drugs": 9}
     assert len(selection.test) == 2 * 27
     assert len(selection.shots) == 2 * (10 + 5)
-    assert (selection.without_negative, selection.notes) == ((), ())
+    assert (selection.without_negative, selection.notes, selection.shot_notes) == ((), (), ())
 
 
 def test_negatives_follow_their_positive_fact() -> None:
@@ -171,7 +171,7 @@ def test_a_relation_with_few_heads_keeps_half_of_them_aside_and_says_so(heads: i
     selection = chosen(few(heads))
     assert len({fact.head for fact in selection.shots}) == aside
     assert len(positives(selection)) == heads - aside
-    assert any("too few heads" in note and f"it keeps {aside}" in note for note in selection.notes) == (aside < 5)
+    assert any("too few heads" in note and f"it keeps {aside}" in note for note in selection.shot_notes) == (aside < 5)
 
 
 def test_a_relation_with_few_heads_borrows_its_shots() -> None:
@@ -186,7 +186,7 @@ def test_a_relation_with_few_heads_borrows_its_shots() -> None:
     assert lent <= {f"disease{i:02}" for i in range(14)} - {"disease03"}  # a head of our own is not borrowed
     assert {fact.relation for fact in selection.shots} == {"symptoms"}
     assert any(not fact.positive for fact in selection.shots)
-    assert any("its shots come from the bundled facts" in note for note in selection.notes)
+    assert any("its shots come from the bundled facts" in note for note in selection.shot_notes)
 
 
 def test_enough_heads_borrow_nothing() -> None:

@@ -37,7 +37,7 @@ class Selection:
     """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, in the same order.
 
     without_negative: positive facts that have fewer safe tails than the protocol asks for. population: relation → of how many
-    positive facts those under test were drawn.
+    positive facts those under test were drawn. shot_notes: of the shots, where some are shown.
     """
 
     test: tuple[Fact, ...]
@@ -45,6 +45,7 @@ class Selection:
     without_negative: tuple[Fact, ...]
     notes: tuple[str, ...]
     population: Mapping[str, int] = field(default_factory=dict)
+    shot_notes: tuple[str, ...] = ()
 
 
 def select(
@@ -61,13 +62,12 @@ def select(
     rejected: Rejections = NO_REJECTIONS,
     held: Held | None = None,
     lender: Collection | None = None,
-    shots_shown: bool = True,
 ) -> Selection:
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
-    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots; notes on that if
-    shots_shown. limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that
+    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
+    limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that
     is not kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
     canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn. held: only
     facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per head and
@@ -89,7 +89,8 @@ def select(
         test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
         shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
         without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
-        notes=(*fact_notes(collection, canonical, incomplete, negatives), *shot_notes(loans, aside, heads_aside * shots_shown)),
+        notes=tuple(fact_notes(collection, canonical, incomplete, negatives)),
+        shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
         population=Counter(fact.relation for fact in drawn_from),
     )
 

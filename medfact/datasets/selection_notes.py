@@ -37,8 +37,6 @@ def _notes_on_negatives(incomplete: Sequence[Fact], collection: Collection, nega
 
 def shot_notes(loans: Iterable[str], aside: Mapping[str, frozenset[str]], count: int) -> Iterator[str]:
     """Which relations borrow their shots, or have fewer. loans: those that borrow; aside: relation → its heads kept aside."""
-    if count == 0:
-        return
     for relation in loans:
         yield f"{relation!r} has too few heads to keep {count} aside: its shots come from the bundled facts."
     for relation, heads in aside.items():

@@ -177,7 +177,5 @@ def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
     if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            kept = {
-                "medfact": __version__, "figures": FIGURES, "categories": categories_key(), "report": record_of(made),
-            }  # fmt: skip
+            kept = {"medfact": __version__, "figures": FIGURES, "categories": categories_key(), "report": record_of(made)}
             store.keep_figures(run.run, kept, run.changed)

@@ -125,7 +125,7 @@ def select_facts(
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
     if negatives < 0:
         raise Mistake(f"The number of negatives is {negatives}.", "Give 0 or more.")
-    return select(
+    made = select(
         collection or load(spec),
         negatives=negatives,
         heads_aside=protocol.heads_aside,
@@ -138,8 +138,9 @@ def select_facts(
         rejected=rejected,
         held=held if spec.reviewed else None,
         lender=load_bundled(LENDER),
-        shots_shown=_shots(spec) > 0 and not spec.demonstrations,
     )
+    are_shown = _shots(spec) > 0 and not spec.demonstrations
+    return replace(made, notes=(*made.notes, *made.shot_notes)) if are_shown else made
 
 
 def facts_aside(spec: RunSpec) -> Aside:

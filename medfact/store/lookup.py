@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from medfact.errors import MedfactError, Mistake, UnknownName
+from medfact.errors import Mistake, UnknownName
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Database
@@ -28,12 +28,9 @@ LISTED = 3
 """Runs that are named where an id is none."""
 
 
-class UnknownRun(UnknownName):
-    """There is no run of this id. latest: the ids of those begun last, of which there may be many more."""
-
-    def __init__(self, run: str, latest: Sequence[str]) -> None:
-        hint = f"The latest {'is' if len(latest) == 1 else 'are'} {', '.join(latest)}." if latest else "There is none yet."
-        MedfactError.__init__(self, f"There is no run {run!r}.", hint)
+def _named(latest: Sequence[str]) -> str:
+    """The ids of the runs begun last, of which there may be many more."""
+    return f"The latest {'is' if len(latest) == 1 else 'are'} {', '.join(latest)}." if latest else "There is none yet."
 
 
 class Lookup(Database):
@@ -66,7 +63,7 @@ class Lookup(Database):
         if len(matches) > 1:
             raise Mistake(f"Several runs begin with {run!r}.", "Give more of the id.")
         if not matches:
-            raise UnknownRun(run, [latest.run for latest in self.runs()[-LISTED:]])
+            raise UnknownName("run", run, hint=_named([latest.run for latest in self.runs()[-LISTED:]]))
         return matches[0]
 
     def deleted(self, *owners: str) -> list[Run]:
