@@ -187,7 +187,8 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
 
 def _left_out(frequencies: Frequencies) -> Iterator[str]:
     if problems := frequencies.problems:
-        yield f"In {frequencies.source} {counted(len(problems), 'row')} left out; the first: {problems[0]}."
+        are = "is" if len(problems) == 1 else "are"
+        yield f"In {frequencies.source} {counted(len(problems), 'row')} {are} left out; the first: {problems[0]}."
 
 
 def _fit(
