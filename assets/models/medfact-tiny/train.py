@@ -35,7 +35,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from medfact.answers import make_prompt
-from medfact.datasets import grouping, load_bundled
+from medfact.datasets import Collection, grouping, load_bundled
 from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.metrics import measure, record_of
 from medfact.negatives import NEAR
@@ -388,6 +388,12 @@ Written by `train.py`; licence Apache-2.0.
 """
 
 
+def partners_of(collection: Collection, facts: Iterable[Fact]) -> dict[str, Fact]:
+    """Id of a fact → its false partner in a run of seed 0."""
+    group = grouping(collection, 1, 0, NEAR)
+    return {fact.fact_id: group(fact)[1] for fact in facts}
+
+
 def main() -> None:
     """Reads the facts, trains, saves, measures, and writes the card."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -403,15 +409,13 @@ def main() -> None:
 
     collection = load_bundled(DATASET)
     facts = sorted(collection.known.facts, key=lambda fact: fact.fact_id)
-    group = grouping(collection, 1, 0, NEAR)
-    partners = {fact.fact_id: group(fact)[1] for fact in facts}
     heads = seen_heads(facts, recipe)
     seen = [fact for fact in facts if fact.head in heads]
 
     tokenizer = train_tokenizer(facts, recipe)
     model = build_model(tokenizer, recipe)
     begun = time.monotonic()
-    train(model, Encoder(tokenizer), make_lessons(seen, partners, collection.known, recipe), recipe)
+    train(model, Encoder(tokenizer), make_lessons(seen, partners_of(collection, facts), collection.known, recipe), recipe)
     seconds = time.monotonic() - begun
 
     output.mkdir(parents=True, exist_ok=True)
