@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from medfact.models.thinking import without_thinking
+
 TRUE_WORDS = ("True", "Entailed", "Correct", "Yes")
 FALSE_WORDS = ("False", "Contradicted", "Wrong", "No")
 """PretextTrans, Table 7. Only whole words count: not the "no" in "diagnosis"; "incorrect" is its own word."""
@@ -26,9 +28,6 @@ _TRUE = frozenset(word.lower() for word in TRUE_WORDS)
 
 # ---------------------------------------------------------------------------------------- what is not the answer
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | _FLAGS)
-_THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | _FLAGS)
-"""Thinking that the chat template opened, so that the reply only closes it."""
 _RUN_ON = re.compile(r"(?<=\S)(?=\s*?\n)\s++Statement\s*:.*", re.DOTALL | _FLAGS)
 _UNCHOSEN = re.compile(r"~~.*?~~|\[ \]\s*\w+", _FLAGS)
 _MARKUP = re.compile(r"[*_`#]+")
@@ -69,10 +68,6 @@ def _from(start: int, text: str) -> str:
     return " " * start + text[start:]
 
 
-def _without_thoughts(reply: str) -> str:
-    return _without(_THOUGHT, _without(_THINKING, reply))
-
-
 def _joined(found: re.Match[str]) -> str:
     """A word without inner markup ("in**correct**"), padded on the left to its old length."""
     return _MARKUP.sub("", found.group()).rjust(len(found.group()))
@@ -80,7 +75,7 @@ def _joined(found: re.Match[str]) -> str:
 
 def _spoken(reply: str) -> str:
     """The reply without thinking, markup, an echo of the question, or a further statement that the model wrote."""
-    text = _WITHIN_A_WORD.sub(_joined, _without(_RUN_ON, _without_thoughts(reply)))
+    text = _WITHIN_A_WORD.sub(_joined, _without(_RUN_ON, without_thinking(reply)))
     return _without(_ECHO, _without(_MARKUP, text))
 
 
@@ -204,7 +199,7 @@ _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9]
 
 def _last_word(reply: str) -> Verdict:
     """MKJ: the last "true" or "false" of the reply. Without either, MKJ's code read False; here the reply is unreadable."""
-    found = [*_TRUE_OR_FALSE.finditer(_without_thoughts(reply))]
+    found = [*_TRUE_OR_FALSE.finditer(without_thinking(reply))]
     return _verdict(found[-1]) if found else UNREADABLE
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from medfact.models.thinking import end_of_thinking
+
 
 class Message(TypedDict):
     """One turn for a chat model."""
@@ -64,10 +66,6 @@ def _before_statement(prompt: Prompt) -> Hashable:
     return hash((str(earlier), last[: max(last.rfind(prompt.statement.rstrip(".")), 0)]))
 
 
-_THINKING_OPENS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_THINKING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-
-
 def answer_position(
     tokens: Sequence[str], text: str, place: Callable[[str], int | None], choices: Sequence[Sequence[str]]
 ) -> int | None:
@@ -83,10 +81,9 @@ def answer_position(
     at = place(text)
     if at is not None and at < ends[-1]:
         return bisect.bisect_right(ends, at) - 1
-    whole = "".join(tokens)
-    begin = _end_of_thinking(whole)
-    after = [index for index in range(len(tokens)) if ends[index] >= begin]
-    if not after or _THINKING_OPENS.search(whole, begin):
+    begin = end_of_thinking("".join(tokens))
+    after = [] if begin is None else [index for index in range(len(tokens)) if ends[index] >= begin]
+    if not after:
         return None
     words = {word.lower() for side in choices for word in side}
     return next((index for index in after if bare(tokens[index]) in words), after[0])
@@ -103,12 +100,8 @@ _SETTLED = re.compile(rf"\W*(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
 
 def is_settled(reply: str) -> bool:
     """Whether a reply opens with a True or False that the next word does not undo, so that the rest need not be known."""
-    return _SETTLED.match(reply, _end_of_thinking(reply)) is not None
-
-
-def _end_of_thinking(text: str) -> int:
-    """The index after the last end of thinking; 0 if there is none."""
-    return max((tag.end() for tag in _THINKING_ENDS.finditer(text)), default=0)
+    begin = end_of_thinking(reply)
+    return begin is not None and _SETTLED.match(reply, begin) is not None
 
 
 _SPACE_SIGNS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
@@ -127,8 +120,8 @@ def bare(token: str) -> str:
 
 def until(stop: str, text: str) -> str:
     """The text up to the first `stop` that follows more than white space and thinking."""
-    begin = _end_of_thinking(text)
-    if not stop or _THINKING_OPENS.search(text, begin):
+    begin = end_of_thinking(text) if stop else None
+    if begin is None:
         return text
     reply = text[begin:]
     at = reply.find(stop, len(reply) - len(reply.lstrip()))

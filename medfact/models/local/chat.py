@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Message
+from medfact.models.thinking import thinks
 
 THINKING_TOKENS = 4096
 """Default limit for thinking and answer together."""
 
 THINKING_SWITCH = "enable_thinking"
 """The template argument that turns thinking on and off (in Qwen3 and others since)."""
-
-_OPENED = re.compile(r"<(think|thinking|reasoning)>\s*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -58,19 +56,9 @@ class ChatFormat:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
             raise ModelError(f"The model's chat template cannot be used ({reason}).", "Check --template-argument.") from error
 
-    @staticmethod
-    def opened_thought(text: str) -> str:
-        """The thinking tag that the template opens at the end of a prompt and the reply will close; "" if there is none."""
-        tag = _OPENED.search(text)
-        return f"<{tag[1]}>\n" if tag else ""
-
     def note(self, tokenizer: Any) -> str | None:
         """A note for a model that thinks although its template cannot turn that off."""
         template = str(tokenizer.chat_template or "")
-        if (
-            self.thinking
-            or THINKING_SWITCH in template
-            or not re.search(r"<(?:think|thinking|reasoning)>", template, re.IGNORECASE)
-        ):
+        if self.thinking or THINKING_SWITCH in template or not thinks(template):
             return None
         return "This model seems to think before it answers. Use --thinking, or its replies may end before the answer."

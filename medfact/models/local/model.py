@@ -20,6 +20,7 @@ from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary, need_forcing, options_of
 from medfact.models.prompt import Completion, Prompt
+from medfact.models.thinking import opened_by
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
@@ -109,7 +110,7 @@ class LocalModel:
     ) -> Iterator[tuple[int, Completion]]:
         """Completions of prompts, given as index → (text, tokens), with replies of at most `limit` tokens."""
         first_text, _ = next(iter(prompts.values()))
-        opening = self.chat_format.opened_thought(first_text) if options.messages else ""
+        opening = opened_by(first_text) if options.messages else ""
         options = options._replace(max_tokens=limit)
         decoder = Decoder(self.model, self._vocabulary, options, self.tokenizer.pad_token_id, opening)
         answers = self._vocabulary.following(first_text[-CONTEXT_CHARACTERS:], options.answers)

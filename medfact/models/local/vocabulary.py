@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from medfact.models.prompt import CONTINUES, Prompt
+from medfact.models.thinking import is_mark
 
 COMMITTED = ("True", "False")
 """A first token with one of these words is the answer, unless the whole reply must be read."""
@@ -76,9 +77,18 @@ class Vocabulary:
         """Whether an opening answer word is the answer. tokens: that word and the token after it."""
         return tokens[1] in self.ends or _CONTINUES.match(self.pieces(tokens)[1]) is None
 
+    @cached_property
+    def _silent(self) -> frozenset[int] | None:
+        """The special tokens that are not in a reply's text; None for all of them, where no special token marks thinking."""
+        special = {number: str(token) for number, token in self._tokenizer.added_tokens_decoder.items() if token.special}
+        silent = frozenset(number for number, text in special.items() if not is_mark(text))
+        return None if len(silent) == len(special) else silent
+
     def text(self, tokens: Sequence[int]) -> str:
-        """The text of tokens, without special ones."""
-        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        """The text of tokens, without special ones but for those that mark thinking."""
+        if self._silent is None:
+            return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+        return str(self._tokenizer.decode([token for token in tokens if token not in self._silent]))
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """The text that each token adds to those before it: decoded alone, some would lose the space in front. A character of
