@@ -12,6 +12,7 @@ from email.utils import format_datetime
 import pytest
 from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
 
+from medfact.answers import read_answer
 from medfact.errors import MedfactError, ModelError
 from medfact.models import Completion, Message, Prompt, ServiceSettings, check_spec, is_local, load_model, takes_messages
 from medfact.models.services.client import ServiceModel, load_service
@@ -53,7 +54,7 @@ class Stopped(Monitor):
 
 
 def prompts_of(count: int) -> list[Prompt]:
-    return [Prompt(f"Sign {i} is a sign of disease {i}. True or false?", CHOICES) for i in range(count)]
+    return [Prompt(f"Sign {i} is a sign of disease {i}. True or false?", CHOICES, reads=read_answer) for i in range(count)]
 
 
 def said_truly(prompts: list[Prompt], got: dict[int, Completion]) -> bool:

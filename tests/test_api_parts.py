@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medfact.answers import make_prompt
 from medfact.models import Completion, Prompt, Served
 from medfact.models.services.alternatives import AnswerProbability, answer_probability
-from medfact.models.services.errors import Action, Endpoint, failure_from_status
+from medfact.models.services.errors import Action, Endpoint
 from medfact.models.services.pacing import Gate, retry_after, wait_before
 from medfact.models.services.parameters import Parameters, parameters_of, without_refused
-from medfact.models.services.replies import Malformed, combined, completion_of, opening_word
+from medfact.models.services.refusals import failure_from_status
+from medfact.models.services.repeats import combined
+from medfact.models.services.replies import Malformed, completion_of
 from medfact.models.services.settings import ServiceSettings
 
 CHOICES = (("True", "Yes"), ("False", "No"))
@@ -109,16 +112,18 @@ def test_a_log_probability_that_is_none_is_no_mass(logprob: object) -> None:
         ("<think>true?</think>\nFalse", False),
         ("<think>True", None),
         ("Nothing is known", None),
-        ("I think it's true", None),
+        ("I think it's true", True),
+        ("The statement is not true.", False),
         ("", None),
     ],
 )
-def test_a_repeated_answer_is_read_by_its_opening_word(text: str, expected: bool | None) -> None:
-    assert opening_word(text, CHOICES) is expected
+def test_a_repeated_answer_is_read_as_any_other(text: str, expected: bool | None) -> None:
+    done = combined([Completion(text)], make_prompt("x", (), chat=True))
+    assert done.p_true == {True: 0.75, False: 0.25, None: None}[expected]  # (t + 1/2) / 2
 
 
 def test_repeated_answers_count_where_they_can_be_read() -> None:
-    prompt = Prompt("x", CHOICES)
+    prompt = make_prompt("x", (), chat=True)
     replies = [Completion("True"), Completion("False"), Completion("True"), Completion("Hm"), Completion(None, failure="late")]
     done = combined(replies, prompt)
     assert (done.text, done.p_true, done.p_mass) == ("True", 2.5 / 4, 0.75)  # (2 + 1/2) / (3 + 1), and 3 of 4 are read

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from medfact.answers.reading import COMMITTED, PLACES
-from medfact.models import Message, Prompt
+from medfact.answers.reading import COMMITTED, PLACES, read_answer
+from medfact.models import REPLY_TOKENS, Message, Prompt
 from medfact.statements import VARIANTS, Statement
 
 CHOICES = (("True", "Yes"), ("False", "No"))
@@ -32,7 +32,7 @@ class QuestionFormat:
                 for a false statement.
     chat:       whether chat models get messages; if not, they get plain text.
     stop:       the text that ends a plain reply. shots_stop: the same after demonstrations.
-    max_tokens: the most tokens in a reply. writes: whether the reply is a text to use, and no answer.
+    max_tokens: the most tokens in a reply, whichever model is asked. writes: whether the reply is a text to use, and no answer.
     documents:  stands between a statement and the passages retrieved for it; "" where the question has no place for them.
     """
 
@@ -44,7 +44,7 @@ class QuestionFormat:
     chat: bool = True
     stop: str = ""
     shots_stop: str = "\n"
-    max_tokens: int = 16
+    max_tokens: int = REPLY_TOKENS
     writes: bool = False
     documents: str = ""
 
@@ -83,7 +83,6 @@ FORMATS = {
         answer="\nAnswer: {word}\n\n",
         full_stop=True,
         shots_stop="\nStatement",
-        max_tokens=50,
     ),
     "mkj-documents": QuestionFormat(
         preface=(
@@ -96,7 +95,6 @@ FORMATS = {
         answer="\nAnswer: {word}\n\n",
         full_stop=True,
         shots_stop="\nStatement",
-        max_tokens=50,
     ),
 }
 """`paper`: PretextTrans, Appendix C, and TPEval, Appendix C. `code`: PretextTrans' code. `mkj`: MKJ, Figure 8. `mkj-documents`:
@@ -141,6 +139,7 @@ def make_prompt(
         settled_after=None if layout.writes or reading != COMMITTED else 1 if messages or demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=_no_answer if layout.writes else PLACES[reading],
+        reads=_no_answer if layout.writes else partial(read_answer, reading=reading),
     )
 
 

@@ -17,7 +17,7 @@ from medfact.limits import is_public_server
 from medfact.models.baseline import BASELINES, load_baseline
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.local.revision import folder_revision
-from medfact.models.prompt import LENGTH, Completion, Message, Prompt, Served, is_settled
+from medfact.models.prompt import LENGTH, REPLY_TOKENS, Completion, Message, Prompt, Served, is_settled
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.policy import check_encoder_source, check_model_source
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
@@ -38,6 +38,7 @@ __all__ = [
     "HERE",
     "LENGTH",
     "NARROW_MODEL",
+    "REPLY_TOKENS",
     "Aside",
     "Completion",
     "Message",

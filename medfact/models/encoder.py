@@ -14,7 +14,7 @@ import numpy as np
 
 from medfact.errors import MedfactError, ModelError
 from medfact.limits import is_public_server
-from medfact.models.services.policy import NO_KEY, check_encoder_source
+from medfact.models.services.policy import check_encoder_source
 from medfact.models.services.settings import ServiceSettings
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -111,20 +111,14 @@ async def _embedded(texts: list[str], model: str, settings: ServiceSettings) -> 
     """The vectors of texts, in batches, several at a time."""
     import openai
 
-    from medfact.models.services.connection import http_client
-    from medfact.models.services.policy import address_of, host_of, key_of
+    from medfact.models.services.connection import service_client
+    from medfact.models.services.policy import host_of
 
     async def sent(_: Any) -> None:
         """Nothing waits for a request to leave."""
 
     turns = asyncio.Semaphore(min(4, settings.in_flight))
-    client = openai.AsyncOpenAI(
-        api_key=key_of(settings) or NO_KEY,
-        base_url=address_of(settings),
-        max_retries=_TRIES - 1,
-        timeout=settings.timeout,
-        http_client=http_client(settings, sent),
-    )
+    client = service_client(settings, sent, max_retries=_TRIES - 1, timeout=settings.timeout)
 
     async def batch(part: list[str]) -> list[list[float]]:
         async with turns:

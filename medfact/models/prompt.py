@@ -11,6 +11,12 @@ from typing import TypedDict
 
 from medfact.models.thinking import end_of_thinking
 
+REPLY_TOKENS = 256
+"""Most tokens in a reply by default, of local models and services alike. A reply that settles its answer earlier ends there."""
+
+THINKING_TOKENS = 4096
+"""The same for thinking and answer together."""
+
 
 class Message(TypedDict):
     """One turn for a chat model."""
@@ -33,16 +39,18 @@ class Prompt:
                    False"); None if the whole reply must be read.
     answers:       exactly what a demonstration says after a true and after a false statement.
     place:         the index of the character where the deciding word of a reply begins; None if no word decides.
+    reads:         the answer of a reply; None if it is unreadable.
     """
 
     content: str | tuple[Message, ...]
     choices: tuple[tuple[str, ...], tuple[str, ...]]
     statement: str = ""
     stop: str = ""
-    max_tokens: int = 16
+    max_tokens: int = REPLY_TOKENS
     settled_after: int | None = 1
     answers: tuple[str, str] = (" True", " False")
     place: Callable[[str], int | None] = lambda reply: None
+    reads: Callable[[str], bool | None] = lambda reply: None
     triplet: tuple[str, str, str] = ("", "", "")
     denied: bool = False
 

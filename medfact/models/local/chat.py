@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.errors import ModelError
-from medfact.models.prompt import Message
+from medfact.models.prompt import THINKING_TOKENS, Message
 from medfact.models.thinking import thinks
-
-THINKING_TOKENS = 4096
-"""Default limit for thinking and answer together."""
 
 THINKING_SWITCH = "enable_thinking"
 """The template argument that turns thinking on and off (in Qwen3 and others since)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from medfact.models.local.attention import in_blocks
 from medfact.models.local.packing import Pack
 from medfact.models.local.side_by_side import side_by_side
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
-from medfact.models.prompt import Completion, answer_position, until
+from medfact.models.prompt import LENGTH, Completion, answer_position, until
 
 
 @dataclass
@@ -50,7 +50,11 @@ class Decoder:
 
     def is_complete(self, reply: Reply) -> bool:
         """Whether a reply needs no further tokens."""
-        if reply.tokens[-1] in self.vocabulary.ends or len(reply.tokens) == self.options.max_tokens or self._settled(reply):
+        return len(reply.tokens) == self.options.max_tokens or self._is_whole(reply)
+
+    def _is_whole(self, reply: Reply) -> bool:
+        """Whether a reply has come to its end, so that its limit of tokens does not cut it."""
+        if reply.tokens[-1] in self.vocabulary.ends or self._settled(reply):
             return True
         text = self.vocabulary.text(reply.tokens) if self.options.stop else ""
         return len(until(self.options.stop, text)) < len(text)
@@ -67,9 +71,8 @@ class Decoder:
             return _completion(self.vocabulary.text(reply.tokens[:1]), reply.true[0], reply.false[0])
         text = self.text(reply)
         at = self.position(reply)
-        if at is None:
-            return Completion(text)
-        return _completion(text, reply.true[at], reply.false[at])
+        completion = Completion(text) if at is None else _completion(text, reply.true[at], reply.false[at])
+        return completion if self._is_whole(reply) else replace(completion, cut=LENGTH)
 
     def text(self, reply: Reply) -> str:
         """The text of a reply, up to its stop."""

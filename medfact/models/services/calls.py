@@ -13,20 +13,22 @@ import openai
 
 from medfact.errors import ModelError
 from medfact.models.prompt import CONTENT_FILTER, Completion, Prompt, Served
-from medfact.models.services.connection import TRUNCATED, http_client
+from medfact.models.services.connection import TRUNCATED, service_client
 from medfact.models.services.errors import (
     Action,
     CallFailure,
     Endpoint,
     failure_from_connection,
-    failure_from_status,
     failure_from_web_page,
 )
 from medfact.models.services.pacing import Gate
-from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_refused
-from medfact.models.services.policy import address_of, host_of, key_of
-from medfact.models.services.replies import Malformed, completion_of, with_tokens_of, without_thinking
+from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_logprobs, without_refused
+from medfact.models.services.policy import host_of, key_of
+from medfact.models.services.refusals import failure_from_status, failure_in_reply
+from medfact.models.services.repeats import with_tokens_of
+from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
 from medfact.models.services.settings import ServiceSettings
+from medfact.models.thinking import without_thinking
 
 MAX_TIMEOUTS = 10
 """A call may take this many times the timeout, as long as the service keeps answering the calls before it."""
@@ -36,6 +38,12 @@ REPLIES_WITHOUT_LOGPROBS = 8
 
 _MAX_CHANGES = 8
 """Parameters that may be dropped one after the other within one call."""
+
+ERRORS_TO_DOUBT = 8
+"""Unexplained errors before any answer, not refusals, after which log-probabilities may be the cause."""
+
+PROBES, VAIN_PROBES = 2, 3
+"""Calls that succeed once they ask for no log-probabilities, after which none asks for them; and such calls in vain at most."""
 
 _OPTIONS: Any = {"security": {"bearer_auth": True}}
 
@@ -68,14 +76,10 @@ class Caller:
         self._preparing = asyncio.Lock()
         self._prepared: _Request | None = None
         self._in_flight: dict[int, _Request] = {}
-        self._sent = 0
+        self._sent = self._answers = self._errors = self._probes = self._vain_probes = 0
+        self._probing = asyncio.Lock()
         self._without_logprobs: int | None = 0  # None once a reply had them
-        self.client = openai.AsyncOpenAI(
-            api_key=self._endpoint.key,
-            base_url=address_of(settings),
-            max_retries=0,
-            http_client=http_client(settings, self._on_request),
-        )
+        self.client = service_client(settings, self._on_request, max_retries=0)
 
     @property
     def host(self) -> str:
@@ -95,6 +99,21 @@ class Caller:
             repeat: counts repeated answers, from 0. gate: the call is inside from being sent to its end.
             on_sent: called when the request is sent or given up, so that the next one may be prepared.
         """
+        parameters, outcome, seconds, discarded = await self._adapted(prompt, repeat, gate, on_sent)
+        if isinstance(outcome, CallFailure) and self._may_mind_logprobs(parameters, outcome):
+            outcome, seconds = await self._asked_without_logprobs(parameters, outcome, prompt, repeat, gate, on_sent)
+        if isinstance(outcome, Completion):
+            self._answers += 1
+            self._note_missing_logprobs(outcome)
+            return replace(outcome, served=with_tokens_of(discarded, outcome.served)), seconds
+        if outcome.action is Action.ACCEPT_FILTERED:
+            return Completion("", cut=CONTENT_FILTER), seconds
+        return _settled(outcome, self._answers > 0), seconds
+
+    async def _adapted(
+        self, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]
+    ) -> tuple[Parameters, Completion | CallFailure, float, Served | None]:
+        """The outcome with parameters that the service accepts, and those; what was reported of a reply that was discarded."""
         outcome: Completion | CallFailure
         discarded: Served | None = None
         for _ in range(_MAX_CHANGES):
@@ -103,14 +122,7 @@ class Caller:
             if not self._adapt(parameters, outcome, prompt):
                 break
             discarded = outcome.served if isinstance(outcome, Completion) else discarded
-        if isinstance(outcome, Completion):
-            self._note_missing_logprobs(outcome)
-            return replace(outcome, served=with_tokens_of(discarded, outcome.served)), seconds
-        if outcome.action is Action.ACCEPT_FILTERED:
-            return Completion("", cut=CONTENT_FILTER), seconds
-        if outcome.action in {Action.CHANGE_PARAMETERS, Action.USE_COMPLETIONS}:
-            return CallFailure(Action.FAIL_PROMPT, outcome.reason), seconds
-        return outcome, seconds
+        return parameters, outcome, seconds, discarded
 
     def _adapt(self, used: Parameters, outcome: Completion | CallFailure, prompt: Prompt) -> bool:
         """Whether to try again with other parameters. Of calls refused together, the first changes the parameters, and the
@@ -119,13 +131,17 @@ class Caller:
         change = self._change(used, outcome, prompt)
         if change is not None and self.parameters == used:
             self.parameters, note = change
-            self.notes.append(note)
+            self._note(note)
         return change is not None
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def _change(self, used: Parameters, outcome: Completion | CallFailure, prompt: Prompt) -> tuple[Parameters, str] | None:
         if isinstance(outcome, Completion):
             is_empty = outcome.cut is None and not without_thinking(outcome.text or "").strip()
-            if used.stop and prompt.stop and is_empty:
+            if used.sends_stop(prompt) and is_empty:
                 note = "The service stops before the answer, so medfact requests whole replies and cuts them itself."
                 return replace(used, stop=False), note
             return None
@@ -141,10 +157,43 @@ class Caller:
             return
         self._without_logprobs = None if completion.p_mass is not None else self._without_logprobs + 1
         if self._without_logprobs == REPLIES_WITHOUT_LOGPROBS:
-            self.notes.append(
+            self._note(
                 "The service returns no log-probabilities although they are requested, so P(True) is unknown. With "
                 "--repeats 5, medfact asks each statement five times and estimates P(True) from the answers."
             )
+
+    def _may_mind_logprobs(self, used: Parameters, failure: CallFailure) -> bool:
+        """Whether a failure may be due to the log-probabilities: nothing was answered, and the service does not say why."""
+        if self._answers or not failure.unexplained or used.top_logprobs is None:
+            return False
+        self._errors += failure.action is Action.RETRY
+        return failure.action is not Action.RETRY or self._errors >= ERRORS_TO_DOUBT
+
+    async def _asked_without_logprobs(
+        self,
+        used: Parameters,
+        failure: CallFailure,
+        prompt: Prompt,
+        repeat: int,
+        gate: Gate,
+        on_sent: Callable[[], None],
+    ) -> tuple[Completion | CallFailure, float]:
+        """The outcome of the same call without log-probabilities, one call after the other; the failure if that was in vain.
+        Where it succeeds twice, no call asks for them any more.
+        """
+        async with self._probing:
+            if self._vain_probes >= VAIN_PROBES:
+                return failure, 0.0
+            without, note = without_logprobs(used)
+            outcome, seconds = await self._send(without, prompt, repeat, gate, on_sent)
+            if isinstance(outcome, CallFailure):
+                self._vain_probes += 1
+                return failure, seconds
+            self._probes += 1
+            if self._probes >= PROBES and self.parameters == used:
+                self.parameters = without
+                self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
+        return outcome, seconds
 
     async def _send(
         self, parameters: Parameters, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]
@@ -167,17 +216,21 @@ class Caller:
             response = await self.client.post(parameters.path, cast_to=httpx2.Response, body=body, options=_OPTIONS)
         self._end(request)
         whole = TRUNCATED not in response.extensions
-        completion = completion_of(response.content, prompt, parameters, whole=whole, scrub=self._endpoint.without_key)
+        completion = completion_of(
+            response.content, prompt, parameters, whole=whole, scrub=self._endpoint.without_key, note=self._note
+        )
         self._extend_deadlines(request)
         return completion
 
     def _failure(self, error: Exception, prompt: Prompt) -> CallFailure:
+        quotable = [str(message["content"]) for message in messages_of(prompt)] + [prompt.statement]
+        if isinstance(error, GenerationFailed):
+            return replace(failure_in_reply(error.error, {}, self._endpoint, quotable), billed=error.began)
         if isinstance(error, Malformed):
             if error.is_web_page:
                 return failure_from_web_page(str(error), self._endpoint)
             return CallFailure(Action.RETRY, str(error), billed=True)
         if isinstance(error, openai.APIStatusError):
-            quotable = [str(message["content"]) for message in messages_of(prompt)] + [prompt.statement]
             response = error.response
             return failure_from_status(error.status_code, response.content, response.headers, self._endpoint, quotable)
         failure = failure_from_connection(error, self._endpoint)
@@ -221,3 +274,11 @@ class Caller:
             self._in_flight.pop(request.number, None)
             request.gate.leave()
         self._release_preparation(request)
+
+
+def _settled(failure: CallFailure, has_answered: bool) -> CallFailure:
+    """A failure after all that could be changed was. A service that has answered others refuses this prompt alone."""
+    if failure.action is Action.CHANGE_PARAMETERS:
+        failure = replace(failure, action=failure.otherwise)
+    is_of_one = failure.action is Action.END_RUN and failure.at_first and has_answered
+    return replace(failure, action=Action.FAIL_PROMPT) if is_of_one or failure.action is Action.USE_COMPLETIONS else failure

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -14,9 +15,17 @@ import openai
 
 from medfact.errors import ModelError
 from medfact.limits import is_public_server
-from medfact.models.services.policy import check_public, is_on_this_machine, not_public
+from medfact.models.services.policy import (
+    base_and_query_of,
+    check_public,
+    is_of_environment,
+    is_on_this_machine,
+    key_of,
+    not_public,
+)
 from medfact.models.services.replies import MAX_BODY_BYTES
 from medfact.models.services.settings import ServiceSettings
+from medfact.proxies import check_proxies
 
 TRUNCATED = "medfact_truncated"
 """The extension of a response that was not read to its end."""
@@ -26,7 +35,50 @@ CONNECT_SECONDS = 5.0
 
 _ENCODINGS = {"gzip", "x-gzip", "deflate"}
 
+GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+"""Lets the decompressor find out by the first bytes."""
+
+GZIP_MAGIC = b"\x1f\x8b"
+"""How a part of a gzip file begins; what else follows a part is padding."""
+
 RequestHook = Callable[[httpx2.Request], Coroutine[Any, Any, None]]
+
+
+def service_client(settings: ServiceSettings, on_request: RequestHook, **options: Any) -> openai.AsyncOpenAI:
+    """A client for a service. What the environment holds for OpenAI beside the key (OPENAI_ORG_ID, OPENAI_PROJECT_ID,
+    OPENAI_CUSTOM_HEADERS) goes only where the environment's key goes unasked.
+
+    on_request: as in `http_client`. options: further ones of the client.
+    Raises ModelError where the address, the key, a proxy or one of these cannot be used.
+    """
+    base_url, query = base_and_query_of(settings)
+    key = key_of(settings)
+    return openai.AsyncOpenAI(
+        api_key=key,
+        base_url=base_url,
+        default_query=query,
+        default_headers=_headers_of_environment(is_of_environment(settings), key),
+        http_client=http_client(settings, on_request),
+        **options,
+    )
+
+
+def _headers_of_environment(are_sent: bool, key: str) -> dict[str, Any]:
+    """What replaces the headers that the library takes from the environment. Raises ModelError where one cannot be sent."""
+    named = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+    headers = {header: os.environ.get(variable, "").strip() for header, variable in named.items()}
+    lines = (line.partition(":") for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
+    custom = {name.strip(): value.strip() for name, colon, value in lines if colon}
+    if not are_sent:
+        dropped: dict[str, Any] = dict.fromkeys((*headers, *custom), openai.Omit())
+        return {name: gone for name, gone in dropped.items() if name.lower() != "authorization"} | {
+            "Authorization": f"Bearer {key}"
+        }
+    variables = [*(named.values()), *("OPENAI_CUSTOM_HEADERS" for _ in custom)]
+    for variable, (name, value) in zip(variables, (*headers.items(), *custom.items()), strict=True):
+        if not (name + value).isascii() or not (name + value).isprintable() or not name:
+            raise ModelError(f"{variable} contains characters that cannot be sent.", f"Correct it, or unset {variable}.")
+    return {name: value or openai.Omit() for name, value in headers.items()}
 
 
 def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.AsyncClient:
@@ -34,6 +86,9 @@ def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.As
 
     on_request: called with each request just before it is sent. The caller bounds how long a reply may take.
     """
+    on_this_machine = is_on_this_machine(settings)
+    if not (on_this_machine or is_public_server()):
+        check_proxies()
     timeout = httpx2.Timeout(None, connect=min(CONNECT_SECONDS, settings.timeout), write=settings.timeout)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=settings.in_flight + 8, keepalive_expiry=5.0)
     options: dict[str, Any] = {"transport": PublicTransport(limits)} if is_public_server() else {"limits": limits}
@@ -42,7 +97,7 @@ def http_client(settings: ServiceSettings, on_request: RequestHook) -> httpx2.As
         event_hooks={"request": [on_request], "response": [_bound_body]},
         follow_redirects=False,
         headers={"Accept-Encoding": "gzip, deflate"},
-        trust_env=not is_on_this_machine(settings),
+        trust_env=not on_this_machine,
         **options,
     )
 
@@ -79,18 +134,47 @@ class _BoundedBody(httpx2.AsyncByteStream):
 
 async def _chunks(stream: httpx2.AsyncByteStream, compressed: bool) -> AsyncGenerator[bytes, None]:
     """The body in pieces of at most MAX_BODY_BYTES each where it is compressed, so that none can fill the memory."""
-    decompressor = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # detects gzip and zlib by their first bytes
+    unpacking = _Unpacking()
     async for received in stream:
         if not compressed:
             yield received
             continue
+        try:
+            for piece in unpacking.pieces(received):
+                yield piece
+        except zlib.error as error:
+            raise httpx2.DecodingError(str(error)) from error
+
+
+class _Unpacking:
+    """Unpacks gzip, of one part or several, and deflate, which some servers send without the header of zlib."""
+
+    def __init__(self) -> None:
+        self._part = zlib.decompressobj(wbits=GZIP_OR_ZLIB)
+        self._before: bytes | None = b""  # what came before the first output; None after it
+
+    def pieces(self, received: bytes) -> Iterator[bytes]:
+        """What has arrived, unpacked, in pieces of at most MAX_BODY_BYTES. Raises zlib.error where it is not packed so."""
         rest = received
         while rest:
-            try:
-                yield decompressor.decompress(rest, MAX_BODY_BYTES)
-            except zlib.error as error:
-                raise httpx2.DecodingError(str(error)) from error
-            rest = decompressor.unconsumed_tail
+            if self._part.eof:
+                if not rest.startswith(GZIP_MAGIC[: len(rest)]):
+                    return
+                self._part = zlib.decompressobj(wbits=GZIP_OR_ZLIB)
+            yield self._piece(rest)
+            rest = self._part.unconsumed_tail or self._part.unused_data
+
+    def _piece(self, packed: bytes) -> bytes:
+        try:
+            piece = self._part.decompress(packed, MAX_BODY_BYTES)
+        except zlib.error:
+            if self._before is None:
+                raise
+            self._part = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+            piece = self._part.decompress(self._before + packed, MAX_BODY_BYTES)
+            self._before = None
+        self._before = None if piece or self._before is None else self._before + packed
+        return piece
 
 
 class PublicTransport(httpx2.AsyncBaseTransport):

@@ -39,6 +39,7 @@ class ServiceHealth:
         self._since_answer: Counter[str] = Counter()
         self._in_row: Counter[str] = Counter()
         self._row_began_at = 0.0
+        self._refusal: ModelError | None = None
 
     def restart(self) -> None:
         """Counts failures since the last answer anew: after an answer, and for each new set of prompts."""
@@ -66,6 +67,7 @@ class ServiceHealth:
         """Notes a failure that no answer interrupts; the error that ends or pauses the run if there are too many."""
         failures = self._since_answer
         failures[failure.kind] += 1
+        self._refusal = failure.error if failure.action is Action.FAIL_PROMPT else None
         count, silent_seconds = failures.total(), time.monotonic() - self._answered_at
         if count < FAILURES_TO_PROBE:
             return None
@@ -91,10 +93,17 @@ class ServiceHealth:
             "Resume the run once it is back.",
         )
 
+    def refuses_all(self) -> ModelError | None:
+        """The error that ends a run, however short, whose prompts have all been refused for a reason that is not theirs."""
+        alike = not self.answers and len(self._since_answer) == 1
+        return self._refusal if alike else None
+
     def _never_there(self, failure: CallFailure) -> ModelError:
         failures = self._since_answer
         (kind, count), *_ = failures.most_common(1)
-        reason = failure.reason if failure.kind == kind else kind
+        if failure.error is not None and failure.kind == kind:
+            return failure.error
+        reason = failure.whole_reason if failure.kind == kind else kind
         return ModelError(
             f"{self.host} has answered none of {failures.total():,} calls. {count:,} failed like this: {reason}.",
             "Check the model's name, the base URL and the service's logs.",

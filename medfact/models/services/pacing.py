@@ -139,13 +139,24 @@ def wait_before(attempt: int, *, overloaded: bool = False, requested: float | No
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The wait in seconds that a service asks for (Retry-After: seconds or a date), bounded; None if it asks for none."""
     text = headers.get("retry-after", "")
-    milliseconds = headers.get("retry-after-ms", "")
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    seconds = _number(text) if milliseconds is None else milliseconds / 1000
+    seconds = _seconds_until(text) if seconds is None else seconds
+    return None if seconds is None else min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
+
+
+def _number(text: str) -> float | None:
     try:
-        seconds = float(milliseconds) / 1000 if milliseconds else float(text)
+        number = float(text)
     except ValueError:
-        try:
-            date = parsedate_to_datetime(text)
-        except ValueError:
-            return None
-        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS) if seconds == seconds else None
+        return None
+    return None if number != number else number
+
+
+def _seconds_until(text: str) -> float | None:
+    """Seconds until a date; None where it is none. Its parser raises whatever an absurd date leads to."""
+    try:
+        date = parsedate_to_datetime(text)
+        return (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError, IndexError, AttributeError):
+        return None

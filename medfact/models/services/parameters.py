@@ -6,21 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medfact.models.prompt import Message, Prompt
-from medfact.models.services.errors import PARAMETER
+from medfact.models.prompt import REPLY_TOKENS, THINKING_TOKENS, Message, Prompt
+from medfact.models.services.parameter_words import TOO_LONG, limit_in, parameters_named
 from medfact.models.services.settings import ServiceSettings
-
-THINKING_TOKENS = 4096
-"""Default limit for thinking and answer together, at a service that counts both."""
-
-REPLY_TOKENS = 256
-"""Default limit of a reply: a service bills only what it uses, and a truncated reply may be unreadable."""
 
 FEWER_ALTERNATIVES = 5
 """Alternatives requested next, when a service wants fewer but does not say how many."""
-
-_TOO_LONG = re.compile(r"context.{0,20}length|too (?:long|large|many tokens)|maximum context", re.IGNORECASE)
-"""A complaint about the length of the prompt, whichever parameters it mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +20,7 @@ class Parameters:
 
     max_tokens: set by the user; None takes the prompt's own limit. limit_name: the service's name for that parameter.
     messages:   the model takes messages; otherwise it completes a text.
-    stop:       the service is told where a reply ends.
+    stop:       the service is told where a completed text ends. In a chat it never is: it would stop within the thinking.
     """
 
     temperature: float | None
@@ -56,12 +47,15 @@ class Parameters:
             body[self.limit_name] = self.token_limit(prompt)
         if self.seed is not None:
             body["seed"] = self.seed + repeat
-        if self.stop and prompt.stop:
+        if self.sends_stop(prompt):
             body["stop"] = [prompt.stop]
         return {name: value for name, value in body.items() if value is not None}
 
+    def sends_stop(self, prompt: Prompt) -> bool:
+        return self.stop and bool(prompt.stop) and not self.messages
+
     def token_limit(self, prompt: Prompt) -> int:
-        """Most tokens in a reply. A text completion gets the prompt's limit, like a local model: it may never end by itself."""
+        """Most tokens in a reply: those of the prompt, in a chat at least REPLY_TOKENS, and more where thinking counts too."""
         if self.max_tokens is not None:
             return self.max_tokens
         least = THINKING_TOKENS if self.limit_name == "max_completion_tokens" else REPLY_TOKENS
@@ -95,9 +89,9 @@ def without_refused(parameters: Parameters, message: str, named: str | None = No
     Args:
         message: the service's words. named: the parameter that it names in a field of its own.
     """
-    if _TOO_LONG.search(message):
+    if TOO_LONG.search(message):
         return None
-    for name in dict.fromkeys([*([named] if named else []), *PARAMETER.findall(message)]):
+    for name in parameters_named(message, named):
         if (change := _without(parameters, name, message)) is not None:
             return change
     return None
@@ -113,11 +107,15 @@ def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameter
         return replace(parameters, stop=False), note
     if name == "seed" and parameters.seed is not None:
         return replace(parameters, seed=None), "The service does not accept a seed for this model."
-    if (name == "top_logprobs" or (name == "logprobs" and not parameters.messages)) and alternatives is not None:
-        return _fewer_alternatives(parameters, alternatives, message)
-    if name == "logprobs" and alternatives is not None:
-        note = "The service returns no log-probabilities for this model, so P(True) is unknown."
-        return replace(parameters, top_logprobs=None), note
+    if name in ("top_logprobs", "logprobs") and alternatives is not None:
+        says_how_many = limit_in(message, alternatives) is not None
+        if name == "top_logprobs" or says_how_many or not parameters.messages:
+            return _fewer_alternatives(parameters, alternatives, message)
+        return without_logprobs(parameters)
+    if name == parameters.limit_name and "too large" in message.lower():
+        allowed = limit_in(message, parameters.max_tokens or THINKING_TOKENS)
+        note = f"The service allows at most {allowed} tokens in a reply."
+        return (replace(parameters, max_tokens=allowed), note) if allowed else None
     if name == "max_tokens" and parameters.limit_name == name:
         note = "For this model, the service limits replies by max_completion_tokens, which includes thinking."
         return replace(parameters, limit_name="max_completion_tokens"), note
@@ -126,10 +124,18 @@ def _without(parameters: Parameters, name: str, message: str) -> tuple[Parameter
     return None
 
 
+def without_logprobs(parameters: Parameters) -> tuple[Parameters, str]:
+    """The parameters without log-probabilities, and a note for the user."""
+    note = "The service returns no log-probabilities for this model, so P(True) is unknown."
+    return replace(parameters, top_logprobs=None), note
+
+
 def _fewer_alternatives(parameters: Parameters, requested: int, message: str) -> tuple[Parameters, str]:
     """As many alternatives as the refusal allows; it may also quote the number requested."""
-    numbers = map(int, re.findall(r"\b\d{1,2}\b", message))
-    allowed = max((number for number in numbers if 1 <= number < requested), default=FEWER_ALTERNATIVES)
-    if allowed < requested:
+    allowed = limit_in(message, requested)
+    if allowed is None:
+        numbers = map(int, re.findall(r"\b\d{1,2}\b", message))
+        allowed = max((number for number in numbers if 1 <= number < requested), default=FEWER_ALTERNATIVES)
+    if 0 < allowed < requested:
         return replace(parameters, top_logprobs=allowed), f"The service returns at most {allowed} alternatives per token."
     return replace(parameters, top_logprobs=None), "The service returns no alternative tokens, so P(True) is unknown."

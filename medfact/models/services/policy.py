@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from medfact.errors import Mistake, ModelError
 from medfact.limits import is_public_server, limits
+from medfact.models.services.addresses import Address, parsed_address
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -125,27 +126,29 @@ def not_public(host: str) -> ModelError:
 
 
 def address_of(settings: ServiceSettings) -> str:
-    """The base URL that calls go to.
+    """The base URL that calls go to, with its query.
 
     Raises:
-        ModelError: it is not a web address, or contains a user name or password.
+        ModelError: it is not a web address, or contains a user name, a password or a key.
     """
-    address = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).strip().rstrip("/")
-    try:
-        parts = urlsplit(address)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        parts, host = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ModelError("The base URL is not a web address.", "Write it as https://host/v1.")
-    if "@" in parts.netloc:
-        raise ModelError("The base URL contains a user name or password.", "Leave them out and set OPENAI_API_KEY.")
-    return address
+    return _address(settings).whole
+
+
+def _address(settings: ServiceSettings) -> Address:
+    typed = (settings.base_url or "").strip()
+    return parsed_address(typed or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL)
+
+
+def base_and_query_of(settings: ServiceSettings) -> tuple[str, dict[str, object]]:
+    """The base URL without its query, and the query, which goes with each call. Raises as `address_of` does."""
+    address = _address(settings)
+    names = dict.fromkeys(name for name, _ in address.query)
+    return address.base, {name: [value for word, value in address.query if word == name] for name in names}
 
 
 def host_of(settings: ServiceSettings) -> str:
     """The name of the host of the first address. Raises as `address_of` does."""
-    return str(urlsplit(address_of(settings)).hostname)
+    return _address(settings).host
 
 
 def each_address(settings: ServiceSettings) -> tuple[ServiceSettings, ...]:
@@ -176,10 +179,20 @@ def _is_loopback(host: str) -> bool:
 
 def environment_key(settings: ServiceSettings) -> str:
     """OPENAI_API_KEY if it may be sent unasked: to OpenAI or OPENAI_BASE_URL, and never from a public server; else ""."""
-    known = {OPENAI_URL, os.environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")}
-    if is_public_server() or address_of(settings) not in known:
-        return ""
-    return os.environ.get("OPENAI_API_KEY", "")
+    return os.environ.get("OPENAI_API_KEY", "") if is_of_environment(settings) else ""
+
+
+def is_of_environment(settings: ServiceSettings) -> bool:
+    """Whether the environment's settings for OpenAI are meant for a service: OpenAI, or OPENAI_BASE_URL. A public server uses
+    none of them.
+    """
+    if is_public_server():
+        return False
+    try:
+        own = address_of(replace(settings, base_url=None))
+    except ModelError:  # OPENAI_BASE_URL is no address
+        own = OPENAI_URL
+    return address_of(settings) in {OPENAI_URL, own}
 
 
 def named_address_key(is_named: bool) -> str | None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import zip_longest
+from collections.abc import Callable
 from typing import Any
 
-from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, until
-from medfact.models.services.alternatives import AnswerProbability, answer_probability
+from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled, until
+from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
+from medfact.models.services.contents import Said, said_in
+from medfact.models.services.endings import FAILED, NORMAL, ending_of
+from medfact.models.services.error_bodies import ErrorBody, error_in
 from medfact.models.services.parameters import Parameters, parameters_of
+from medfact.models.services.prices import tokens_in
 from medfact.models.services.settings import DEFAULTS
+from medfact.models.services.streams import is_stream, reply_in
+from medfact.models.services.usage import counted_tokens
+from medfact.models.thinking import end_of_thinking
 
 DEFAULT_PARAMETERS = parameters_of(DEFAULTS)
 
@@ -23,11 +28,16 @@ MAX_BODY_BYTES = 1_000_000
 MAX_REPLY_CHARACTERS, MAX_NAME_CHARACTERS = 20_000, 200
 """Most characters kept of a reply, and of a service's name for a model."""
 
-MAX_TOKENS = 10_000_000
-"""More tokens than any call can use: a larger count is an error of the service."""
+LONGEST_MARK = 200
+"""Characters before an answer that hold the end mark of its thinking."""
 
-_THINKING = re.compile(r"\A.*</(?:think|thinking|reasoning)>|<(?:think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
-_OPENING = re.compile(r"\W*(?:answer\b(?:\s+is\b)?\W*)?(\w+)", re.IGNORECASE)
+READ_IN_THINKING = (
+    "The service returns answers as thinking alone (reasoning_content), without a text. medfact reads them there; check some "
+    "of them."
+)
+TOKENS_ESTIMATED = "The service does not count the tokens of all its replies, so medfact estimates them from the texts."
+"""Notes for the reader of a run."""
+
 _CONTENT = re.compile(r'"(?:content|text)"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 
@@ -39,6 +49,14 @@ class Malformed(ValueError):
         self.is_web_page = is_web_page
 
 
+class GenerationFailed(Malformed):
+    """A reply that its service reports as failed. began: whether there was a generation, which may be billed."""
+
+    def __init__(self, error: ErrorBody, *, began: bool) -> None:
+        super().__init__(error.message)
+        self.error, self.began = error, began
+
+
 def completion_of(
     body: bytes,
     prompt: Prompt,
@@ -46,199 +64,151 @@ def completion_of(
     *,
     whole: bool = True,
     scrub: Callable[[str], str] = str,
+    note: Callable[[str], None] = lambda note: None,
 ) -> Completion:
     """The completion in a body: one JSON object, or the events of a stream.
 
     Args:
-        whole: the body was read to its end. scrub: removes from a text what nobody may see.
+        whole: the body was read to its end. scrub: removes from a text what nobody may see. note: gets notes on the service.
 
     Raises:
         Malformed: the body is incomplete, a web page, or something else.
+        GenerationFailed: the service says that it could not reply.
     """
     if body.lstrip()[:1] == b"<":
         raise Malformed("a web page instead of a reply", is_web_page=True)
     if not whole:
-        return _beginning(body, prompt, scrub)
+        return _beginning(body, prompt, parameters, scrub, note)
     try:
-        reply = _from_events(body) if body.lstrip().startswith((b"data:", b"event:", b":")) else json.loads(body)
+        reply = reply_in(body) if is_stream(body) else json.loads(body)
+        _check_error(reply)
         choice = reply["choices"][0]
-        message = choice["message"] if parameters.messages or "text" not in choice else {"content": choice["text"]}
-        text = _text(message.get("content"))
-        refusal = _text(message.get("refusal"))
+        said, ending = _said(choice, parameters), ending_of(_reason(choice))
+    except GenerationFailed:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise Malformed("an incomplete reply") from None
-    probability = _probability(choice.get("logprobs"), prompt)
-    # a text completion that reaches the prompt's own limit ends as it would on this machine: it was not truncated
-    at_own_limit = not parameters.messages and parameters.token_limit(prompt) == prompt.max_tokens
+    _check_ending(choice, ending, said, reply)
+    text, thinking = said.text or said.refusal, said.thinking.strip()
+    if thinking and not text.strip() and ending == NORMAL:
+        note(READ_IN_THINKING)
+        text, thinking = said.thinking, ""
+    probability = _probability(choice, text, prompt, parameters, after_thinking=bool(thinking))
     return Completion(
-        shortened(scrub(until(prompt.stop, text or refusal))),
+        shortened(scrub(_as_counts(text, prompt, parameters))),
         probability.p_true,
         probability.p_mass,
         p_low=probability.p_low,
         p_high=probability.p_high,
-        cut=_cut(choice.get("finish_reason"), bool(refusal), at_own_limit),
-        served=_served(reply, scrub),
+        cut=CONTENT_FILTER if said.refusal else None if ending == NORMAL else ending,
+        served=_served(reply, said, prompt, scrub, note),
     )
 
 
-def _from_events(body: bytes) -> dict[str, Any]:
-    """The reply assembled from the events of a stream, which some services always send."""
-    parts: list[str] = []
-    positions: list[Any] = []
-    reply: dict[str, Any] = {}
-    choice: dict[str, Any] = {}
-    for line in body.decode().splitlines():
-        data = line.removeprefix("data:").strip()
-        if not line.startswith("data:") or data == "[DONE]":
-            continue
-        event = json.loads(data)
-        reply |= {name: value for name, value in event.items() if name != "choices" and value is not None}
-        for part in event.get("choices") or ():
-            parts.append(_text((part.get("delta") or part.get("message") or {}).get("content")) or _text(part.get("text")))
-            logprobs = part.get("logprobs")
-            positions += (logprobs.get("content") or []) if isinstance(logprobs, dict) else []
-            choice |= {"finish_reason": part.get("finish_reason") or choice.get("finish_reason")}
-    if not choice:
-        raise ValueError("no event contains a choice")
-    text = "".join(parts)
-    logprobs = {"content": positions} if positions else None
-    return {**reply, "choices": [{**choice, "message": {"content": text}, "text": text, "logprobs": logprobs}]}
+# ------------------------------------------------------------------------------------------------ failed generations
 
 
-def _beginning(body: bytes, prompt: Prompt, scrub: Callable[[str], str]) -> Completion:
+def _check_error(reply: Any) -> None:
+    """Raises GenerationFailed where a reply, or its choice, reports an error in place of an answer."""
+    choices = reply.get("choices") if isinstance(reply, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    for part in filter(None, (reply, choice)):
+        if isinstance(part, dict) and part.get("error"):
+            began = choice is not None and bool(choice.get("message") or choice.get("text"))
+            raise GenerationFailed(error_in(part), began=began)
+    if choice is None and isinstance(reply, dict | list) and (error := error_in(reply)).message:
+        raise GenerationFailed(error, began=False)
+
+
+def _check_ending(choice: dict[str, Any], ending: str, said: Said, reply: dict[str, Any]) -> None:
+    """Raises GenerationFailed where a reply did not come to its end, or has nothing in it."""
+    if ending == FAILED:
+        words = f"the reply ended with finish_reason {json.dumps(_reason(choice))[:60]}"
+        raise GenerationFailed(ErrorBody(words), began=True)
+    empty = not any(part.strip() for part in said)
+    if empty and ending == NORMAL and counted_tokens(reply)[1] == 0:
+        raise GenerationFailed(ErrorBody("an empty reply of 0 tokens"), began=True)
+
+
+def _reason(choice: dict[str, Any]) -> object:
+    """Why a reply ended. native_finish_reason: what a gateway's provider says where the gateway says nothing."""
+    return choice.get("finish_reason") or choice.get("native_finish_reason")
+
+
+# ------------------------------------------------------------------------------------------------ texts
+
+
+def _said(choice: dict[str, Any], parameters: Parameters) -> Said:
+    """What a choice says: in its message, or, of a completed text, itself."""
+    if not parameters.messages and "text" in choice:
+        return said_in(choice)
+    name = next((name for name in ("message", "delta") if name in choice), None)
+    message = choice[name] if name else choice if "text" in choice else None
+    if message is None:
+        raise ValueError("a choice without a message")
+    return said_in(message)
+
+
+def _as_counts(text: str, prompt: Prompt, parameters: Parameters) -> str:
+    """As much of a text as counts. A completed text ends at the prompt's stop. A chat's reply does where the words before it
+    answer: else they are an introduction, or thinking in the open, and the whole reply counts.
+    """
+    first = until(prompt.stop, text)
+    if not parameters.messages:
+        return first
+    answers = is_settled(first) if prompt.settled_after is not None else prompt.place(first) is not None
+    return first if answers else text
+
+
+def shortened(text: str) -> str:
+    """A reply, at most about MAX_REPLY_CHARACTERS of it. Of long thinking, the middle is left out and the answer is kept."""
+    if len(text) <= MAX_REPLY_CHARACTERS:
+        return text
+    half, answer = MAX_REPLY_CHARACTERS // 2, end_of_thinking(text) or 0
+    said = f"… [cut here: the reply has {len(text):,} characters]"
+    if answer - LONGEST_MARK < half:
+        return text[:MAX_REPLY_CHARACTERS] + said
+    return text[:half] + said + text[answer - LONGEST_MARK : answer + half]
+
+
+def _beginning(
+    body: bytes, prompt: Prompt, parameters: Parameters, scrub: Callable[[str], str], note: Callable[[str], None]
+) -> Completion:
     """The beginning of a reply that is too long to be read whole."""
     content = _CONTENT.search(body.decode(errors="replace"))
     with contextlib.suppress(ValueError):
         text = json.loads(f'"{content[1]}"', strict=False) if content else ""
-        kept = scrub(until(prompt.stop, text))[:MAX_REPLY_CHARACTERS]
-        return Completion(f"{kept}… [cut here: the service's reply is longer than {MAX_BODY_BYTES:,} bytes]", cut=LENGTH)
+        kept = scrub(_as_counts(text, prompt, parameters))[:MAX_REPLY_CHARACTERS]
+        kept += f"… [cut here: the service's reply is longer than {MAX_BODY_BYTES:,} bytes]"
+        return Completion(kept, cut=LENGTH, served=_served({}, Said(text), prompt, scrub, note))
     raise Malformed("an incomplete reply")
 
 
-def shortened(text: str) -> str:
-    """A reply, at most MAX_REPLY_CHARACTERS of it."""
-    if len(text) <= MAX_REPLY_CHARACTERS:
-        return text
-    return f"{text[:MAX_REPLY_CHARACTERS]}… [cut here: the reply has {len(text):,} characters]"
+# ------------------------------------------------------------------------------------------------ probabilities, tokens
 
 
-def _text(content: object) -> str:
-    """The text of a message. Some services send it in parts; no content is an empty reply."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+def _probability(
+    choice: dict[str, Any], text: str, prompt: Prompt, parameters: Parameters, after_thinking: bool
+) -> AnswerProbability:
+    positions = positions_of(text, positions_in(choice.get("logprobs")), after_thinking=after_thinking)
+    return answer_probability(positions, prompt.choices, prompt.place, lambda joined: _as_counts(joined, prompt, parameters))
 
 
-def _cut(reason: object, refused: bool, at_own_limit: bool) -> str | None:
-    if refused or reason == CONTENT_FILTER:
-        return CONTENT_FILTER
-    return LENGTH if reason == LENGTH and not at_own_limit else None
-
-
-def _probability(logprobs: object, prompt: Prompt) -> AnswerProbability:
-    if not isinstance(logprobs, dict):
-        return AnswerProbability()
-    positions = logprobs.get("content")
-    if positions is None and isinstance(logprobs.get("tokens"), list):
-        positions = _legacy_positions(logprobs)
-    if not isinstance(positions, list):
-        return AnswerProbability()
-    return answer_probability(positions, prompt.choices, prompt.place, prompt.stop)
-
-
-def _legacy_positions(logprobs: dict[str, Any]) -> list[dict[str, Any]]:
-    """The positions of /completions, which keeps the protocol's first format: parallel lists, alternatives as a mapping."""
-    chosen, alternatives = (
-        column if isinstance(column := logprobs.get(name), list) else [] for name in ("token_logprobs", "top_logprobs")
-    )
-    return [
-        {
-            "token": token,
-            "logprob": logprob,
-            "top_logprobs": [{"token": other, "logprob": p} for other, p in others.items()] if isinstance(others, dict) else [],
-        }
-        for token, logprob, others in zip_longest(logprobs["tokens"], chosen, alternatives)
-        if token is not None
-    ]
-
-
-def _served(reply: dict[str, Any], scrub: Callable[[str], str]) -> Served:
-    usage = reply.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+def _served(
+    reply: dict[str, Any], said: Said, prompt: Prompt, scrub: Callable[[str], str], note: Callable[[str], None]
+) -> Served:
+    """What the service reported of a call. Tokens that it does not count are estimated."""
+    entering, leaving = counted_tokens(reply)
+    texts = "".join(said)
+    if entering is None or leaving is None or (leaving == 0 and texts):
+        note(TOKENS_ESTIMATED)
     return Served(
         _name(reply.get("model"), scrub),
         _name(reply.get("system_fingerprint"), scrub),
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
+        entering or tokens_in(prompt.content),
+        leaving or (tokens_in(texts) if texts or leaving is None else 0),
     )
 
 
 def _name(value: object, scrub: Callable[[str], str]) -> str | None:
     return scrub(value)[:MAX_NAME_CHARACTERS] if isinstance(value, str) and value else None
-
-
-def _count(value: object) -> int | None:
-    """A number of tokens; None for anything that cannot be one."""
-    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
-
-
-# ------------------------------------------------------------------------------------------------ several calls, one prompt
-
-
-def without_thinking(text: str) -> str:
-    """A reply without its thinking."""
-    return _THINKING.sub("", text)
-
-
-def with_tokens_of(earlier: Served | None, served: Served | None) -> Served | None:
-    """What a service reported of a call, plus the tokens of an earlier call whose reply was discarded."""
-    if served is None or earlier is None:
-        return served
-    prompt = _sum([served.prompt_tokens, earlier.prompt_tokens])
-    return replace(served, prompt_tokens=prompt, completion_tokens=_sum([served.completion_tokens, earlier.completion_tokens]))
-
-
-def opening_word(text: str, choices: tuple[tuple[str, ...], tuple[str, ...]]) -> bool | None:
-    """Whether a reply opens with a True word (True) or a False word (False), whole and in any case; None for neither.
-
-    Thinking, punctuation, and a leading "Answer:" or "Answer is" are skipped. A later word never counts.
-    """
-    opening = _OPENING.match(without_thinking(text))
-    word = opening[1].lower() if opening else ""
-    for side, meaning in zip(choices, (True, False), strict=True):
-        if word in {choice.lower() for choice in side}:
-            return meaning
-    return None
-
-
-def combined(replies: Sequence[Completion], prompt: Prompt) -> Completion:
-    """One completion from repeated answers: the text of the first, and P(True) from all that open with a True or False word.
-
-    With t True and f False ones, P(True) is (t + 1/2) / (t + f + 1). `p_mass` is the share of replies that open with one. The
-    completion has failed if all calls did.
-    """
-    answered = [reply for reply in replies if reply.text is not None]
-    served = _total([reply.served for reply in replies if reply.served is not None])
-    if not answered:
-        return Completion(None, failure=replies[0].failure, served=served)
-    words = [opening_word(reply.text or "", prompt.choices) for reply in answered if reply.cut is None]
-    true, false = words.count(True), words.count(False)
-    p_true = (true + 0.5) / (true + false + 1) if true + false else None
-    return Completion(answered[0].text, p_true, (true + false) / len(answered), cut=answered[0].cut, served=served)
-
-
-def _total(served: Sequence[Served]) -> Served | None:
-    if not served:
-        return None
-    return replace(
-        next((one for one in served if one.model), served[0]),
-        prompt_tokens=_sum([one.prompt_tokens for one in served]),
-        completion_tokens=_sum([one.completion_tokens for one in served]),
-        attempts=sum(one.attempts for one in served),
-        wasted_tokens=sum(one.wasted_tokens for one in served),
-    )
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

@@ -18,8 +18,8 @@ from medfact.models.services.errors import Action, CallFailure
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
+from medfact.models.services.repeats import combined
 from medfact.models.services.replicas import Replica, Replicas
-from medfact.models.services.replies import combined
 
 MAX_WAITING = 1024
 """Prompts that may wait for a retry, beside those in flight."""
@@ -92,8 +92,13 @@ class Schedule:
                 self._all_started = True
         except BaseExceptionGroup as group:
             raise _first(group) from None
-        if self._error is not None:
-            raise self._error
+        if error := self._error or self._refusal_of_all():
+            raise error
+
+    def _refusal_of_all(self) -> ModelError | None:
+        """The error of a service that has refused everything."""
+        refusals = [replica.health.refuses_all() for replica in self._replicas.all]
+        return refusals[0] if all(refusals) and not self._ending.is_set() else None
 
     def end(self) -> None:
         """Sends no further calls; those in flight may still bring their answers."""

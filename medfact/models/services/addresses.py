@@ -1,0 +1,78 @@
+"""The address of a service, as a person types it: checked, and taken apart."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import NamedTuple
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from medfact.errors import ModelError
+
+LONGEST_ADDRESS = 2_000
+"""Characters of an address; a database may keep no more."""
+
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?", re.ASCII)
+_SECRET = re.compile(
+    r"(?:\A|[_.-])(?:key|apikey|token|secret|password|passwd|pwd|sig|signature|auth\w*|credentials?)\Z", re.IGNORECASE
+)
+_USER_INFO = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNORECASE)
+
+
+class Address(NamedTuple):
+    """A web address. host: in ASCII, as it is looked up. base: without the query. query: names and values."""
+
+    base: str
+    host: str
+    query: tuple[tuple[str, str], ...]
+    whole: str
+
+
+def parsed_address(text: str, name: str = "base URL") -> Address:
+    """A web address without a slash at its end. Names in other scripts become what is looked up (punycode).
+
+    name: what to call it. Raises ModelError where it is none, or holds a secret: addresses are recorded.
+    """
+    text = text.strip()
+    hint = "Write it as https://host/v1, or http://127.0.0.1:8000/v1."
+    if len(text) > LONGEST_ADDRESS:
+        raise ModelError(f"The {name} is longer than {LONGEST_ADDRESS:,} characters.", hint)
+    if not text.isprintable() or any(character.isspace() or character == "\\" for character in text):
+        raise ModelError(f"The {name} contains a space, a backslash or a control character.", hint)
+    if _USER_INFO.match(text):
+        raise ModelError(f"The {name} contains a user name or password.", "Leave them out and set OPENAI_API_KEY.")
+    try:
+        parts, host, port = _parts(text)
+    except ValueError:
+        raise ModelError(f"The {name} is not a web address.", hint) from None
+    query = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    if any(_SECRET.search(word) for word, _ in query):
+        raise ModelError(f"The {name} contains a key.", "Leave it out and set OPENAI_API_KEY: addresses are recorded.")
+    shown = f"[{host}]" if ":" in host else host
+    base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
+    return Address(base, host, query, f"{base}?{parts.query}" if parts.query else base)
+
+
+def _parts(text: str) -> tuple[SplitResult, str, int | None]:
+    """The parts of an address, its host and its port. Raises ValueError where one is none."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment or parts.port == 0:
+        raise ValueError("no web address")
+    if parts.netloc.endswith(":"):
+        raise ValueError("no port")
+    return parts, _ascii_host(parts.hostname), parts.port
+
+
+def _ascii_host(host: str) -> str:
+    """A host as it is looked up. Raises ValueError where it is none."""
+    if ":" in host:
+        return str(ipaddress.IPv6Address(host))
+    host = host if host.isascii() else host.encode("idna").decode().lower()
+    if not _HOST.fullmatch(host) or ".." in host or any(len(label) > 63 for label in host.split(".")):
+        raise ValueError("no host")
+    return host
+
+
+def without_user_info(address: str | None) -> str | None:
+    """An address without a user name and password, which earlier versions may have recorded."""
+    return address and _USER_INFO.sub(lambda found: found[1] or "", address, count=1)

@@ -1,0 +1,190 @@
+"""What a service means by an error: in its status, or in a reply that it could not finish."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from medfact.errors import ModelError
+from medfact.models.services.error_bodies import ErrorBody, error_body
+from medfact.models.services.errors import Action, CallFailure, Endpoint, wrong_address
+from medfact.models.services.pacing import retry_after
+from medfact.models.services.parameter_words import PARAMETER, TOO_LONG
+from medfact.models.services.policy import NO_KEY, no_key
+
+_REASONS = {408: "the service timed out", 409: "the service reports a conflict", 429: "too many calls"}
+
+_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
+_NO_MONEY_WORDS = re.compile(
+    r"insufficient[ _](?:credits?|balance|funds)|credit balance is too low|out of credits", re.IGNORECASE
+)
+
+_NO_MODEL_CODES = {"model_not_found", "deploymentnotfound", "deployment_not_found", "modelnotfound", "no_such_model"}
+_NO_MODEL = re.compile(
+    r"\b(?:invalid|unknown|unsupported|no such|not a valid)\s+model\b"
+    r"|\bmodels?\b[^.]{0,80}?\b(?:not found|does not exist|is unknown|is invalid|is not a valid|is not available)"
+    r"|\bmodel\s+\S+\s+(?:is\s+)?not\s+(?:supported|available|loaded)\b"
+    r"|\bno (?:allowed )?(?:endpoints?|providers?)\b[^.]{0,40}\b(?:found|available)|\bdeployment\b[^.]{0,60}\bnot\b",
+    re.IGNORECASE,
+)
+"""How services without an error code say that they have no such model."""
+
+_NO_MESSAGES = re.compile(r"chat[ _]?template|not a chat model|v1/completions", re.IGNORECASE)
+"""How services say that a model takes no messages because it has no chat template."""
+
+_FILTERED_CODES = re.compile(r"content_?filter|content_?policy|responsibleai|data_?inspection|moderation|sensitive|safety")
+_FILTERED = re.compile(
+    r"content[ _-]?(?:filter|policy|management policy|moderation)|\bmoderation\b|\b(?:input|prompt|request|message)\b[^.]{0,40}"
+    r"\bflagged\b|(?:inappropriate|prohibited|sensitive|harmful|unsafe) (?:content|material|words?|information|prompt|input)"
+    r"|content exists risk|high[ -]risk|data ?inspection|\bsafety (?:system|filter|settings?|reasons?|polic)"
+    r"|responsible ?ai|violat\w+ [^.]{0,60}\b(?:polic|guidelines)|\bguardrail",
+    re.IGNORECASE,
+)
+"""How services say that a filter holds this prompt back."""
+
+_OF_THE_ACCOUNT = re.compile(r"\b(?:account|organi[sz]ation|api[ _-]?key|subscription|region|country)\b", re.IGNORECASE)
+"""Whose words speak of these refuse the person, not the prompt."""
+
+
+def failure_from_status(
+    status: int, body: bytes, headers: Mapping[str, str], endpoint: Endpoint, prompt: Sequence[str] = ()
+) -> CallFailure:
+    """The failure that an error status means.
+
+    prompt: texts of the prompt. A service may quote them, and what they say must not be taken for its own words.
+    """
+    return failure_from_error(status, f"HTTP {status}", error_body(body), headers, endpoint, prompt)
+
+
+def failure_in_reply(
+    error: ErrorBody, headers: Mapping[str, str], endpoint: Endpoint, prompt: Sequence[str] = ()
+) -> CallFailure:
+    """The failure that a reply reports although its status is 200: of a provider behind a gateway, or midway. The calls of
+    those that name no status may be repeated.
+    """
+    label = f"error {error.code}" if error.code else "in its reply"
+    failure = failure_from_error(error.status or _status_of(error.codes), label, error, headers, endpoint, prompt)
+    return replace(failure, reason=failure.whole_reason)
+
+
+_STATUS_OF_CODE = {
+    r"rate_?limit|too_many|exhausted|insufficient_quota|throttl": 429,
+    r"api_?key|authenticat|unauthori[sz]ed": 401,
+    r"model_not_found|deployment": 404,
+    r"content_?(?:filter|policy)|invalid_?(?:request|argument|param)|bad_?request": 400,
+}
+"""What a code means where no status stands beside it."""
+
+
+def _status_of(codes: Sequence[str]) -> int:
+    return next((status for words, status in _STATUS_OF_CODE.items() if any(re.search(words, code) for code in codes)), 500)
+
+
+def failure_from_error(
+    status: int, label: str, error: ErrorBody, headers: Mapping[str, str], endpoint: Endpoint, prompt: Sequence[str]
+) -> CallFailure:
+    """The failure that a status and the words of an error mean. label: of the status."""
+    words = error.message
+    for text in filter(None, prompt):
+        words = words.replace(text, " ")
+    said = endpoint.scrubbed(error.message)
+    general = f"{_general(status, error)} ({label})"
+    reason = f"{general}: {said}" if said else general
+    if _NO_MESSAGES.search(words):
+        return CallFailure(Action.USE_COMPLETIONS, reason)
+    if _is_filtered(status, error.codes, words):
+        return CallFailure(Action.ACCEPT_FILTERED, reason)
+    fatal = None if _may_pass(status) and status != 429 else _fatal(status, error, words, endpoint)
+    if _may_pass(status) and fatal is None:
+        passing = CallFailure(Action.RETRY, general, said=said, retry_after=retry_after(headers))
+        return replace(passing, overloaded=status == 429, unexplained=status == 500)
+    return _refusal(status, reason, error, words, endpoint, fatal)
+
+
+def _may_pass(status: int) -> bool:
+    """Whether a later call may succeed. What is not implemented stays so."""
+    return status in (408, 409, 425, 429) or (status >= 500 and status != 501)
+
+
+def _general(status: int, error: ErrorBody) -> str:
+    if error.is_page and not _may_pass(status):
+        return "a web page instead of a reply"
+    return _REASONS.get(status) or ("an error of the service" if status >= 500 else "the service refuses")
+
+
+def _refusal(
+    status: int, reason: str, error: ErrorBody, words: str, endpoint: Endpoint, fatal: ModelError | None
+) -> CallFailure:
+    """A refusal that lasts: of a parameter, of all prompts, or of this one."""
+    action = Action.FAIL_PROMPT if fatal is None else Action.END_RUN
+    said = endpoint.scrubbed(error.message)
+    lasting = status in (401, 402, 429)
+    failure = CallFailure(
+        action,
+        reason,
+        fatal or _if_all(status, error, said, endpoint),
+        at_first=not lasting,
+        unexplained=fatal is None and not error.is_page and words == error.message and not TOO_LONG.search(words),
+    )
+    names_parameter = PARAMETER.search(words) or error.parameter
+    may_name_one = fatal is None and status in (400, 422)
+    if lasting or error.is_page or not (names_parameter or may_name_one):
+        return failure
+    return replace(failure, action=Action.CHANGE_PARAMETERS, otherwise=action, message=words, parameter=error.parameter)
+
+
+def _is_filtered(status: int, codes: Sequence[str], words: str) -> bool:
+    """Whether a filter holds this prompt back: the service has read it, and says no more than that."""
+    if status in (401, 402, 404, 429) or _OF_THE_ACCOUNT.search(words):
+        return False
+    return any(map(_FILTERED_CODES.search, codes)) or _FILTERED.search(words) is not None
+
+
+def _fatal(status: int, error: ErrorBody, words: str, endpoint: Endpoint) -> ModelError | None:
+    """The error that ends the run, where every other prompt would meet it too."""
+    host, codes, said = endpoint.host, set(error.codes), endpoint.scrubbed(error.message)
+    if status == 402 or codes & _NO_MONEY or (status != 429 and _NO_MONEY_WORDS.search(words)):
+        return ModelError(
+            _and_says(f"The quota at {host} is used up.", said), "Add credit there or use another key, then resume the run."
+        )
+    if status == 401 and endpoint.key == NO_KEY:
+        return no_key(host)
+    if status == 401:
+        return ModelError(f"{host} does not accept the key.", "Check OPENAI_API_KEY.")
+    if status != 429 and _is_no_model(status, codes, words, endpoint.model):
+        return ModelError(
+            _and_says(f"{host} has no model {endpoint.model!r}.", said), "Check its name, and whether the key may use it."
+        )
+    if status in (404, 405):
+        return wrong_address(host)
+    if 300 <= status < 400:
+        return ModelError(f"{host} redirects calls to another address.", "If you trust that address, use it as the base URL.")
+    return None
+
+
+def _is_no_model(status: int, codes: Collection[str], words: str, model: str) -> bool:
+    """Whether the model's name is what is wrong."""
+    if _NO_MODEL_CODES.intersection(codes):
+        return True
+    if PARAMETER.search(words):
+        return False
+    named = status == 404 and ("model" in words.lower() or model.lower() in words.lower())
+    return named or (status in (400, 404, 422) and _NO_MODEL.search(words) is not None)
+
+
+def _if_all(status: int, error: ErrorBody, said: str, endpoint: Endpoint) -> ModelError | None:
+    """The error that ends the run if all first calls fail so; None where nothing is known but the service's own words."""
+    if error.is_page:
+        title = f": {said}" if said else ""
+        problem = f"{endpoint.host} answers with a web page (HTTP {status}){title}."
+        return ModelError(problem, "Check the base URL, and any firewall on the way.")
+    if status == 403:
+        problem = f"{endpoint.host} does not let this key use {endpoint.model!r}."
+        return ModelError(_and_says(problem, said), "Check the key's permissions and region.")
+    return None
+
+
+def _and_says(problem: str, said: str) -> str:
+    """A problem with the service's own words for it."""
+    return f"{problem} It says: {said.rstrip('.')}." if said else problem

@@ -1,0 +1,48 @@
+"""Proxies that the environment names, and that the HTTP client cannot use: a SOCKS proxy without its package, or no address."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from medfact.errors import Mistake
+
+_VARIABLES = {"all_proxy", "https_proxy", "http_proxy"}
+_SOCKS = {"socks5", "socks5h"}
+
+
+def unusable_proxies() -> dict[str, str]:
+    """The names of the variables, each with what is wrong with its proxy. A proxy's address may hold a password."""
+    named = {name: value.strip() for name, value in os.environ.items() if name.lower() in _VARIABLES and value.strip()}
+    return {name: problem for name, value in sorted(named.items()) if (problem := _problem(value))}
+
+
+def _problem(proxy: str) -> str:
+    try:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in {"http", "https", *_SOCKS}:
+        return "names no proxy that medfact can use"
+    missing = parts.scheme in _SOCKS and importlib.util.find_spec("socksio") is None
+    return "names a SOCKS proxy, which needs the package socksio" if missing else ""
+
+
+def check_proxies() -> None:
+    """Raises Mistake where the environment names a proxy that cannot be used."""
+    for name, problem in unusable_proxies().items():
+        raise Mistake(f"The environment variable {name} {problem}.", f"Run `pip install socksio`, or unset {name}.")
+
+
+@contextmanager
+def without_unusable_proxies() -> Iterator[None]:
+    """Hides them meanwhile, from libraries that make an HTTP client when they are imported."""
+    hidden = {name: os.environ.pop(name) for name in unusable_proxies()}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
