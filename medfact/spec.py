@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.encoder import ENCODER
+from medfact.models.services.addresses import without_user_info
 from medfact.models.services.settings import DEFAULTS
 from medfact.negatives import ANY, NEAR
 
@@ -192,23 +194,31 @@ class RunSpec:
     racers: int = 0
 
     def to_record(self) -> dict[str, Any]:
-        """A record for JSON, without the service's key; `from_record` reads it back."""
+        """A record for JSON, without the service's key and any user name in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"]
-        return record
+        return {**record, "service": _without_user_info(record["service"]), "encoder_url": without_user_info(self.encoder_url)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
-        service = record.get("service") or {}
+        service = _without_user_info(record.get("service") or {})
         converted = {
             "columns": tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ())),
             "rela": tuple(record.get("rela", ())),
             "sab": tuple(record.get("sab", ())),
             "placement": Placement.from_record(record.get("placement")),
-            "service": ServiceSettings(**service | {"replicas": tuple(map(str, service.get("replicas", ())))}),
+            "service": ServiceSettings(**service),
+            "encoder_url": without_user_info(record.get("encoder_url")),
         }
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
+
+
+def _without_user_info(service: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a service without user names and passwords in its addresses."""
+    addresses = {"base_url": without_user_info(service.get("base_url"))} if "base_url" in service else {}
+    replicas = tuple(filter(None, (without_user_info(str(address)) for address in service.get("replicas", ()))))
+    return {**service, **addresses, "replicas": replicas}
 
 
 def method_label(spec: RunSpec, pool: str) -> str:

@@ -26,7 +26,7 @@ from medfact.models import Prompt, ServiceSettings
 from medfact.models.services.errors import Action, Endpoint
 from medfact.models.services.policy import check_public_url, is_public_address, key_of
 from medfact.models.services.refusals import failure_from_status
-from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, Malformed, completion_of
+from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, TOKENS_ESTIMATED, Malformed, completion_of
 from medfact.runs.events import Failed, Finished
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
@@ -92,12 +92,17 @@ def test_a_reply_that_shows_the_key_is_kept_without_it(load: Load) -> None:
 
 
 @pytest.mark.parametrize("count", [1e30, -5, 10**30, True])
-def test_what_cannot_be_a_number_of_tokens_is_none(count: object, facts_file: Path, store: Store) -> None:
+def test_what_cannot_be_a_number_of_tokens_is_not_kept(count: object, facts_file: Path, store: Store) -> None:
+    """It is estimated from the text instead, and the run says so."""
     with MockService(Behaviour(usage={"prompt_tokens": count, "completion_tokens": count})) as service:  # type: ignore[dict-item]
         *_, last = run(spec_at(service, facts_file, key=KEY), store)
     assert isinstance(last, Finished)
     assert last.state == COMPLETE
-    assert all(item.answer is not None and item.answer.prompt_tokens is None for item in store.asked(last.run))
+    assert TOKENS_ESTIMATED in store.run(last.run).notes
+    for item in store.asked(last.run):
+        assert item.answer is not None
+        assert 10 < (item.answer.prompt_tokens or 0) < 100
+        assert item.answer.completion_tokens in (5, 6)  # four letters are one token, five are two; four of the message
 
 
 # ------------------------------------------------------------------------- who is asked, and with whose key
@@ -491,7 +496,7 @@ def test_a_model_without_a_chat_template_is_asked_to_complete_a_text(load: Load,
         completed = [call for call in service.calls if call.path == "/v1/completions"]
         assert len(completed) == 20
         assert len(service.calls) <= 20 + (0 if chosen else 4)
-        assert all("messages" not in call.body and call.body["max_tokens"] == 16 for call in completed)
+        assert all("messages" not in call.body and call.body["max_tokens"] == 256 for call in completed)
     assert bool(model.notes) is not chosen
     assert model.info["decoding"]["completions"] is True
 
@@ -542,11 +547,13 @@ def test_a_reply_cut_off_is_read_where_its_opening_settles_it(
     assert reported(store, last.run)["cut"] == len(answers)
 
 
-def test_five_shots_end_at_their_line_also_at_a_service(load: Load) -> None:
+@pytest.mark.parametrize("completions", [False, True], ids=["chat", "completions"])
+def test_five_shots_end_at_their_line_also_at_a_service(load: Load, completions: bool) -> None:
+    """A chat is never told where to stop: it would stop within its thinking."""
     prompt = Prompt("a\nb", CHOICES, stop="\n")
     with MockService(Behaviour(says="True\nfever is a symptom of gout")) as service:
-        ((_, done),) = load(service).complete([prompt])
-        assert service.calls[0].body["stop"] == ["\n"]
+        ((_, done),) = load(service, completions=completions).complete([prompt])
+        assert service.calls[0].body.get("stop") == (["\n"] if completions else None)
     assert done.text == "True"
 
 
@@ -554,7 +561,7 @@ def test_a_service_that_stops_before_it_answers_is_asked_without_a_stop(load: Lo
     """It thinks aloud, or begins with an empty line: a stop at a line's end would cut everything away."""
     prompts = [Prompt(f"Question {number}", CHOICES, stop="\n", place=lambda reply: None) for number in range(12)]
     with MockService(Behaviour(says="\n\nTrue\nand so on")) as service:
-        model = load(service, in_flight=2)
+        model = load(service, in_flight=2, completions=True)
         got = dict(model.complete(prompts))
         assert {done.text for done in got.values()} == {"\n\nTrue"}
         assert len(service.calls) <= 12 + 2

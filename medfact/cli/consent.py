@@ -10,13 +10,16 @@ from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
 from medfact.models import check_spec, is_service
 from medfact.models.services.policy import hosts_of, is_on_this_machine, named_address_key
+from medfact.runs.checks import check_settings
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.spec import RunSpec
 
 
 def check_models(specs: Iterable[RunSpec]) -> None:
+    """Raises an error where a model cannot be named, an address is none, or a budget cannot be kept."""
     for spec in specs:
         check_spec(spec.model)
+        check_settings(spec)
 
 
 def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:

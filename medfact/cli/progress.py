@@ -11,7 +11,7 @@ from typing import cast
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable
 from medfact.cli.rows import print_progress
 from medfact.results.race_words import race_in_words
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.racing import Standing
 
 SECONDS_BETWEEN = 60.0
@@ -45,6 +45,8 @@ def _shown(events: Iterator[Event], model: str) -> int:
                 done += len(event.answers)
                 if not _moving_line(f"{model}: {done} of {total}") and milestones.reached(done, total):
                     print_progress(f"{model}: {done} of {total}")
+            case Noted():
+                print_progress(f"{_below()}{model}: note: {event.note}")
             case Finished():
                 print_progress("\n".join(_ending(event, model)))
                 code = SOME_FAILED if event.failed else OK
@@ -94,10 +96,14 @@ def _moving_line(text: str) -> bool:
     return on_terminal
 
 
+def _below() -> str:
+    """What leaves the moving line of a terminal in place."""
+    return "\n" if sys.stderr.isatty() else ""
+
+
 def _ending(event: Finished, model: str) -> Iterator[str]:
     failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""
-    below = "\n" if sys.stderr.isatty() else ""  # leaves the moving line in place
-    yield f"{below}{model}: {event.state} in {event.seconds:.1f} s{failed}"
+    yield f"{_below()}{model}: {event.state} in {event.seconds:.1f} s{failed}"
     if event.commonest:
         reason, count = event.commonest
         yield f"{model}: {count} of the {event.failed} failed calls: {reason}"

@@ -13,6 +13,7 @@ from medfact.datasets.limits import Row
 from medfact.datasets.table_reader import as_text
 from medfact.errors import FactsError
 from medfact.extras import named_if_missing
+from medfact.proxies import check_proxies
 
 PREFIX = "hf:"
 SAVED = ("state.json", "dataset_dict.json")
@@ -30,6 +31,8 @@ def read_hub(source: str) -> tuple[list[str], Iterator[Row]]:
     with named_if_missing():
         import datasets
     datasets.disable_progress_bars()
+    if not Path(name).exists():
+        check_proxies()
     try:
         data = datasets.load_from_disk(name) if is_saved(Path(name)) else datasets.load_dataset(**_reference(name))
     except (OSError, ValueError, RuntimeError) as error:

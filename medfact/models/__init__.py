@@ -22,6 +22,7 @@ from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.policy import check_encoder_source, check_model_source
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 from medfact.models.words_alone import TAIL, Aside, is_words_alone, load_words_alone
+from medfact.proxies import check_proxies
 
 BUNDLED_MODEL = "medfact-tiny"
 NARROW_MODEL = "medfact-tiny-narrow"
@@ -173,6 +174,8 @@ def _source(spec: str) -> Path | str:
     """The folder or GGUF file of a local model, or the name of its repository on the hub.
 
     On a public server only the bundled models have a folder: any other name is a repository, even if such a folder exists.
+
+    Raises Mistake where the hub would be asked through a proxy that cannot be used.
     """
     if spec in BUNDLED_FOLDERS:
         return BUNDLED_FOLDERS[spec]
@@ -182,6 +185,8 @@ def _source(spec: str) -> Path | str:
         is_here = not is_public_server() and (path.is_dir() or (path.suffix == ".gguf" and path.is_file()))
     except (OSError, ValueError):  # too long for a path, or with a zero byte
         is_here = False
+    if not is_here:
+        check_proxies()  # the hub is asked
     return path if is_here else source
 
 

@@ -16,6 +16,7 @@ from medfact.errors import MedfactError, ModelError
 from medfact.limits import is_public_server
 from medfact.models.services.policy import check_encoder_source
 from medfact.models.services.settings import ServiceSettings
+from medfact.proxies import check_proxies
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 SERVICE, HUB = "openai:", "hf:"
@@ -62,6 +63,8 @@ def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
 def sentence_encoder(name: str) -> Any:
     """A SentenceTransformer on the processor: a repository, or a folder. Raises ModelError."""
     check_encoder_source(name)
+    if not Path(name).is_dir():
+        check_proxies()
     import torch
     from sentence_transformers import SentenceTransformer
 

@@ -103,7 +103,7 @@ LENGTH, CONTENT_FILTER = "length", "content_filter"
 CONTINUES = r"\s*(?:or\b|/)|\w"
 """What follows a word that is not the answer: an echo of "True or False", or the rest of a longer word ("Falsehood")."""
 
-_SETTLED = re.compile(rf"\W*(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
+_SETTLED = re.compile(rf"\W*(?:(?:the\s+)?answer\s*(?:is\b|:)\W*)?(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
 
 
 def is_settled(reply: str) -> bool:

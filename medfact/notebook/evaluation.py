@@ -19,7 +19,8 @@ from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
 from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
 from medfact.results.report import report_of
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.checks import check_settings
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -121,6 +122,7 @@ def evaluate(
     spec = spec_of(name, given, settings)
     if spec.reuse and not isinstance(model, str):
         raise Mistake("A function's answers cannot be reused: nobody knows what else it depends on.", "Leave out reuse=True.")
+    check_settings(spec)
     _check_consent(spec, send_facts)
     store = Store(db)
     run = start(spec, store, given.collection, held_in(spec, store))
@@ -191,6 +193,8 @@ def _follow(events: Iterator[Event], progress: bool) -> None:
                 case AnswersSaved():
                     bar.set_description("asked")
                     bar.update(len(event.answers))
+                case Noted():
+                    bar.write(f"note: {event.note}")
                 case Finished():
                     bar.set_description(event.state)
                 case Failed():

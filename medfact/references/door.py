@@ -11,6 +11,7 @@ from typing import Any
 
 from medfact.errors import ReferenceAway
 from medfact.facts import digest
+from medfact.proxies import check_proxies
 
 TRIES = 3
 """Most requests for one question."""
@@ -49,7 +50,7 @@ class Door:
     ) -> Any:
         """The JSON at a path. An answer that is not usable (an error in JSON) is returned and not kept.
 
-        Raises ReferenceAway where there is none: no network, an error, no JSON.
+        Raises ReferenceAway where there is none: no network, an error, no JSON; Mistake where a proxy cannot be used.
         """
         question = digest(self.base_url, path, json.dumps(params, sort_keys=True))
         if question not in self._answers:
@@ -63,6 +64,7 @@ class Door:
     def _fetch(self, path: str, params: Mapping[str, str]) -> Any:
         import httpx2
 
+        check_proxies()
         for attempt in range(TRIES):
             self._wait(attempt)
             self.asked += 1

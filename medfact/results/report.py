@@ -21,6 +21,7 @@ from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
 from medfact.metrics.measures import Estimates, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
+from medfact.models import LENGTH
 from medfact.results.categories import by_category, categories_key
 from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.board import Board as Board
@@ -40,7 +41,7 @@ class Report(Measures):
 
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
     average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
-    implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off.
+    implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off for their length.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
@@ -106,7 +107,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         shot_draws=run.spec.shot_draws,
         state=run.state,
         reason=run.reason,
-        cut=bill["cut"] if bill else 0,
+        cut=store.replies_cut(run.run, LENGTH),
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,
         stands_out=named_first(diagnosed, good),

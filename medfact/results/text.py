@@ -36,7 +36,7 @@ from medfact.results.wording import (
     shortened,
     stands_out,
 )
-from medfact.runs.costs import bill_in_words
+from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.statements import VARIANTS
 
 
@@ -75,6 +75,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         *(danger_lines(danger) if danger else ()),
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
+        *cut_in_words(report.cut),
         *(f"note: {note}" for note in report.notes),
         f"{about_intervals([report])} Mastery of a fact is not competence. Not for clinical use.",
     ]

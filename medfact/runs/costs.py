@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 
 from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
-from medfact.errors import Mistake
 from medfact.models import LENGTH, is_service, takes_messages
+from medfact.models.prompt import CONTENT_FILTER
 from medfact.models.services.policy import hosts_of
 from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
+from medfact.models.services.replies import TOKENS_ESTIMATED
+from medfact.runs.checks import check_budget
 from medfact.runs.corpus import corpus_of
 from medfact.runs.plan import plan
 from medfact.runs.prompts import prompt_of
@@ -46,7 +49,7 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
         "statements": count,
         "prompt_tokens": entering,
         "completion_tokens": leaving,
-        "usd": None if usd is None else round(usd, 2),
+        "usd": None if usd is None else _rounded(usd),
         "said": _in_words(spec, count, entering + leaving, usd, price),
     }
 
@@ -75,19 +78,31 @@ def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: 
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
     return (
-        f"{begin}: about ${usd:,.2f} at the list price of {price.as_of} (${price.input:g} and ${price.output:g} a million "
+        f"{begin}: about {dollars(usd)} at the list price of {price.as_of} (${price.input:g} and ${price.output:g} a million "
         "tokens in and out). Models that think before they answer cost more."
     )
 
 
+def dollars(usd: float) -> str:
+    """A sum in words. A small one keeps two digits that say something: $0.0012, and never $0.00."""
+    if not 0 < usd < 0.1:
+        return f"${usd:,.2f}"
+    return "$" + f"{usd:.{1 - math.floor(math.log10(usd))}f}".rstrip("0")
+
+
+def _rounded(usd: float) -> float:
+    return round(usd, 2) if usd >= 0.01 else float(f"{usd:.2g}")
+
+
 def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
-    """The bill of a run at a service: tokens as it counted them, USD (None if the price is not known), seconds of its calls,
-    reused answers, and the service's own names. None for a model on this machine.
+    """The bill of a run at a service: tokens as it counted them or as estimated, USD (None if the price or the tokens are not
+    known), seconds of its calls, reused answers, and the service's own names. None for a model on this machine.
     """
     if not is_service(record.model):
         return None
     calls = store.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
+    uncounted = sum(map(_is_uncounted, calls))
     price = price_of(record.model)
     return {
         "host": ", ".join(hosts_of(record.spec.service)),
@@ -95,7 +110,9 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
         "prompt_tokens": entering,
         "completion_tokens": leaving,
-        "usd": estimate(1, entering, leaving, price) if price else None,
+        "uncounted": uncounted,
+        "estimated": TOKENS_ESTIMATED in record.notes,
+        "usd": estimate(1, entering, leaving, price) if price and not uncounted else None,
         "price_of": price.as_of if price else None,
         "calls": sum(call.attempts or 0 for call in calls),
         "reused": sum(call.attempts == 0 for call in calls),
@@ -103,6 +120,12 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "cut": sum(call.cut == LENGTH for call in calls),
         "bounded": _bounded([call.p_high - call.p_low for call in calls if None not in (call.p_low, call.p_high)]),
     }
+
+
+def _is_uncounted(call: Any) -> bool:
+    """Whether nobody knows the tokens of a call: earlier versions estimated none where the service counted none."""
+    has_reply = call.failure is None and call.cut != CONTENT_FILTER
+    return bool(has_reply and call.attempts and not call.prompt_tokens)
 
 
 def _percentiles(seconds: Sequence[float]) -> dict[str, float] | None:
@@ -117,22 +140,16 @@ def _bounded(widths: Sequence[float]) -> dict[str, float] | None:
 
 def bill_in_words(bill: dict[str, Any]) -> list[str]:
     """A bill as sentences."""
-    usd = "price not known" if bill["usd"] is None else f"${bill['usd']:,.2f} at the list price of {bill['price_of']}"
     names = ", ".join(bill["models"]) or "no name"
     sentences = [
-        f"{bill['host']}, which calls the model {names}: {bill['prompt_tokens']:,} tokens in and {bill['completion_tokens']:,} "
-        f"out, {usd}; {bill['calls']:,} calls."
+        f"{bill['host']}, which calls the model {names}: {_tokens_in_words(bill)}, {_price_in_words(bill)}; "
+        f"{bill['calls']:,} calls."
     ]
     if bill["seconds"]:
         median, p95, p99 = bill["seconds"].values()
         sentences.append(f"Seconds a call: {median:.2f} in the middle, {p95:.2f} for 19 of 20, {p99:.2f} for 99 of 100.")
     if bill["reused"]:
         sentences.append(f"{bill['reused']:,} answers were taken from identical prompts asked before, and cost nothing.")
-    if bill["cut"]:
-        sentences.append(
-            f"{bill['cut']:,} replies were cut off for their length: those that open with True or False are read, the others "
-            "are unreadable (--max-tokens allows longer ones)."
-        )
     if bill["bounded"]:
         bounded = bill["bounded"]
         sentences.append(
@@ -140,6 +157,30 @@ def bill_in_words(bill: dict[str, Any]) -> list[str]:
             f"{bounded['mean_width']:.3f} apart on average and {bounded['widest']:.3f} at most."
         )
     return sentences
+
+
+def cut_in_words(count: int) -> list[str]:
+    """How many replies their limit of tokens cut off, as a sentence; none where there are none."""
+    if not count:
+        return []
+    were = "reply was" if count == 1 else "replies were"
+    return [
+        f"{count:,} {were} cut off for length: those that open with True or False are read, the others are unreadable "
+        "(--max-tokens allows longer ones)."
+    ]
+
+
+def _tokens_in_words(bill: dict[str, Any]) -> str:
+    if bill["uncounted"]:
+        return f"the service did not count the tokens of {bill['uncounted']:,} replies"
+    tokens = f"{bill['prompt_tokens']:,} tokens in and {bill['completion_tokens']:,} out"
+    return f"about {tokens} (estimated: the service does not count them all)" if bill["estimated"] else tokens
+
+
+def _price_in_words(bill: dict[str, Any]) -> str:
+    if bill["usd"] is not None:
+        return f"{dollars(bill['usd'])} at the list price of {bill['price_of']}"
+    return "price not known" if bill["price_of"] is None else "so its cost is not known"
 
 
 @dataclass
@@ -156,9 +197,9 @@ class Purse:
 
     @property
     def reason(self) -> str | None:
-        if not self.empty:
+        if self.limit is None or not self.empty:
             return None
-        return f"The budget of ${self.limit:,.2f} is spent. Resume with a larger one to go on."
+        return f"The budget of {dollars(self.limit)} is spent. Resume with a larger one to go on."
 
     def pay(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Adds the price of tokens."""
@@ -169,15 +210,11 @@ class Purse:
 def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
     """The purse of a run, with its costs so far. budget: replaces that of its spec.
 
-    Raises Mistake if there is a budget and the price is not known.
+    Raises Mistake if there is a budget that cannot be kept.
     """
     if not is_service(record.model):
         return Purse(None, None)
     limit = record.spec.budget if budget is None else budget
+    check_budget(record.model, limit)
     price = price_of(record.model)
-    if price is None and limit is not None:
-        raise Mistake(
-            f"The price of {record.model!r} is not known, so a budget cannot be kept.",
-            f"Add it to {PRICES.name}, or leave the budget out.",
-        )
     return Purse(price, limit, estimate(1, *store.tokens_used(record.run), price) if price else 0.0)

@@ -32,6 +32,13 @@ class AnswersSaved:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Something to know of the run that only its replies have shown. It is among the run's notes, too."""
+
+    note: str
+
+
+@dataclass(frozen=True)
 class Failed:
     """The run ended with an error; its answers are kept."""
 
@@ -55,4 +62,4 @@ class Finished:
     commonest: tuple[str, int] | None = None
 
 
-Event = Started | Loading | AnswersSaved | Failed | Finished
+Event = Started | Loading | AnswersSaved | Noted | Failed | Finished

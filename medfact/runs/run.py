@@ -14,11 +14,13 @@ from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, is_service, load_model
 from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
+from medfact.runs.checks import check_addresses
 from medfact.runs.costs import purse_of
-from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
+from medfact.runs.first_replies import FirstReplies
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
-from medfact.runs.run_model import changes, close, loaded_model, record_model, with_progress
+from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
 from medfact.spec import LOCAL_OWNER, RunSpec
@@ -73,6 +75,7 @@ def _answer(
     record = store.run(run_id)
     if service is not None:
         record = replace(record, spec=replace(record.spec, service=service))
+        check_addresses(record.spec)
     pending = _pending(record, store)
     if not pending:
         yield Started(record.run, record.statements, record.statements)
@@ -136,13 +139,13 @@ def _ask(
         changed = changes(record, model) if len(pending) < record.statements else ()
         at_end.callback(record_model, record, model, store, changed)
         record_model(record, model, store, changed)
-        notes = model.info.get("notes", ())
+        notes, first = NotesOnModel(record, model, store, changed), FirstReplies()
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
-            if model.info.get("notes", ()) != notes:  # the first replies of a service gave rise to a note
-                notes = model.info.get("notes", ())
-                record_model(record, model, store, changed)
+            of_questions = answers if record.spec.task is None else ()  # what is written answers nothing
+            yield from map(Noted, notes.new(first.note_on(of_questions)))
+        yield from map(Noted, notes.new(first.note_at_end()))
 
 
 def _until_end(

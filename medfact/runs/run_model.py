@@ -84,6 +84,23 @@ def record_model(record: Run, model: Model, store: Store, changed: Sequence[str]
     store.record_model(record.run, revision=info["revision"], chat=model.chat, decoding=dict(info["decoding"]), notes=notes)
 
 
+class NotesOnModel:
+    """The notes on a model while it is asked. Its replies may give rise to new ones, which are recorded at once."""
+
+    def __init__(self, record: Run, model: Model, store: Store, changed: Sequence[str]) -> None:
+        self._record, self._model, self._store, self._changed = record, model, store, changed
+        self._known = {*model.info.get("notes", ())}
+
+    def new(self, of_replies: str | None) -> list[str]:
+        """What is new since the last look. of_replies: a note that the replies gave rise to."""
+        noted = [*self._model.info.get("notes", ()), *filter(None, [of_replies])]
+        new = [note for note in noted if note not in self._known]
+        if new:
+            record_model(self._record, self._model, self._store, (*self._changed, *new))
+            self._known.update(new)
+        return new
+
+
 def changes(record: Run, model: Model) -> tuple[str, ...]:
     """What differs from the model that gave a run's first answers, as on a machine that computes in another number format."""
     some, info, found = "while the run went on: some answers are", model.info, []

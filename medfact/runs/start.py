@@ -9,6 +9,7 @@ from functools import cache
 from medfact import __version__
 from medfact.datasets import Collection, Held
 from medfact.errors import Mistake
+from medfact.runs.checks import check_addresses
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
 from medfact.spec import NO_RETRIEVAL, RunSpec
@@ -21,7 +22,11 @@ def start(spec: RunSpec, store: Store, collection: Collection | None = None, hel
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
-    """Records a run of a plan; returns its id. What races is asked in the order of the race."""
+    """Records a run of a plan; returns its id. What races is asked in the order of the race.
+
+    Raises Mistake where an address of the spec is none.
+    """
+    check_addresses(spec)
     return store.start_run(spec, in_order_of_race(planned) if spec.race else planned, _versions())
 
 

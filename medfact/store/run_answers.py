@@ -190,12 +190,20 @@ class RunAnswers(RetrievedPassages):
 
     def service_calls(self, run: str) -> list[Any]:
         """What a service reported about each call of a run: rows with served_model, fingerprint, prompt_tokens,
-        completion_tokens, seconds, attempts, p_low, p_high, cut.
+        completion_tokens, seconds, attempts, p_low, p_high, cut, failure.
         """
         row = schema.answers.c
         reported = (row.served_model, row.fingerprint, row.prompt_tokens, row.completion_tokens, row.seconds, row.attempts)
         with self._reading() as connection:
-            return list(connection.execute(sql.select(*reported, row.p_low, row.p_high, row.cut).where(row.run == run)))
+            columns = (*reported, row.p_low, row.p_high, row.cut, row.failure)
+            return list(connection.execute(sql.select(*columns).where(row.run == run)))
+
+    def replies_cut(self, run: str, why: str) -> int:
+        """How many replies of a run were cut short for a reason (`Completion.cut`)."""
+        row = schema.answers.c
+        with self._reading() as connection:
+            count = sql.select(sql.func.count()).where(row.run == run, row.cut == why)
+            return int(connection.execute(count).scalar_one())
 
     def tokens_used(self, run: str) -> tuple[int, int]:
         """Tokens of a run's prompts and of its replies, as its service counted them."""

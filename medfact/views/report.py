@@ -33,7 +33,7 @@ from medfact.results.text import in_draws
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
-from medfact.runs.costs import bill_in_words
+from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.views.figures import figures_of
@@ -165,7 +165,7 @@ def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand:
         pairs=len(pairs.members),
         command=command_of(portable(run.spec)),
         reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
-        bill=tuple(bill_in_words(dict(report.service))) if report.service else (),
+        bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
     )
 
 

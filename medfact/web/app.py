@@ -14,7 +14,10 @@ from contextlib import asynccontextmanager
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-import gradio as gr
+from medfact.proxies import unusable_proxies, without_unusable_proxies
+
+with without_unusable_proxies():
+    import gradio as gr
 import uvicorn
 from fastapi import FastAPI
 
@@ -188,6 +191,8 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
         print(f"medfact: {error}", file=sys.stderr)
         return 2
     zero_gpu.announce()
+    for name, problem in unusable_proxies().items():
+        print(f"medfact: The environment variable {name} {problem}, so nothing is reached through it.", file=sys.stderr)
     print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
     config = uvicorn.Config(app, log_level="warning", proxy_headers=False, timeout_keep_alive=30)

@@ -21,7 +21,7 @@ def routes(services: Services) -> APIRouter:
     router = APIRouter(include_in_schema=False)
     problem = kept_for_a_moment(lambda: problem_of(services))
 
-    @router.get("/healthz")
+    @router.api_route("/healthz", methods=["GET", "HEAD"])
     def health() -> PlainTextResponse:
         found = problem()
         return PlainTextResponse(found or "ok", status_code=503 if found else 200, headers={"Cache-Control": "no-store"})

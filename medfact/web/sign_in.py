@@ -168,7 +168,7 @@ async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:
         async with httpx2.AsyncClient(timeout=ANSWER_SECONDS, follow_redirects=False) as client:
             answer = await client.request(method, url, **more)
         found = answer.json() if answer.status_code == 200 else None
-    except (httpx2.HTTPError, ValueError):
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError):  # ImportError: a SOCKS proxy without its package
         found = None
     if not isinstance(found, dict):
         raise _away("it does not answer as it should")

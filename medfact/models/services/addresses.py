@@ -16,7 +16,7 @@ _HOST = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?", re.ASCII)
 _SECRET = re.compile(
     r"(?:\A|[_.-])(?:key|apikey|token|secret|password|passwd|pwd|sig|signature|auth\w*|credentials?)\Z", re.IGNORECASE
 )
-_USER_INFO = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNORECASE)
+_USER_INFO = re.compile(r"\A(\s*(?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNORECASE)
 
 
 class Address(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 
 from medfact.errors import MedfactError, ServiceAway, StoreError
 from medfact.extras import named_if_missing
-from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Started
+from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, Started
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
 
 _RATE_SECONDS = 3.0
@@ -47,6 +47,8 @@ def _update_of(event: Event) -> JobUpdate:
             return JobUpdate(loading=event.step)
         case AnswersSaved():
             return JobUpdate(answered=len(event.answers))
+        case Noted():
+            return JobUpdate()
         case Failed():
             return JobUpdate(PAUSED if isinstance(event.error, StoreError | ServiceAway) else FAILED_RUN, event.error.public)
     return JobUpdate(event.state, event.reason)

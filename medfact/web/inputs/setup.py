@@ -18,6 +18,7 @@ from medfact.models.services.policy import check_encoder_source, check_new_run
 from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
+from medfact.runs.checks import check_settings
 from medfact.runs.jobs.manager import minutes_are_used_up
 from medfact.runs.plan import protocol_of
 from medfact.runs.racing import racing_specs
@@ -212,6 +213,7 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     check_room(services, owner, 1)
     asked = planned_runs(services, owner, setup, reviewers)
     for spec, _ in asked:
+        check_settings(spec)
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:

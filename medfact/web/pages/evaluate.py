@@ -14,7 +14,8 @@ from medfact.datasets.bundled import words_alone
 from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import PACE, Live
-from medfact.runs.costs import bill_in_words
+from medfact.results.report import Report
+from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS
@@ -211,9 +212,14 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
         words_alone=words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {},
         settings=wording.shared_settings([live.report for live in lives.values()]),
         notes=list(dict.fromkeys([*endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
-        bills=[line for live in lives.values() if live.report.service for line in bill_in_words(dict(live.report.service))],
+        bills=[line for live in lives.values() for line in _of_replies(live.report)],
         ids=",".join(live.run.run for live in lives.values()),
     )
+
+
+def _of_replies(report: Report) -> list[str]:
+    """What the replies cost, and how many were cut off."""
+    return [*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)]
 
 
 def _value(live: Live, name: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -99,7 +100,13 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
 
 
 def _dollars(text: str) -> float | None:
-    try:
-        return float(text) or None
-    except ValueError:
+    """A budget that was typed; None for any sum. Raises Mistake for what is no sum."""
+    if not text.strip():
         return None
+    try:
+        dollars = float(text)
+    except ValueError:
+        raise Mistake(f"{text[:40]!r} is not an amount to spend.", "Give the budget in US dollars, such as 5.") from None
+    if not 0 <= dollars < math.inf:
+        raise Mistake(f"A budget of {dollars:g} is not an amount to spend.", "Give it in US dollars, such as 5.")
+    return dollars or None

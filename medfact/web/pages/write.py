@@ -15,6 +15,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.models import is_service
 from medfact.models.services.policy import check_new_run
 from medfact.results.wording import STATES, counted, model_name, pool_title
+from medfact.runs.checks import check_settings
 from medfact.runs.costs import costs
 from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
@@ -272,6 +273,7 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     services, key = visitor.services, action.fields.get("key", "").strip() or None
     check_room(services, visitor.owner, 1)
     spec, plan = _planned(visitor, show)
+    check_settings(spec)
     if is_service(spec.model):
         check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
     with services.planning:

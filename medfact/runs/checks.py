@@ -1,0 +1,44 @@
+"""What is checked of a run's settings before anything is recorded: a record that cannot be used would stay for good."""
+
+from __future__ import annotations
+
+import math
+
+from medfact.errors import Mistake
+from medfact.models import is_service
+from medfact.models.services.addresses import parsed_address
+from medfact.models.services.policy import hosts_of
+from medfact.models.services.prices import PRICES, price_of
+from medfact.runs.retrieve import contacts_encoder, encoder_settings
+from medfact.spec import RunSpec
+
+
+def check_settings(spec: RunSpec) -> None:
+    """Raises Mistake where an address is none or holds a secret, or a budget cannot be kept."""
+    check_addresses(spec)
+    check_budget(spec.model, spec.budget)
+
+
+def check_addresses(spec: RunSpec) -> None:
+    """Raises Mistake unless all addresses of a spec are web addresses, whether this run uses them or not: all are recorded."""
+    for address in filter(None, (spec.service.base_url, *spec.service.replicas)):
+        parsed_address(address)
+    if spec.encoder_url is not None:
+        parsed_address(spec.encoder_url, "address of the encoder")
+    if is_service(spec.model):
+        hosts_of(spec.service)  # OPENAI_BASE_URL may be none
+    if contacts_encoder(spec):
+        hosts_of(encoder_settings(spec))
+
+
+def check_budget(model: str, budget: float | None) -> None:
+    """Raises Mistake where a budget is no sum, or the price of a model behind a service is not known."""
+    if budget is None:
+        return
+    if not (math.isfinite(budget) and budget >= 0):
+        raise Mistake(f"A budget of {budget:g} is not an amount to spend.", "Give it in US dollars, such as 5.")
+    if is_service(model) and price_of(model) is None:
+        raise Mistake(
+            f"The price of {model!r} is not known, so a budget cannot be kept.",
+            f"Add it to {PRICES.name}, or leave the budget out.",
+        )
