@@ -89,11 +89,8 @@ def completion_of(
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise Malformed("an incomplete reply") from None
     _check_ending(choice, ending, said, reply)
-    text, thinking = said.text or said.refusal, said.thinking.strip()
-    if thinking and not text.strip() and ending == NORMAL:
-        note(READ_IN_THINKING)
-        text, thinking = said.thinking, ""
-    probability = _probability(choice, text, prompt, parameters, after_thinking=bool(thinking))
+    text, after_thinking = _answer(said, ending, note)
+    probability = _probability(choice, text, prompt, parameters, after_thinking)
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
         probability.p_true,
@@ -147,6 +144,17 @@ def _said(choice: dict[str, Any], parameters: Parameters) -> Said:
     if message is None:
         raise ValueError("a choice without a message")
     return said_in(message)
+
+
+def _answer(said: Said, ending: str, note: Callable[[str], None]) -> tuple[str, bool]:
+    """The text that answers, and whether it follows thinking that is served apart. An answer that stands in the thinking alone
+    counts where the model ended by itself.
+    """
+    text, thinks = said.text or said.refusal, bool(said.thinking.strip())
+    if thinks and not text.strip() and ending == NORMAL:
+        note(READ_IN_THINKING)
+        return said.thinking, False
+    return text, thinks
 
 
 def _as_counts(text: str, prompt: Prompt, parameters: Parameters) -> str:
