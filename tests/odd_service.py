@@ -1,0 +1,114 @@
+"""A service on loopback that replies whatever a test tells it to, as real HTTP: any status, header and bytes."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply: text and bytes go out as they are, anything else as JSON."""
+
+    body: Any
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it came. number: counts them, from 0."""
+
+    number: int
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def prompt(self) -> str:
+        return str(self.body["messages"][-1]["content"] if "messages" in self.body else self.body["prompt"])
+
+
+Replies = Callable[[Request], Reply]
+
+
+class OddService:
+    """The service in threads of its own: `with OddService(lambda request: Reply(said("True"))) as service:`."""
+
+    def __init__(self, replies: Replies | Reply) -> None:
+        self._replies: Replies = (lambda _: replies) if isinstance(replies, Reply) else replies
+        self.requests: list[Request] = []
+        self._turn = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> OddService:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: object) -> None:
+                """Nothing is logged."""
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                with service._turn:
+                    headers = {name.lower(): value for name, value in self.headers.items()}
+                    request = Request(len(service.requests), self.path, headers, body)
+                    service.requests.append(request)
+                    reply = service._replies(request)
+                self.send_response(reply.status)
+                for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(reply.bytes)))
+                self.end_headers()
+                self.wfile.write(reply.bytes)
+
+        return Handler
+
+
+USAGE = {"prompt_tokens": 30, "completion_tokens": 2, "total_tokens": 32}
+
+
+def said(content: Any, reason: Any = "stop", usage: Any = USAGE, **message: Any) -> dict[str, Any]:
+    """A reply of a chat. message: further fields of its message."""
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": content, **message}}
+    return {"model": "m", "choices": [choice], "usage": usage}
+
+
+def error(message: Any, **fields: Any) -> dict[str, Any]:
+    """The body of an error."""
+    return {"error": {"message": message, **fields}}
+
+
+def events(*parts: Any, end: str = "data: [DONE]\n\n") -> str:
+    """A stream of events, each with its data."""
+    return "".join(f"data: {json.dumps(part)}\n\n" for part in parts) + end
+
+
+def delta(reason: str | None = None, **fields: Any) -> dict[str, Any]:
+    """An event with a part of a reply."""
+    return {"choices": [{"index": 0, "delta": fields, "finish_reason": reason}]}
