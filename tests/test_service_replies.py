@@ -40,7 +40,8 @@ NORMAL = [
 ]  # fmt: skip
 LENGTH = [
     "length", "LENGTH", "max_tokens", "MAX_TOKENS", "maxTokens", "model_length", "max_output_tokens", "token_limit",
-    "max_length", "FINISH_REASON_MAX_TOKENS", "max_new_tokens", "model_context_window_exceeded", "context_length_exceeded", "truncated",
+    "max_length", "FINISH_REASON_MAX_TOKENS", "max_new_tokens", "model_context_window_exceeded",
+    "context_length_exceeded", "truncated",
 ]  # fmt: skip
 FILTERED = [
     "content_filter", "contentFilter", "content_filtered", "sensitive", "SAFETY", "RECITATION", "PROHIBITED_CONTENT",
