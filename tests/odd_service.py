@@ -42,6 +42,11 @@ class Request:
 Replies = Callable[[Request], Reply]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # with fewer, many calls at once are turned away
+
+
 class OddService:
     """The service in threads of its own: `with OddService(lambda request: Reply(said("True"))) as service:`."""
 
@@ -49,8 +54,7 @@ class OddService:
         self._replies: Replies = (lambda _: replies) if isinstance(replies, Reply) else replies
         self.requests: list[Request] = []
         self._turn = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
 
     @property
     def base_url(self) -> str:

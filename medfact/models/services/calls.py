@@ -86,6 +86,10 @@ class Caller:
         return self._endpoint.host
 
     @property
+    def _has_answered(self) -> bool:
+        return self._answers + self._probes > 0
+
+    @property
     def is_repeatable(self) -> bool:
         """Whether an identical prompt would get the same answer again."""
         return self.parameters.temperature == 0 and not self.settings.repeats and not self.settings.fresh
@@ -100,15 +104,15 @@ class Caller:
             on_sent: called when the request is sent or given up, so that the next one may be prepared.
         """
         parameters, outcome, seconds, discarded = await self._adapted(prompt, repeat, gate, on_sent)
+        self._answers += isinstance(outcome, Completion)
         if isinstance(outcome, CallFailure) and self._may_mind_logprobs(parameters, outcome):
             outcome, seconds = await self._asked_without_logprobs(parameters, outcome, prompt, repeat, gate, on_sent)
         if isinstance(outcome, Completion):
-            self._answers += 1
             self._note_missing_logprobs(outcome)
             return replace(outcome, served=with_tokens_of(discarded, outcome.served)), seconds
         if outcome.action is Action.ACCEPT_FILTERED:
             return Completion("", cut=CONTENT_FILTER), seconds
-        return _settled(outcome, self._answers > 0), seconds
+        return _settled(outcome, self._has_answered), seconds
 
     async def _adapted(
         self, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]
@@ -164,7 +168,11 @@ class Caller:
 
     def _may_mind_logprobs(self, used: Parameters, failure: CallFailure) -> bool:
         """Whether a failure may be due to the log-probabilities: nothing was answered, and the service does not say why."""
-        if self._answers or not failure.unexplained or used.top_logprobs is None:
+        if not failure.unexplained or used.top_logprobs is None:
+            return False
+        if self.parameters.top_logprobs is None:  # which others have found out meanwhile
+            return True
+        if self._answers:
             return False
         self._errors += failure.action is Action.RETRY
         return failure.action is not Action.RETRY or self._errors >= ERRORS_TO_DOUBT
@@ -184,15 +192,28 @@ class Caller:
         async with self._probing:
             if self._vain_probes >= VAIN_PROBES:
                 return failure, 0.0
-            without, note = without_logprobs(used)
-            outcome, seconds = await self._send(without, prompt, repeat, gate, on_sent)
-            if isinstance(outcome, CallFailure):
-                self._vain_probes += 1
-                return failure, seconds
-            self._probes += 1
-            if self._probes >= PROBES and self.parameters == used:
-                self.parameters = without
-                self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
+            if self.parameters.top_logprobs is not None:
+                return await self._probe(used, failure, prompt, repeat, gate, on_sent)
+        return await self._send(self.parameters, prompt, repeat, gate, on_sent)
+
+    async def _probe(
+        self,
+        used: Parameters,
+        failure: CallFailure,
+        prompt: Prompt,
+        repeat: int,
+        gate: Gate,
+        on_sent: Callable[[], None],
+    ) -> tuple[Completion | CallFailure, float]:
+        without, note = without_logprobs(used)
+        outcome, seconds = await self._send(without, prompt, repeat, gate, on_sent)
+        if isinstance(outcome, CallFailure):
+            self._vain_probes += 1
+            return failure, seconds
+        self._probes += 1
+        if self._probes >= PROBES and self.parameters == used:
+            self.parameters = without
+            self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
         return outcome, seconds
 
     async def _send(
@@ -205,7 +226,7 @@ class Caller:
             outcome: Completion | CallFailure = await self._completion(request, parameters, prompt, body)
         except (Malformed, openai.APIStatusError, openai.APIConnectionError, TimeoutError, ModelError) as error:
             outcome = self._failure(error, prompt)
-            if outcome.action is Action.END_RUN:
+            if outcome.action is Action.END_RUN and not (outcome.at_first and self._has_answered):
                 gate.shut()  # before this call leaves it, which would admit the next one
         finally:
             self._end(request)
