@@ -86,7 +86,7 @@ def test_fewer_alternatives_are_requested_where_so_many_are_refused(load: Load, 
 
 
 OTHERS = [
-    ("temperature", 400, "'temperature' does not support 0.0 with this model. Only the default (1) is supported.", "its default"),
+    ("temperature", 400, "'temperature' does not support 0.0 with this model. Only the default (1) is.", "its default"),
     ("temperature", 403, "Invalid Temperature: only 1 is allowed for this model", "its default"),
     ("temperature", 501, "temperature is not implemented", "its default"),
     ("seed", 400, "Unknown parameter: 'Seed'", "a seed"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -14,6 +15,7 @@ import openai
 from medfact.errors import ModelError
 from medfact.models.prompt import CONTENT_FILTER, Completion, Prompt, Served
 from medfact.models.services.connection import TRUNCATED, service_client
+from medfact.models.services.doubt import LogprobDoubt
 from medfact.models.services.errors import (
     Action,
     CallFailure,
@@ -39,13 +41,12 @@ REPLIES_WITHOUT_LOGPROBS = 8
 _MAX_CHANGES = 8
 """Parameters that may be dropped one after the other within one call."""
 
-ERRORS_TO_DOUBT = 8
-"""Unexplained errors before any answer, not refusals, after which log-probabilities may be the cause."""
-
-PROBES, VAIN_PROBES = 2, 3
-"""Calls that succeed once they ask for no log-probabilities, after which none asks for them; and such calls in vain at most."""
-
 _OPTIONS: Any = {"security": {"bearer_auth": True}}
+
+Outcome = Completion | CallFailure
+
+Send = Callable[[Parameters], Awaitable[tuple[Outcome, float]]]
+"""Sends one prompt with some parameters: what came of it, and after how many seconds."""
 
 
 @dataclass
@@ -76,8 +77,8 @@ class Caller:
         self._preparing = asyncio.Lock()
         self._prepared: _Request | None = None
         self._in_flight: dict[int, _Request] = {}
-        self._sent = self._answers = self._errors = self._probes = self._vain_probes = 0
-        self._probing = asyncio.Lock()
+        self._sent = self._answers = 0
+        self._doubt = LogprobDoubt()
         self._without_logprobs: int | None = 0  # None once a reply had them
         self.client = service_client(settings, self._on_request, max_retries=0)
 
@@ -87,26 +88,25 @@ class Caller:
 
     @property
     def _has_answered(self) -> bool:
-        return self._answers + self._probes > 0
+        return self._answers + self._doubt.proofs > 0
 
     @property
     def is_repeatable(self) -> bool:
         """Whether an identical prompt would get the same answer again."""
         return self.parameters.temperature == 0 and not self.settings.repeats and not self.settings.fresh
 
-    async def call(
-        self, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]
-    ) -> tuple[Completion | CallFailure, float]:
+    async def call(self, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]) -> tuple[Outcome, float]:
         """The completion, or why there is none, and the seconds that the call took. Drops parameters that the service refuses.
 
         Args:
             repeat: counts repeated answers, from 0. gate: the call is inside from being sent to its end.
             on_sent: called when the request is sent or given up, so that the next one may be prepared.
         """
-        parameters, outcome, seconds, discarded = await self._adapted(prompt, repeat, gate, on_sent)
-        self._answers += isinstance(outcome, Completion)
-        if isinstance(outcome, CallFailure) and self._may_mind_logprobs(parameters, outcome):
-            outcome, seconds = await self._asked_without_logprobs(parameters, outcome, prompt, repeat, gate, on_sent)
+        send: Send = partial(self._send, prompt=prompt, repeat=repeat, gate=gate, on_sent=on_sent)
+        used, outcome, seconds, discarded = await self._adapted(send, prompt)
+        is_new = not self._answers or used != self.parameters
+        if isinstance(outcome, CallFailure) and used.top_logprobs is not None and is_new:
+            outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
         if isinstance(outcome, Completion):
             self._note_missing_logprobs(outcome)
             return replace(outcome, served=with_tokens_of(discarded, outcome.served)), seconds
@@ -114,21 +114,38 @@ class Caller:
             return Completion("", cut=CONTENT_FILTER), seconds
         return _settled(outcome, self._has_answered), seconds
 
-    async def _adapted(
-        self, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]
-    ) -> tuple[Parameters, Completion | CallFailure, float, Served | None]:
+    async def _adapted(self, send: Send, prompt: Prompt) -> tuple[Parameters, Outcome, float, Served | None]:
         """The outcome with parameters that the service accepts, and those; what was reported of a reply that was discarded."""
-        outcome: Completion | CallFailure
         discarded: Served | None = None
         for _ in range(_MAX_CHANGES):
-            parameters = self.parameters
-            outcome, seconds = await self._send(parameters, prompt, repeat, gate, on_sent)
-            if not self._adapt(parameters, outcome, prompt):
+            used = self.parameters
+            outcome, seconds = await send(used)
+            if not self._adapt(used, outcome, prompt):
                 break
             discarded = outcome.served if isinstance(outcome, Completion) else discarded
-        return parameters, outcome, seconds, discarded
+        self._answers += isinstance(outcome, Completion)
+        return used, outcome, seconds, discarded
 
-    def _adapt(self, used: Parameters, outcome: Completion | CallFailure, prompt: Prompt) -> bool:
+    async def _perhaps_without_logprobs(
+        self, send: Send, used: Parameters, failure: CallFailure, seconds: float
+    ) -> tuple[Outcome, float]:
+        """The outcome of the same call without log-probabilities, where they may be why it failed; else the failure. Once they
+        are proven to be the cause, no call asks for them any more.
+        """
+        if not self._doubt.grows(failure):
+            return failure, seconds
+        async with self._doubt.turn:
+            if self._doubt.is_settled:
+                return failure, seconds
+            without, note = without_logprobs(used)
+            outcome, seconds = await send(without)
+            succeeded = isinstance(outcome, Completion)
+            if self._doubt.note_try(succeeded) and self.parameters == used:
+                self.parameters = without
+                self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
+            return outcome if succeeded else failure, seconds
+
+    def _adapt(self, used: Parameters, outcome: Outcome, prompt: Prompt) -> bool:
         """Whether to try again with other parameters. Of calls refused together, the first changes the parameters, and the
         others find them changed.
         """
@@ -142,7 +159,7 @@ class Caller:
         if note not in self.notes:
             self.notes.append(note)
 
-    def _change(self, used: Parameters, outcome: Completion | CallFailure, prompt: Prompt) -> tuple[Parameters, str] | None:
+    def _change(self, used: Parameters, outcome: Outcome, prompt: Prompt) -> tuple[Parameters, str] | None:
         if isinstance(outcome, Completion):
             is_empty = outcome.cut is None and not without_thinking(outcome.text or "").strip()
             if used.sends_stop(prompt) and is_empty:
@@ -166,64 +183,14 @@ class Caller:
                 "--repeats 5, medfact asks each statement five times and estimates P(True) from the answers."
             )
 
-    def _may_mind_logprobs(self, used: Parameters, failure: CallFailure) -> bool:
-        """Whether a failure may be due to the log-probabilities: nothing was answered, and the service does not say why."""
-        if not failure.unexplained or used.top_logprobs is None:
-            return False
-        if self.parameters.top_logprobs is None:  # which others have found out meanwhile
-            return True
-        if self._answers:
-            return False
-        self._errors += failure.action is Action.RETRY
-        return failure.action is not Action.RETRY or self._errors >= ERRORS_TO_DOUBT
-
-    async def _asked_without_logprobs(
-        self,
-        used: Parameters,
-        failure: CallFailure,
-        prompt: Prompt,
-        repeat: int,
-        gate: Gate,
-        on_sent: Callable[[], None],
-    ) -> tuple[Completion | CallFailure, float]:
-        """The outcome of the same call without log-probabilities, one call after the other; the failure if that was in vain.
-        Where it succeeds twice, no call asks for them any more.
-        """
-        async with self._probing:
-            if self._vain_probes >= VAIN_PROBES:
-                return failure, 0.0
-            if self.parameters.top_logprobs is not None:
-                return await self._probe(used, failure, prompt, repeat, gate, on_sent)
-        return await self._send(self.parameters, prompt, repeat, gate, on_sent)
-
-    async def _probe(
-        self,
-        used: Parameters,
-        failure: CallFailure,
-        prompt: Prompt,
-        repeat: int,
-        gate: Gate,
-        on_sent: Callable[[], None],
-    ) -> tuple[Completion | CallFailure, float]:
-        without, note = without_logprobs(used)
-        outcome, seconds = await self._send(without, prompt, repeat, gate, on_sent)
-        if isinstance(outcome, CallFailure):
-            self._vain_probes += 1
-            return failure, seconds
-        self._probes += 1
-        if self._probes >= PROBES and self.parameters == used:
-            self.parameters = without
-            self._note(f"{note} Calls that ask for them fail: {failure.reason}.")
-        return outcome, seconds
-
     async def _send(
         self, parameters: Parameters, prompt: Prompt, repeat: int, gate: Gate, on_sent: Callable[[], None]
-    ) -> tuple[Completion | CallFailure, float]:
+    ) -> tuple[Outcome, float]:
         body = {"model": self._endpoint.model, **parameters.body(prompt, repeat)}
         await self._preparing.acquire()
         self._prepared = request = _Request(gate, on_sent, asyncio.timeout(None))
         try:
-            outcome: Completion | CallFailure = await self._completion(request, parameters, prompt, body)
+            outcome: Outcome = await self._completion(request, parameters, prompt, body)
         except (Malformed, openai.APIStatusError, openai.APIConnectionError, TimeoutError, ModelError) as error:
             outcome = self._failure(error, prompt)
             if outcome.action is Action.END_RUN and not (outcome.at_first and self._has_answered):
