@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from medfact.answers.reading import COMMITTED, PLACES, read_answer
+from medfact.answers.reading import COMMITTED, PLACES, READINGS, read_answer
 from medfact.models import REPLY_TOKENS, Message, Prompt
 from medfact.statements import VARIANTS, Statement
 
@@ -101,6 +101,9 @@ FORMATS = {
 MKJ, Figure 9, where the passages stand one a line under "Documents:", as in the paper's code; demonstrations have none.
 """
 
+_READERS = {name: partial(read_answer, reading=name) for name in READINGS}
+"""Name of a reading → a function from a reply to its answer."""
+
 PAPER, WITH_DOCUMENTS = "paper", "mkj-documents"
 
 
@@ -139,7 +142,7 @@ def make_prompt(
         settled_after=None if layout.writes or reading != COMMITTED else 1 if messages or demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=_no_answer if layout.writes else PLACES[reading],
-        reads=_no_answer if layout.writes else partial(read_answer, reading=reading),
+        reads=_no_answer if layout.writes else _READERS[reading],
     )
 
 

@@ -20,12 +20,15 @@ _USER_INFO = re.compile(r"\A(\s*(?:[a-z][a-z0-9+.-]*:)?//)?[^/?#]*@", re.IGNOREC
 
 
 class Address(NamedTuple):
-    """A web address. host: in ASCII, as it is looked up. base: without the query. query: names and values."""
+    """A web address. host: in ASCII, as it is looked up. base: without the query."""
 
     base: str
     host: str
-    query: tuple[tuple[str, str], ...]
-    whole: str
+    query: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.base}?{self.query}" if self.query else self.base
 
 
 def parsed_address(text: str, name: str = "base URL") -> Address:
@@ -45,12 +48,11 @@ def parsed_address(text: str, name: str = "base URL") -> Address:
         parts, host, port = _parts(text)
     except ValueError:
         raise ModelError(f"The {name} is not a web address.", hint) from None
-    query = tuple(parse_qsl(parts.query, keep_blank_values=True))
-    if any(_SECRET.search(word) for word, _ in query):
+    if any(_SECRET.search(word) for word, _ in parse_qsl(parts.query, keep_blank_values=True)):
         raise ModelError(f"The {name} contains a key.", "Leave it out and set OPENAI_API_KEY: addresses are recorded.")
     shown = f"[{host}]" if ":" in host else host
     base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
-    return Address(base, host, query, f"{base}?{parts.query}" if parts.query else base)
+    return Address(base, host, parts.query)
 
 
 def _parts(text: str) -> tuple[SplitResult, str, int | None]:

@@ -53,12 +53,17 @@ def service_client(settings: ServiceSettings, on_request: RequestHook, **options
     """
     base_url, query = base_and_query_of(settings)
     key = key_of(settings)
+
+    async def prepared(request: httpx2.Request) -> None:
+        if query:
+            request.url = request.url.copy_with(query=query.encode())
+        await on_request(request)
+
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=base_url,
-        default_query=query,
         default_headers=_headers_of_environment(is_of_environment(settings), key),
-        http_client=http_client(settings, on_request),
+        http_client=http_client(settings, prepared),
         **options,
     )
 

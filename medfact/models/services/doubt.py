@@ -10,7 +10,7 @@ ERRORS_TO_DOUBT = 8
 """Unexplained errors, not refusals, after which log-probabilities may be the cause."""
 
 PROOFS, VAIN_TRIES = 2, 3
-"""Calls that succeed only without log-probabilities, after which none asks for them; tries in vain, after which none follows."""
+"""Calls that succeed only without log-probabilities, after which none asks for them; and the most tries in vain."""
 
 
 class LogprobDoubt:

@@ -139,11 +139,10 @@ def _address(settings: ServiceSettings) -> Address:
     return parsed_address(typed or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL)
 
 
-def base_and_query_of(settings: ServiceSettings) -> tuple[str, dict[str, object]]:
+def base_and_query_of(settings: ServiceSettings) -> tuple[str, str]:
     """The base URL without its query, and the query, which goes with each call. Raises as `address_of` does."""
     address = _address(settings)
-    names = dict.fromkeys(name for name, _ in address.query)
-    return address.base, {name: [value for word, value in address.query if word == name] for name in names}
+    return address.base, address.query
 
 
 def host_of(settings: ServiceSettings) -> str:
