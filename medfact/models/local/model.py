@@ -19,7 +19,7 @@ from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary, need_forcing, options_of
-from medfact.models.prompt import Completion, Prompt
+from medfact.models.prompt import REPLY_TOKENS, Completion, Prompt
 from medfact.models.thinking import opened_by
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ TOLERANCES = {"float32": 1e-4, "float16": 0.02, "bfloat16": 0.1, "8bit": 0.15, "
 
 LEAST_LOG_PROBABILITY = -40.0
 """A token with this natural log-probability or less is never said, and does not count when logits are compared."""
+
+SHORT_REPLY_TOKENS = 16
+"""Tokens of a short sentence, which answers."""
 
 MIN_THINKING_TOKENS = 256
 """Tokens that the context must leave for thinking and answer."""
@@ -96,7 +99,7 @@ class LocalModel:
         ids = self.tokenizer(texts, add_special_tokens=not options.messages)["input_ids"]
         by_limit: defaultdict[int, list[int]] = defaultdict(list)
         for index, tokens in enumerate(ids):
-            limit = min(options.max_tokens, self._context - len(tokens))
+            limit = shared_limit(options.max_tokens, self._context - len(tokens))
             if limit >= self._min_reply_tokens(options):
                 by_limit[limit].append(index)
             else:
@@ -123,10 +126,12 @@ class LocalModel:
                 yield from ((index, decoder.completion(reply)) for index, reply in group)
 
     def _min_reply_tokens(self, options: DecodingOptions) -> int:
-        """Tokens that the context must leave for a reply: enough for an opening word if that can be the answer."""
+        """Tokens that the context must leave for a reply: enough for an opening word if that can be the answer, else for a
+        short sentence.
+        """
         if self.chat_format.thinking and options.messages and self.max_tokens is None:
             return min(MIN_THINKING_TOKENS, options.max_tokens)
-        return min(options.settled_after or options.max_tokens, options.max_tokens)
+        return min(options.settled_after or SHORT_REPLY_TOKENS, options.max_tokens)
 
     def _replies(self, decoder: Decoder, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[Iterable[tuple[int, Reply]]]:
         """Groups of (index, reply), one after the other as they are computed."""
@@ -272,6 +277,15 @@ class LocalModel:
     def _window(self) -> int:
         """How far back every layer attends, in tokens; a longer prompt is computed whole, with the model's own masks."""
         return int(getattr(self.model.config.get_text_config(), "sliding_window", None) or 1 << 30)
+
+
+def shared_limit(most: int, left: int) -> int:
+    """The limit of a reply where the context leaves so many tokens. There are few limits: only prompts that share one are
+    computed together. Thinking gets all that is left.
+    """
+    if left >= most or left <= SHORT_REPLY_TOKENS or most > REPLY_TOKENS:
+        return min(most, left)
+    return SHORT_REPLY_TOKENS << (left // SHORT_REPLY_TOKENS).bit_length() - 1
 
 
 def relative_difference(one: Any, other: Any) -> Any:
