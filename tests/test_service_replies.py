@@ -393,3 +393,14 @@ def test_a_chat_s_reply_ends_at_the_stop_if_it_has_answered_by_then(
         ((_, done),) = load(service.base_url).complete([prompt])
         assert "stop" not in service.requests[0].body
     assert done.text == kept
+
+
+def test_a_wait_that_a_failed_reply_asks_for_is_kept(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_to_wait: list[float | None] = []
+    monkeypatch.setattr(
+        "medfact.models.services.schedule.wait_before", lambda *_, requested, **__: asked_to_wait.append(requested) or 0.0
+    )
+    busy = Reply(error("slow down", code=429), headers={"Retry-After": "7"})
+    with OddService(lambda request: busy if request.number == 0 else Reply(said("True"))) as service:
+        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    assert (done.text, asked_to_wait) == ("True", [7.0])

@@ -204,16 +204,19 @@ class Caller:
             response = await self.client.post(parameters.path, cast_to=httpx2.Response, body=body, options=_OPTIONS)
         self._end(request)
         whole = TRUNCATED not in response.extensions
-        completion = completion_of(
-            response.content, prompt, parameters, whole=whole, scrub=self._endpoint.without_key, note=self._note
-        )
+        scrub = self._endpoint.without_key
+        try:
+            completion = completion_of(response.content, prompt, parameters, whole=whole, scrub=scrub, note=self._note)
+        except GenerationFailed as error:
+            error.headers = response.headers
+            raise
         self._extend_deadlines(request)
         return completion
 
     def _failure(self, error: Exception, prompt: Prompt) -> CallFailure:
         quotable = [str(message["content"]) for message in messages_of(prompt)] + [prompt.statement]
         if isinstance(error, GenerationFailed):
-            return replace(failure_in_reply(error.error, {}, self._endpoint, quotable), billed=error.began)
+            return replace(failure_in_reply(error.error, error.headers, self._endpoint, quotable), billed=error.began)
         if isinstance(error, Malformed):
             if error.is_web_page:
                 return failure_from_web_page(str(error), self._endpoint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled, until
@@ -50,11 +50,14 @@ class Malformed(ValueError):
 
 
 class GenerationFailed(Malformed):
-    """A reply that its service reports as failed. began: whether there was a generation, which may be billed."""
+    """A reply that its service reports as failed. began: whether there was a generation, which may be billed. headers: of the
+    reply, once they are known.
+    """
 
     def __init__(self, error: ErrorBody, *, began: bool) -> None:
         super().__init__(error.message)
         self.error, self.began = error, began
+        self.headers: Mapping[str, str] = {}
 
 
 def completion_of(
