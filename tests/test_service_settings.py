@@ -17,6 +17,7 @@ import httpx2
 import pytest
 from odd_service import OddService, Reply, said
 from test_api import KEY, Load, load, prompts_of
+from test_updates import OWNER, look, services
 
 import medfact as package
 from medfact.errors import MedfactError, Mistake, ModelError
@@ -30,8 +31,14 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Answer, Store
+from medfact.web.inputs.setup import Setup
+from medfact.web.inputs.setup import evaluate as begin
+from medfact.web.pages import Action, Visitor
+from medfact.web.pages.write import WriteShow
+from medfact.web.pages.write import start as start_writing
+from medfact.web.services import Services
 
-__all__ = ["load"]
+__all__ = ["load", "services"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -394,3 +401,28 @@ def test_a_complete_run_needs_no_proxy(
     assert (outcome.code, outcome.err.count("Traceback")) == (2, 0)
     outcome = medfact("run", "--facts", facts_file, "--shots", 0, "--limit", 1, "--db", url, "--model", "medfact-tiny")
     assert outcome.rows[0]["state"] == COMPLETE
+
+
+# ------------------------------------------------------------------------------------------------ the page
+
+
+@pytest.mark.parametrize("address", SHOWN)
+def test_the_page_records_no_wrong_address(address: str, services: Services) -> None:
+    before = len(services.store.runs())
+    with pytest.raises(Mistake, match="The base URL"):
+        begin(services, OWNER, Setup(service="m", address=address, pairs=1), KEY)
+    show = WriteShow(data="clinical-core", where="service", service="m", address=address, pairs=1)
+    visitor = Visitor(services, OWNER, (OWNER,), services.store.runs("demonstration")[0].run)
+    with pytest.raises(Mistake, match="The base URL"):
+        start_writing(visitor, show, Action("start", fields={"key": KEY}))
+    assert len(services.store.runs()) == before
+
+
+def test_the_page_shows_that_replies_cannot_be_read(services: Services) -> None:
+    with OddService(Reply(said("I am a language model."))) as service:
+        (run,) = begin(services, OWNER, Setup(models=[], service="m", address=service.base_url, pairs=1), KEY)
+        end = time.monotonic() + 120
+        while services.store.run(run).state != COMPLETE:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    assert "16 of the first 16 replies cannot be read and count as wrong" in look(services, run=run)["fragments"]["scores"]

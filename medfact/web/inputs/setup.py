@@ -14,6 +14,7 @@ from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.limits import limits
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_local, is_service, known_models
+from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_encoder_source, check_new_run
 from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
@@ -211,6 +212,8 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     What is slow comes first, while others may begin runs too: reading files, planning, looking up the names of hosts.
     """
     check_room(services, owner, 1)
+    if setup.address:
+        parsed_address(setup.address)  # as it was typed: a spec keeps no user name
     asked = planned_runs(services, owner, setup, reviewers)
     for spec, _ in asked:
         check_settings(spec)

@@ -13,6 +13,7 @@ from pydantic import Field
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.models import is_service
+from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run
 from medfact.results.wording import STATES, counted, model_name, pool_title
 from medfact.runs.checks import check_settings
@@ -272,6 +273,8 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     """Records a writing and queues it."""
     services, key = visitor.services, action.fields.get("key", "").strip() or None
     check_room(services, visitor.owner, 1)
+    if show.address:
+        parsed_address(show.address)
     spec, plan = _planned(visitor, show)
     check_settings(spec)
     if is_service(spec.model):
