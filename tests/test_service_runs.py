@@ -287,7 +287,7 @@ def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store
         run_id = start(RunSpec.from_record({**spec.to_record(), "budget": limit}), store)
         finished = told(run_id, store)
         assert (finished.state, store.run(run_id).state) == (STOPPED, STOPPED)
-        assert "The budget of $0.00 is spent" in (finished.reason or "")
+        assert "The budget of $0.004 is spent" in (finished.reason or "")
         spent = reported(store, run_id)["service"]["usd"]
         done = sum(item.answer is not None for item in store.asked(run_id))
         batch = 8 * spent / done * 1.5  # those in flight; some cost half as much again as the others
