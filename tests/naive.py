@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM, AutoTokenizer
 
+from medfact import answers
 from medfact.answers import CHOICES, Demonstration
 from medfact.models import Completion, Prompt
 
@@ -28,6 +30,15 @@ FAMILY = [  # a tree of depth three: what all begin with, what those of one form
     for form in ("is a symptom of", "is no symptom of")
     for end in ("gout", "influenza", "influenza and gout")
 ]
+
+
+LIMIT = 24
+"""Tokens of a reply: a random model never ends by itself, and this reference is slow."""
+
+
+def make_prompt(statement: str, demonstrations: Sequence[Demonstration], **options: Any) -> Prompt:
+    """A prompt as any other, with a short limit."""
+    return replace(answers.make_prompt(statement, demonstrations, **options), max_tokens=LIMIT)
 
 
 @dataclass
@@ -97,6 +108,9 @@ def greedy(folder: Path, prompt: Prompt) -> list[Step]:
         so_far = tokenizer.decode(said, skip_special_tokens=True)
         steps.append(Step(so_far, words[token], token, float(probabilities[true].sum()), float(probabilities[false].sum())))
         if prompt.stop and prompt.stop in so_far.lstrip():
+            break
+        is_continued = isinstance(prompt.content, str) and prompt.enough_tokens == len(steps)
+        if is_continued and prompt.reads(so_far) is not None:
             break
     return steps
 

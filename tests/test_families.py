@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from naive import FAMILY, FIVE, expected, greedy, ids_of, loaded, product, says_the_same
+from naive import FAMILY, FIVE, expected, greedy, ids_of, loaded, make_prompt, product, says_the_same
 from small_models import cores, small_image_text_model, small_model
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
-from medfact.answers import make_prompt
 from medfact.models import Completion, Model, Prompt, load_model
 from medfact.models.local import attention, side_by_side
 

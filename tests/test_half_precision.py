@@ -7,12 +7,11 @@ import pytest
 import torch
 from accelerate import dispatch_model
 from accelerate.hooks import remove_hook_from_submodules
-from naive import FAMILY, FIVE
+from naive import FAMILY, FIVE, make_prompt
 from small_models import small_llama, small_model
 from test_families import FAMILIES, IMAGE_TEXT, completed, made
 from transformers import AutoModelForCausalLM
 
-from medfact.answers import make_prompt
 from medfact.models import load_model
 from medfact.models.local import exact_logits
 from medfact.models.local.exact_logits import compute_logits_exactly

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from naive import FAMILY, SHOTS, TEXTS, expected, greedy, loaded, product, says_the_same
+from naive import FAMILY, SHOTS, TEXTS, expected, greedy, loaded, make_prompt, product, says_the_same
 from psutil import Process
 from small_models import ARCHITECTURES, cores, small_llama, small_model
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from medfact.answers import CHOICES, make_prompt, read_answer
+from medfact.answers import CHOICES, read_answer
 from medfact.errors import MedfactError
 from medfact.models import Completion, Model, Placement, Prompt, load_model, takes_messages
 from medfact.models.local import attention, side_by_side

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from naive import FAMILY, FIVE
+from naive import FAMILY, FIVE, make_prompt
 from small_models import small_model
 from test_families import completed
 from test_half_precision import noted_differences
 
-from medfact.answers import make_prompt
 from medfact.models import Placement, load_model
 
 pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed: pip install --no-deps -r tests/quantized.txt")

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_service import OddService, Reply, said
-from small_models import small_llama
+from odd_service import USAGE, OddService, Reply, Request, said
+from small_models import small_llama, small_tokenizer
 from test_api import Load, load
 
 from medfact.answers import FORMATS, make_prompt
 from medfact.models import LENGTH, REPLY_TOKENS, Completion, Placement, load_model
+from medfact.models.local.decoding import Decoder
+from medfact.models.local.decoding import Reply as LocalReply
 from medfact.models.local.model import shared_limit
-from medfact.models.prompt import is_settled
+from medfact.models.local.vocabulary import Vocabulary, options_of
+from medfact.models.prompt import is_settled, is_time_to_read
 
 __all__ = ["load"]
 
@@ -27,7 +30,7 @@ def talker(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def asked_locally(model: Any, **more: Any) -> Completion:
-    ((_, done),) = model.complete([make_prompt(STATEMENT, (), chat=False, **{"reading": "keyword", **more})])
+    ((_, done),) = model.complete([make_prompt(STATEMENT, (), **{"chat": False, "reading": "keyword", **more})])
     return done
 
 
@@ -37,23 +40,83 @@ def test_every_question_has_the_same_limit(question: str, chat: bool) -> None:
     assert make_prompt(STATEMENT, (), chat=chat, question=question).max_tokens == REPLY_TOKENS == 256
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"completions": True}, {"shots_as_turns": True}], ids=["text", "completions", "turns"]
-)
-def test_a_service_gets_that_limit(load: Load, settings: dict[str, Any]) -> None:
-    with OddService(Reply({"choices": [{"text": "True", "message": {"content": "True"}, "finish_reason": "stop"}]})) as service:
+@pytest.mark.parametrize("settings", [{}, {"shots_as_turns": True}], ids=["text", "turns"])
+def test_a_chat_at_a_service_gets_that_limit(load: Load, settings: dict[str, Any]) -> None:
+    with OddService(Reply(said("True"))) as service:
         model = load(service.base_url, **settings)
         ((_, done),) = model.complete([make_prompt(STATEMENT, (), chat=model.chat)])
         assert (done.text, service.requests[0].body["max_tokens"]) == ("True", REPLY_TOKENS)
 
 
+@pytest.mark.parametrize(
+    ("short", "longer", "text", "cut", "limits"),
+    [
+        (" True. It is", "", " True. It is", None, [16]),
+        (" The statement is true. It", "", " The statement is true. It", None, [16]),
+        (
+            " The statement says",
+            " The statement says that … It is false. It",
+            " The statement says that … It is false. It",
+            None,
+            [16, 256],
+        ),
+        (" The statement says", " The statement says that", " The statement says that", LENGTH, [16, 256]),
+    ],
+)
+def test_a_completed_text_is_asked_for_at_full_length_where_a_short_one_cannot_be_read(
+    load: Load, short: str, longer: str, text: str, cut: str | None, limits: list[int]
+) -> None:
+    """It never ends by itself, and every token is paid for."""
+
+    def reply(request: Request) -> Reply:
+        words = short if request.body["max_tokens"] == 16 else longer
+        return Reply({"choices": [{"text": words, "finish_reason": "length"}], "usage": USAGE})
+
+    with OddService(reply) as service:
+        ((_, done),) = load(service.base_url, completions=True).complete([make_prompt(STATEMENT, (), chat=False)])
+        assert [request.body["max_tokens"] for request in service.requests] == limits
+    assert (done.text, done.cut) == (text, cut)
+    assert done.served is not None
+    assert done.served.prompt_tokens == 30 * len(limits)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "enough", "reads"),
+    [
+        (16, 16, True),
+        (32, 16, True),
+        (48, 16, False),
+        (64, 16, True),
+        (15, 16, False),
+        (50, 50, True),
+        (16, None, False),
+        (0, 16, False),
+    ],
+)
+def test_a_continued_text_is_read_after_as_many_tokens_as_are_enough(tokens: int, enough: int | None, reads: bool) -> None:
+    assert is_time_to_read(tokens, enough) is reads
+
+
+@pytest.mark.parametrize(("text", "is_whole"), [("fever is true fever fever", True), ("fever is fever fever fever", False)])
+def test_a_continued_text_ends_there_if_it_can_be_read(text: str, is_whole: bool) -> None:
+    tokenizer = small_tokenizer()
+    tokens = tokenizer(text, add_special_tokens=False).input_ids
+    prompt = replace(make_prompt("x", (), chat=False), enough_tokens=len(tokens))
+    reply = LocalReply()
+    for token in tokens:
+        reply.add(token, 0.5, 0.5)
+    decoder = Decoder(None, Vocabulary(tokenizer, [tokenizer.eos_token_id]), options_of(prompt), 0)
+    assert decoder.is_complete(reply) is is_whole
+    assert decoder.completion(reply).cut == (None if is_whole else LENGTH)
+
+
 @pytest.mark.model
-def test_a_local_reply_gets_that_limit_and_is_flagged_where_it_cuts(talker: Any, tmp_path: Path) -> None:
-    folder = small_llama(tmp_path)
-    done = asked_locally(talker)
+def test_a_local_chat_gets_that_limit_and_is_flagged_where_it_cuts(tmp_path: Path) -> None:
+    folder = small_llama(tmp_path, chat=True)
+    done = asked_locally(load_model(f"hf:{folder}"), chat=True)
     texts = {}
     for tokens in (1, 16, REPLY_TOKENS):
-        own = asked_locally(load_model(f"hf:{folder}", placement=Placement(max_tokens=tokens)))
+        own = asked_locally(load_model(f"hf:{folder}", placement=Placement(max_tokens=tokens)), chat=True)
         assert own.cut == LENGTH
         texts[tokens] = own.text or ""
     assert (done.text, done.cut) == (texts[REPLY_TOKENS], LENGTH)

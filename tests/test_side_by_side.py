@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from naive import FAMILY, SHOTS
+from naive import FAMILY, SHOTS, make_prompt
 from small_models import cores, small_llama, small_model
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from medfact.answers import make_prompt
 from medfact.models import load_model
 from medfact.models.local import attention
 from medfact.models.local.model import LocalModel

@@ -32,7 +32,8 @@ class QuestionFormat:
                 for a false statement.
     chat:       whether chat models get messages; if not, they get plain text.
     stop:       the text that ends a plain reply. shots_stop: the same after demonstrations.
-    max_tokens: the most tokens in a reply, whichever model is asked. writes: whether the reply is a text to use, and no answer.
+    max_tokens: the most tokens in a reply, whichever model is asked. enough_tokens: as in `Prompt`, of plain text.
+    writes:     whether the reply is a text to use, and no answer.
     documents:  stands between a statement and the passages retrieved for it; "" where the question has no place for them.
     """
 
@@ -45,6 +46,7 @@ class QuestionFormat:
     stop: str = ""
     shots_stop: str = "\n"
     max_tokens: int = REPLY_TOKENS
+    enough_tokens: int = 16
     writes: bool = False
     documents: str = ""
 
@@ -73,6 +75,7 @@ FORMATS = {
         stop="\nStatement",
         shots_stop="\nStatement",
         max_tokens=50,
+        enough_tokens=50,
     ),
     "mkj": QuestionFormat(
         preface=(
@@ -83,6 +86,7 @@ FORMATS = {
         answer="\nAnswer: {word}\n\n",
         full_stop=True,
         shots_stop="\nStatement",
+        enough_tokens=50,
     ),
     "mkj-documents": QuestionFormat(
         preface=(
@@ -95,6 +99,7 @@ FORMATS = {
         answer="\nAnswer: {word}\n\n",
         full_stop=True,
         shots_stop="\nStatement",
+        enough_tokens=50,
     ),
 }
 """`paper`: PretextTrans, Appendix C, and TPEval, Appendix C. `code`: PretextTrans' code. `mkj`: MKJ, Figure 8. `mkj-documents`:
@@ -139,6 +144,7 @@ def make_prompt(
         statement=text,
         stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
         max_tokens=layout.max_tokens,
+        enough_tokens=None if messages or layout.writes else layout.enough_tokens,
         settled_after=None if layout.writes or reading != COMMITTED else 1 if messages or demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=_no_answer if layout.writes else PLACES[reading],

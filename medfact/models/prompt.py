@@ -35,6 +35,8 @@ class Prompt:
     triplet:       head, relation and tail of its fact, for readers of words alone; denied: whether it denies the fact.
     stop:          the reply ends before this text; "" means that nothing stops it.
     max_tokens:    most tokens in the reply.
+    enough_tokens: a text that a model continues does not end by itself: its reply ends after so many tokens, or twice or four
+                   times as many and so on, as soon as it can be read by then; None for a reply that ends otherwise.
     settled_after: an opening True or False is the answer once this many tokens are known (two rule out an echo of "True or
                    False"); None if the whole reply must be read.
     answers:       exactly what a demonstration says after a true and after a false statement.
@@ -47,12 +49,19 @@ class Prompt:
     statement: str = ""
     stop: str = ""
     max_tokens: int = REPLY_TOKENS
+    enough_tokens: int | None = None
     settled_after: int | None = 1
     answers: tuple[str, str] = (" True", " False")
     place: Callable[[str], int | None] = lambda reply: None
     reads: Callable[[str], bool | None] = lambda reply: None
     triplet: tuple[str, str, str] = ("", "", "")
     denied: bool = False
+
+
+def is_time_to_read(tokens: int, enough: int | None) -> bool:
+    """Whether a reply of so many tokens ends if it can be read (`Prompt.enough_tokens`)."""
+    times, rest = divmod(tokens, enough) if enough else (0, 0)
+    return times > 0 and rest == 0 and times.bit_count() == 1
 
 
 def groups_of(prompts: Sequence[Prompt]) -> list[Hashable]:

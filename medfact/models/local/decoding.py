@@ -19,7 +19,7 @@ from medfact.models.local.attention import in_blocks
 from medfact.models.local.packing import Pack
 from medfact.models.local.side_by_side import side_by_side
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
-from medfact.models.prompt import LENGTH, Completion, answer_position, until
+from medfact.models.prompt import LENGTH, Completion, answer_position, is_time_to_read, until
 
 
 @dataclass
@@ -56,7 +56,10 @@ class Decoder:
         """Whether a reply has come to its end, so that its limit of tokens does not cut it."""
         if reply.tokens[-1] in self.vocabulary.ends or self._settled(reply):
             return True
-        text = self.vocabulary.text(reply.tokens) if self.options.stop else ""
+        reads = is_time_to_read(len(reply.tokens), self.options.enough_tokens)
+        text = self.vocabulary.text(reply.tokens) if self.options.stop or reads else ""
+        if reads and self.options.reads(text) is not None:
+            return True
         return len(until(self.options.stop, text)) < len(text)
 
     def _settled(self, reply: Reply) -> bool:

@@ -91,7 +91,7 @@ class LocalModel:
         options = options_of(prompt)
         if self.chat_format.thinking and options.messages:  # the answer follows the thinking
             options = options._replace(settled_after=None, max_tokens=self.chat_format.max_tokens)
-        return options._replace(max_tokens=self.max_tokens) if self.max_tokens else options
+        return options._replace(max_tokens=self.max_tokens, enough_tokens=None) if self.max_tokens else options
 
     def _alike(self, prompts: Sequence[Prompt], options: DecodingOptions) -> Iterator[tuple[int, Completion]]:
         """Completions of prompts with the same options. Where the context ends earlier, replies are shorter."""

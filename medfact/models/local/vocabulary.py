@@ -23,16 +23,19 @@ class DecodingOptions(NamedTuple):
     choices: tuple[tuple[str, ...], tuple[str, ...]]
     stop: str
     max_tokens: int
+    enough_tokens: int | None
     settled_after: int | None
     answers: tuple[str, str]
     place: Callable[[str], int | None]
+    reads: Callable[[str], bool | None]
 
 
 def options_of(prompt: Prompt) -> DecodingOptions:
     """How a prompt is decoded."""
     messages = not isinstance(prompt.content, str)
-    shared = (prompt.choices, prompt.stop, prompt.max_tokens, prompt.settled_after, prompt.answers, prompt.place)
-    return DecodingOptions(messages, *shared)
+    enough = None if messages else prompt.enough_tokens
+    limits = (prompt.stop, prompt.max_tokens, enough, prompt.settled_after)
+    return DecodingOptions(messages, prompt.choices, *limits, prompt.answers, prompt.place, prompt.reads)
 
 
 class Vocabulary:

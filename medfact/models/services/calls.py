@@ -13,7 +13,7 @@ import httpx2
 import openai
 
 from medfact.errors import ModelError
-from medfact.models.prompt import CONTENT_FILTER, Completion, Prompt, Served
+from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.connection import TRUNCATED, service_client
 from medfact.models.services.doubt import LogprobDoubt
 from medfact.models.services.errors import (
@@ -104,6 +104,8 @@ class Caller:
         """
         send: Send = partial(self._send, prompt=prompt, repeat=repeat, gate=gate, on_sent=on_sent)
         used, outcome, seconds, discarded = await self._adapted(send, prompt)
+        if isinstance(outcome, Completion) and used.max_tokens is None and not used.messages and outcome.cut == LENGTH:
+            outcome, seconds, discarded = await self._continued(send, used, outcome, seconds, prompt)
         is_new = not self._answers or used != self.parameters
         if isinstance(outcome, CallFailure) and used.top_logprobs is not None and is_new:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
@@ -125,6 +127,21 @@ class Caller:
             discarded = outcome.served if isinstance(outcome, Completion) else discarded
         self._answers += isinstance(outcome, Completion)
         return used, outcome, seconds, discarded
+
+    async def _continued(
+        self, send: Send, used: Parameters, completion: Completion, seconds: float, prompt: Prompt
+    ) -> tuple[Outcome, float, Served | None]:
+        """A completed text, which does not end by itself: whole if it can be read, else asked for again, longer; with what was
+        reported of the first call.
+        """
+        if prompt.reads(completion.text or "") is not None:
+            return replace(completion, cut=None), seconds, None
+        if used.token_limit(prompt) >= prompt.max_tokens:
+            return completion, seconds, None
+        longer, seconds = await send(replace(used, max_tokens=prompt.max_tokens))
+        if isinstance(longer, Completion) and longer.cut == LENGTH and prompt.reads(longer.text or "") is not None:
+            longer = replace(longer, cut=None)
+        return longer, seconds, completion.served
 
     async def _perhaps_without_logprobs(
         self, send: Send, used: Parameters, failure: CallFailure, seconds: float

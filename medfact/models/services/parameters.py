@@ -55,11 +55,15 @@ class Parameters:
         return self.stop and bool(prompt.stop) and not self.messages
 
     def token_limit(self, prompt: Prompt) -> int:
-        """Most tokens in a reply: those of the prompt, in a chat at least REPLY_TOKENS, and more where thinking counts too."""
+        """Most tokens in a reply: in a chat REPLY_TOKENS, and more where thinking counts too; of a completed text at first as
+        many as are mostly enough.
+        """
         if self.max_tokens is not None:
             return self.max_tokens
+        if not self.messages:
+            return prompt.enough_tokens or prompt.max_tokens
         least = THINKING_TOKENS if self.limit_name == "max_completion_tokens" else REPLY_TOKENS
-        return max(least, prompt.max_tokens) if self.messages else prompt.max_tokens
+        return max(least, prompt.max_tokens)
 
 
 def messages_of(prompt: Prompt) -> list[Message]:

@@ -62,4 +62,5 @@ class RememberedModel:
 def _key(prompt: Prompt) -> Hashable:
     """What a reply, and where its answer is read, depend on."""
     content = hashlib.sha256(str(prompt.content).encode()).digest()
-    return content, prompt.choices, prompt.stop, prompt.max_tokens, prompt.settled_after, prompt.answers, prompt.place
+    limits = (prompt.stop, prompt.max_tokens, prompt.enough_tokens, prompt.settled_after)
+    return content, prompt.choices, limits, prompt.answers, prompt.place
