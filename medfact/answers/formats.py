@@ -138,7 +138,7 @@ def make_prompt(
         statement=text,
         stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
         max_tokens=layout.max_tokens,
-        settled_after=None if layout.writes or reading != COMMITTED else 1 if messages or demonstrations else 2,
+        settled_after=None if layout.writes or reading != COMMITTED else 1 if demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=_no_answer if layout.writes else PLACES[reading],
     )
