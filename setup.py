@@ -38,7 +38,7 @@ if __name__ == "__main__":
     setup(
         packages=[*find_packages(include=["medfact*"]), *DATA],
         package_dir=DATA,
-        package_data={"medfact": ["py.typed", "views/templates/*.html", "writing/cues.yaml"]}
+        package_data={"medfact": ["py.typed", "views/templates/*.html", "answers/phrases.yaml", "writing/cues.yaml"]}
         | {name: ["**/*"] for name in DATA},
         exclude_package_data={name: ["**/*.py", "pictures/*"] for name in DATA},
         install_requires=requirements()[""],

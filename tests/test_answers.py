@@ -88,9 +88,10 @@ def test_the_question_of_mkj_is_its_figure_8() -> None:
 
 
 def test_when_an_opening_word_is_the_answer() -> None:
-    """At once after demonstrations or in a chat; a zero-shot text could still echo "True or False"."""
+    """At once after demonstrations; else "True or False" or "True if …" could follow."""
     assert make_prompt(FEVER, SHOTS, chat=False).settled_after == 1
-    assert make_prompt(FEVER, (), chat=True).settled_after == 1
+    assert make_prompt(FEVER, SHOTS, chat=True).settled_after == 1
+    assert make_prompt(FEVER, (), chat=True).settled_after == 2
     assert make_prompt(FEVER, (), chat=False).settled_after == 2
     assert make_prompt(FEVER, SHOTS, chat=False, reading="keyword").settled_after is None
 
@@ -241,8 +242,8 @@ def test_the_three_readings_differ(reply: str, committed: bool | None, keyword: 
 
 @pytest.mark.parametrize("word", ["True", "False"])
 @pytest.mark.parametrize("rest", ["", " yes no true false", "\n\nFalse True", ". No. Yes.", " x", ", it is wrong or correct"])
-def test_an_opening_word_commits_whatever_follows(word: str, rest: str) -> None:
-    """So a local model may stop at its first token, and the reading is the same."""
+def test_an_opening_word_commits_unless_a_condition_follows(word: str, rest: str) -> None:
+    """So a local model may stop as soon as none can follow, and the reading is the same."""
     assert read_answer(word + rest) is SAYS[word.lower()]
 
 
@@ -270,7 +271,10 @@ def test_a_keyword_that_is_turned_round_counts_for_the_other_side(reply: str) ->
     assert read_answer(reply, "keyword") is False
 
 
-LONG_REPLIES = ["\n", "a", " ", ". wait ", "x\t", "not ", "answer is ", "a*", "true or false ", "wrong to say ", "might have "]
+LONG_REPLIES = [
+    "\n", "a", " ", ". wait ", "x\t", "not ", "answer is ", "a*", "true or false ", "wrong to say ", "might have ", "true ",
+    "it is true, ", "\"a b c d\" ", "\\text{", "'true': ", "no doubt ", ", in a ", "but ", "true: 3 ",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("reading", READINGS)

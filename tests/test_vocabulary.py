@@ -16,6 +16,7 @@ from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, Reply
 from medfact.models.local.vocabulary import Vocabulary, need_forcing, options_of
 from medfact.models.prompt import answer_position
+from medfact.models.thinking import without_thinking
 
 
 def metaspace() -> PreTrainedTokenizerFast:
@@ -213,3 +214,15 @@ def test_a_local_reply_takes_as_many_tokens_as_are_wanted(tmp_path: Path) -> Non
         ((_, done),) = model.complete([prompt])
         lengths[tokens] = len(model.tokenizer(done.text, add_special_tokens=False).input_ids)
     assert lengths[3] <= 4 < lengths[None]
+
+
+def test_special_tokens_that_mark_thinking_stay_in_a_reply() -> None:
+    """Without them gpt-oss's and Gemma's thinking could not be told from the answer; other special tokens go."""
+    tokenizer = metaspace()
+    marks = ["<|channel>", "<channel|>", "<|channel|>", "<|message|>", "<pad>"]
+    tokenizer.add_special_tokens({"additional_special_tokens": marks})
+    vocabulary = Vocabulary(tokenizer, ids(tokenizer, "</s>"))
+    reply = vocabulary.text(ids(tokenizer, "<|channel>", "▁True", "<pad>", "<channel|>", "▁False"))
+    assert "<pad>" not in reply
+    assert without_thinking(reply.replace("<|channel>", "<|channel>thought\n")).strip() == "False"
+    assert "".join(vocabulary.pieces(ids(tokenizer, "<|channel|>", "▁True", "<|message|>"))) == "<|channel|> True<|message|>"

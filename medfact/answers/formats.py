@@ -145,7 +145,7 @@ def make_prompt(
         stop="" if messages else layout.shots_stop if demonstrations else layout.stop,
         max_tokens=layout.max_tokens,
         enough_tokens=None if messages or layout.writes else layout.enough_tokens,
-        settled_after=None if layout.writes or reading != COMMITTED else 1 if messages or demonstrations else 2,
+        settled_after=None if layout.writes or reading != COMMITTED else 1 if demonstrations else 2,
         answers=(replies[0].lstrip(), replies[1].lstrip()) if messages else replies,
         place=_no_answer if layout.writes else PLACES[reading],
         reads=_no_answer if layout.writes else _READERS[reading],

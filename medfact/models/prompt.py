@@ -37,8 +37,8 @@ class Prompt:
     max_tokens:    most tokens in the reply.
     enough_tokens: a text that a model continues does not end by itself: its reply ends after so many tokens, or twice or four
                    times as many and so on, as soon as it can be read by then; None for a reply that ends otherwise.
-    settled_after: an opening True or False is the answer once this many tokens are known (two rule out an echo of "True or
-                   False"); None if the whole reply must be read.
+    settled_after: an opening True or False is the answer once this many tokens are known, or more where the next words could
+                   still undo it ("True or False", "True if …"); None if the whole reply must be read.
     answers:       exactly what a demonstration says after a true and after a false statement.
     place:         the index of the character where the deciding word of a reply begins; None if no word decides.
     reads:         the answer of a reply; None if it is unreadable.
@@ -109,8 +109,8 @@ def answer_position(
 LENGTH, CONTENT_FILTER = "length", "content_filter"
 """Why a service cut a reply short (`Completion.cut`)."""
 
-CONTINUES = r"\s*(?:or\b|/)|\w"
-"""What follows a word that is not the answer: an echo of "True or False", or the rest of a longer word ("Falsehood")."""
+CONTINUES = r"\s*(?:or\b|/)|\w|[\s,]*(?:only|if|unless|when|provided|assuming|depending)\b"
+"""What follows a word that is no answer: an echo of "True or False", the rest of a longer word ("Falsehood"), a condition."""
 
 _SETTLED = re.compile(rf"\W*(?:(?:the\s+)?answer\s*(?:is\b|:)\W*)?(?:true|false)\b(?!{CONTINUES})", re.IGNORECASE)
 

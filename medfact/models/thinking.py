@@ -31,7 +31,11 @@ _CONSTRAINT = r"[^<]{0,80}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 
 FORMATS = {
     "tags": ThinkingFormat(rf"<{_TAG}(?:\s[^<>\n]{{0,80}})?>", rf"</{_TAG}>", "<think>\n{thought}\n</think>\n\n{answer}"),
-    "brackets": ThinkingFormat(r"\[THINK\]", r"\[/THINK\]", "[THINK]{thought}[/THINK]{answer}"),
+    "brackets": ThinkingFormat(
+        r"\[(?:think(?:ing)?|thoughts?|reasoning)\]",
+        r"\[/(?:think(?:ing)?|thoughts?|reasoning)\]",
+        "[THINK]{thought}[/THINK]{answer}",
+    ),
     "triangles": ThinkingFormat("◁think▷", "◁/think▷", "◁think▷{thought}◁/think▷{answer}"),
     "channels": ThinkingFormat(
         rf"<\|channel\|>\s*(?:analysis|commentary)\b{_CONSTRAINT}",

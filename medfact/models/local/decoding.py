@@ -64,9 +64,10 @@ class Decoder:
 
     def _settled(self, reply: Reply) -> bool:
         """Whether the opening word already is the answer, so that no more of the reply is read."""
-        if len(reply.tokens) != self.options.settled_after or reply.tokens[0] not in self.vocabulary.committed:
+        needed = self.options.settled_after
+        if needed is None or len(reply.tokens) < needed or reply.tokens[0] not in self.vocabulary.committed:
             return False
-        return len(reply.tokens) == 1 or self.vocabulary.settles(reply.tokens)
+        return needed == 1 or self.vocabulary.settles(reply.tokens)
 
     def completion(self, reply: Reply) -> Completion:
         """A complete reply, with P(True) at its answer."""

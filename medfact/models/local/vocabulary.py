@@ -14,6 +14,7 @@ COMMITTED = ("True", "False")
 """A first token with one of these words is the answer, unless the whole reply must be read."""
 
 _CONTINUES = re.compile(CONTINUES, re.IGNORECASE)
+_PAUSES = re.compile("[ ,]*")
 
 
 class DecodingOptions(NamedTuple):
@@ -77,8 +78,9 @@ class Vocabulary:
         return frozenset(self.tokens(COMMITTED))
 
     def settles(self, tokens: Sequence[int]) -> bool:
-        """Whether an opening answer word is the answer. tokens: that word and the token after it."""
-        return tokens[1] in self.ends or _CONTINUES.match(self.pieces(tokens)[1]) is None
+        """Whether an opening answer word is the answer. tokens: that word and the tokens after it, at least one."""
+        after = "".join(self.pieces(tokens)[1:])
+        return tokens[-1] in self.ends or not (_CONTINUES.match(after) or _PAUSES.fullmatch(after))
 
     @cached_property
     def _silent(self) -> frozenset[int] | None:
