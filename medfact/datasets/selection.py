@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
+from medfact.datasets.pairing import place_of
 from medfact.datasets.selection_notes import fact_notes, shot_notes
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
@@ -136,7 +137,7 @@ def grouping(
         own = paired.get(fact.fact_id, [])[:negatives]
         if len(own) == negatives or fact.fact_id in collection.ready:
             return (fact, *_of_known_difficulty(own, collection.known))
-        asked_anyway = stated.get((fact.head, fact.relation), frozenset()) - {negative.tail for negative in own}
+        asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
         barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
         drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
         return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
@@ -304,14 +305,14 @@ def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, str], frozenset[str]]
     tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in facts:
         if not fact.positive and fact.tail is not None:
-            tails[fact.head, fact.relation].add(fact.tail)
+            tails[place_of(fact)].add(fact.tail)
     return {key: frozenset(names) for key, names in tails.items()}
 
 
 def _of_the_heads(lone: Iterable[Fact], chosen: Iterable[Group]) -> list[Fact]:
     """The negatives whose head and relation have a fact under test."""
-    tested = {(fact.head, fact.relation) for fact, *_ in chosen}
-    return [fact for fact in lone if (fact.head, fact.relation) in tested]
+    tested = {place_of(fact) for fact, *_ in chosen}
+    return [fact for fact in lone if place_of(fact) in tested]
 
 
 def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from medfact.datasets import Collection, Held, bundled_names, load
 from medfact.datasets.collection import summary
-from medfact.datasets.facts_file import REQUIRED
+from medfact.datasets.columns import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
 from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
