@@ -37,7 +37,9 @@ def tails(path: Path, values: Sequence[Any]) -> Path:
         return path
     last = dict(zip(("head", "relation", "tail"), RUBELLA, strict=True))
     if path.suffix == ".parquet":
-        pyarrow.parquet.write_table(pyarrow.table({"tail": values, **{n: [r[n] for r in rows] for n in ("head", "relation")}}), path)
+        pyarrow.parquet.write_table(
+            pyarrow.table({"tail": values, **{n: [r[n] for r in rows] for n in ("head", "relation")}}), path
+        )
         return path
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, last]), encoding="utf-8")
@@ -57,8 +59,14 @@ LIST = "the tail holds a list that cannot be read"
 NO_NAMES: list[tuple[str, Any, str]] = [
     *((".csv", text, ERROR) for text in ("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#NV")),
     *((".csv", text, ERROR) for text in ("#WERT!", "#BEZUG!", "#NOM?", "#¡VALOR!", "#N/D", "Err:502", " #n/a ")),
-    *((".csv", text, DATE) for text in ("2024-03-01", "2024-03-01 00:00:00", "2024-03-01T12:30:00Z", "1-Mar", "2-Sep", "Mar-01")),
-    *((".csv", text, DATE) for text in ("01-Mar-24", "3/1/2024", "01.03.2024", "12:30:00", "1 day, 2:30:00", "1 days 02:30:00")),
+    *(
+        (".csv", text, DATE)
+        for text in ("2024-03-01", "2024-03-01 00:00:00", "2024-03-01T12:30:00Z", "1-Mar", "2-Sep", "Mar-01")
+    ),
+    *(
+        (".csv", text, DATE)
+        for text in ("01-Mar-24", "3/1/2024", "01.03.2024", "12:30:00", "1 day, 2:30:00", "1 days 02:30:00")
+    ),
     *((".csv", text, TRUTH) for text in ("TRUE", "False")),
     *((".csv", text, RECORD) for text in ("{'name': 'rash'}", '{"name": "rash"}', "{'name': ['rash']}")),
     (".csv", "b'\\xff\\xfe'", BYTES),
@@ -95,10 +103,11 @@ def test_heads_and_relations_too(column: str, tmp_path: Path) -> None:
 
 
 NAMES = [
-    "14-3-3 protein", "t(9;22)(q34;q11)", "50-78-2", "HLA-B*27:05", "EC 1.14.13", "1.14.13", "#143100 Huntington disease", "22:6",
-    "[D]Chest pain", "[18F]fluorodeoxyglucose", "(+)-tubocurarine", "[X]", "true vocal cord", "b'", "May", "2 days", "Sep-tum",
-    "Err", "{statement}", "a [Y] of [X]", "March1", "'n roll", "MARCH1", "(R)-lipoic acid", "not true", "AT&T", "R&D;", "5'-AMP",
-    "alpha & beta", "AND/OR", "5-HT1A", "11-cis-retinal", "Dec1", "I", "C",
+    "14-3-3 protein", "t(9;22)(q34;q11)", "50-78-2", "HLA-B*27:05", "EC 1.14.13", "1.14.13",
+    "#143100 Huntington disease", "22:6", "[D]Chest pain", "[18F]fluorodeoxyglucose", "(+)-tubocurarine", "[X]",
+    "true vocal cord", "b'", "May", "2 days", "Sep-tum", "Err", "{statement}", "a [Y] of [X]", "March1", "'n roll",
+    "MARCH1", "(R)-lipoic acid", "not true", "AT&T", "R&D;", "5'-AMP", "alpha & beta", "AND/OR", "5-HT1A",
+    "11-cis-retinal", "Dec1", "I", "C",
 ]  # fmt: skip
 
 
@@ -130,7 +139,9 @@ def test_parquet_columns_of_other_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [pyarrow.binary(), pyarrow.large_binary(), pyarrow.binary_view(), pyarrow.binary(3)])
 def test_bytes_are_text_where_they_are_utf_8(kind: Any, tmp_path: Path) -> None:
     texts = ["bäh", "gut", "abc", "äx"]
-    columns = {name: pyarrow.array([text.encode()[:3].ljust(3, b"x") for text in texts]).cast(kind) for name in ("head", "tail")}
+    columns = {
+        name: pyarrow.array([text.encode()[:3].ljust(3, b"x") for text in texts]).cast(kind) for name in ("head", "tail")
+    }
     path = tmp_path / "facts.parquet"
     pyarrow.parquet.write_table(pyarrow.table({**columns, "relation": ["symptoms"] * 4}), path)
     assert [fact.tail for fact in load_file(path).facts] == ["bä", "gut", "abc", "äx"]
@@ -212,9 +223,10 @@ def test_words_for_a_missing_value_are_kept_and_counted(tmp_path: Path) -> None:
 
 def test_a_missing_value_itself_is_an_empty_cell(tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
-    path.write_text('{"head": "gout", "relation": "symptoms", "tail": NaN}\n' + json.dumps(
-        dict(zip(("head", "relation", "tail"), RUBELLA, strict=True))
-    ))
+    path.write_text(
+        '{"head": "gout", "relation": "symptoms", "tail": NaN}\n'
+        + json.dumps(dict(zip(("head", "relation", "tail"), RUBELLA, strict=True)))
+    )
     (problem,) = load_file(path).problems
     assert problem.message.startswith("the tail is empty")
 
@@ -319,6 +331,14 @@ def test_a_header_is_read_as_it_is_seen(header: str, tmp_path: Path) -> None:
     assert triplets(load_file(path)) == [RUBELLA]
 
 
+def test_spellings_that_can_be_seen_are_facts_of_their_own_and_that_is_said(tmp_path: Path) -> None:
+    rows = [{"head": head, "relation": "symptoms", "tail": tail} for head, tail in (("gout", "Pain"), ("gout", "pain"))]
+    collection = load_file(write_csv(tmp_path / "facts.csv", rows))
+    assert [fact.tail for fact in collection.facts] == ["Pain", "pain"]
+    (note,) = collection.notes
+    assert note.startswith("1 fact says the same as another one in another spelling, such as gout, symptoms, pain. Both count")
+
+
 # ------------------------------------------------------------------------------------------------ headers
 
 
@@ -329,7 +349,10 @@ def test_two_columns_of_one_name_in_other_letters_are_refused(header: str, tmp_p
     one, other = header.split(",")[:2]
     with pytest.raises(FactsError) as refused:
         load_file(path)
-    assert str(refused.value) == f"facts.csv, row 1: the columns {one!r} and {other!r} differ in letters alone. Rename one of them."
+    assert (
+        str(refused.value)
+        == f"facts.csv, row 1: the columns {one!r} and {other!r} differ in letters alone. Rename one of them."
+    )
     assert triplets(load_file(path, {"head": other})) == [("asthma", "symptoms", "wheezing")]
 
 
@@ -364,7 +387,7 @@ def test_comments_are_passed_over(ending: str, tmp_path: Path) -> None:
             book.active.append(line)
         book.save(path)
     else:
-        path.write_text("\n".join((","if ending == ".csv" else "\t").join(line) for line in lines), encoding="utf-8")
+        path.write_text("\n".join(("," if ending == ".csv" else "\t").join(line) for line in lines), encoding="utf-8")
     collection = load_file(path)
     assert triplets(collection) == [RUBELLA]
     assert (collection.problems, collection.notes) == ((), ())

@@ -63,7 +63,9 @@ def triplets(collection: Collection) -> list[tuple[str, str, str | None]]:
 @pytest.mark.parametrize("claim", ["A1", "A1:C3", "A1:B6", "B2:C3", "C6:A1", "A1:XFD1048576", "A:C", "", None])
 def test_all_rows_are_read_whatever_the_sheet_says_of_its_size(claim: str | None, tmp_path: Path) -> None:
     said = "" if claim is None else f'<dimension ref="{claim}"/>'
-    path = changed(workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS]), lambda xml: re.sub("<dimension[^>]*/>", said, xml))
+    path = changed(
+        workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS]), lambda xml: re.sub("<dimension[^>]*/>", said, xml)
+    )
     begun = time.monotonic()
     collection = load_file(path)
     assert triplets(collection) == FACTS

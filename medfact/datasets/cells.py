@@ -28,12 +28,15 @@ _LIKE_LIST = re.compile(r"""(?:[\[(]|array\(\[)\s*b?['"]|[\[(]\{['"]""")
 _RECORD = re.compile(r"""\{\s*['"]""")
 _SIGN = re.compile(r"&(?:[a-zA-Z]\w*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 
-_MISSING = frozenset(
-    "nan none null nil na n/a n.a. n.a n/d nd nat <na> <null> <none> <nan> (null) (none) (blank) (empty) [null] \\n missing "
-    "unknown undefined unspecified unbekannt inconnu desconocido k.a. s/o tbd - -- --- – — . .. ... … ? ?? ???".split()
-) | {"not available", "not applicable", "not known", "no data", "to be determined", "keine angabe"}
+_MISSING = frozenset((
+    "nan", "none", "null", "nil", "na", "n/a", "n.a.", "n.a", "n/d", "nd", "nat", "<na>", "<nan>", "<null>", "<none>", "(null)",
+    "(none)", "(blank)", "(empty)", "[null]", "\\n", "missing", "unknown", "undefined", "unspecified", "tbd", "not available",
+    "not applicable", "not known", "no data", "to be determined", "unbekannt", "keine angabe", "k.a.", "inconnu", "desconocido",
+    "s/o", "-", "--", "---", "–", "—", ".", "..", "...", "…", "?", "??", "???",
+))  # fmt: skip
 _NUMBER = re.compile(r"[+−-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?\s?%?", re.IGNORECASE)
 _SEVERAL = re.compile(r"\S\s*\|+\s*\S|\S; \S")
+_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
 
 MISSING, NUMBER, SEVERAL, MARKUP = "missing", "number", "several", "markup"
@@ -78,7 +81,7 @@ def meant(text: str) -> str:
     """
     if isinstance(text, Listed):
         return text
-    written = text.strip()
+    written = " ".join(text.split())
     if written in ("[]", "()", "{}", "set()"):
         return ""
     if _BYTES.fullmatch(written):
@@ -134,4 +137,4 @@ def doubt(text: str) -> str:
         return NUMBER
     if _MARKUP.search(text):
         return MARKUP
-    return SEVERAL if _SEVERAL.search(text) else ""
+    return SEVERAL if _SEVERAL.search(_IN_BRACKETS.sub("", text)) else ""

@@ -1,11 +1,12 @@
-"""Names of a facts file that are kept though they may be none, and cells that were decoded: counted, for a note on each kind."""
+"""Names of a facts file that are kept though they may be none, and cells that were decoded: a note counts each kind."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from medfact.datasets.cells import MARKUP, MISSING, NUMBER, SEVERAL, Listed, doubt, meant
+from medfact.facts import Fact, name_key
 
 DECODED, LISTS = "decoded", "lists"
 
@@ -56,9 +57,25 @@ class Doubts:
         """A note for each kind of which there is any."""
         for kind, (what, advice) in _WORDS.items():
             if columns := self._columns.get(kind):
-                places = ", ".join(f"the {name} of {count} {'row' if count == 1 else 'rows'}" for name, count in columns.items())
+                places = ", ".join(
+                    f"the {name} of {count} {'row' if count == 1 else 'rows'}" for name, count in columns.items()
+                )
                 yield f"{what} ({', '.join(self._shown(kind))}): {places}. {advice}"
 
     def _shown(self, kind: str) -> list[str]:
         texts = [f"{text[:_EXAMPLE_LENGTH]}…" if len(text) > _EXAMPLE_LENGTH else text for text in self._examples[kind]]
         return texts if len(texts) <= _EXAMPLES else [*texts[:_EXAMPLES], "…"]
+
+
+def spelling_note(facts: Sequence[Fact]) -> Iterator[str]:
+    """Says how many facts are others in another spelling: with other capitals, hyphens or accents."""
+    first: dict[tuple[bool, str, str, str], Fact] = {}
+    again: list[Fact] = []
+    for fact in facts:
+        key = (fact.positive, name_key(fact.head), name_key(fact.relation), name_key(fact.tail or ""))
+        if first.setdefault(key, fact) is not fact:
+            again.append(fact)
+    if again:
+        example = f"{again[0].head}, {again[0].relation}, {again[0].tail}"
+        say, each = ("1 fact says", "Both count") if len(again) == 1 else (f"{len(again)} facts say", "Each counts")
+        yield f"{say} the same as another one in another spelling, such as {example}. {each}; delete one if it is a slip."

@@ -45,7 +45,9 @@ def _sheets(path: Path, limits: Limits) -> list[Any]:
     try:
         with zipfile.ZipFile(file) as parts:
             unpacked = sum(part.file_size for part in parts.infolist())
-        sheets = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets if unpacked <= limits.unpacked else None
+        sheets = (
+            openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets if unpacked <= limits.unpacked else None
+        )
     except _BROKEN:
         raise FactsError(f"{path.name} is not an Excel workbook.", "Save it again as .xlsx, or as CSV.") from None
     if sheets is None:
@@ -87,7 +89,7 @@ def _chosen(path: Path, sheets: Sequence[Any], tables: Sequence[Table | None], n
 
 
 def _likely(tables: Sequence[Table | None], needed: Columns) -> int | None:
-    """Where no sheet has the columns: the first with so many columns that some of them may be meant, else the first with any."""
+    """Where no sheet has the columns: the first with so many that some of them may be meant, else the first with any."""
     there = [number for number, table in enumerate(tables) if table is not None]
     wide = (number for number, table in enumerate(tables) if table and sum(map(bool, table.columns)) >= needed.fewest)
     return next(wide, there[0] if there else None)
@@ -98,7 +100,8 @@ def _note(path: Path, names: Sequence[str], number: int, others: Sequence[int]) 
     if number:
         return f"{several}: {names[number]} is read, the only one with the columns that are needed."
     if others:
-        return f"{several}: the first is read, and not {_listed(names, others)}, which {'have' if others[1:] else 'has'} such columns too."
+        have = "have" if others[1:] else "has"
+        return f"{several}: the first is read, and not {_listed(names, others)}, which {have} such columns too."
     return f"{several}: the first is read."
 
 

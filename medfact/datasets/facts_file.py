@@ -13,7 +13,7 @@ from medfact.datasets import medlama
 from medfact.datasets.cells import Listed, fault
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, map_columns
-from medfact.datasets.doubts import Doubts
+from medfact.datasets.doubts import Doubts, spelling_note
 from medfact.datasets.headers import Columns
 from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
@@ -181,7 +181,9 @@ class _Reading:
         tested = _without_inverses(facts)
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=contradicted)
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
-        return Collection(name, tested, known, problems, (*self.notes, *self.doubts.notes()), alone=self._alone)
+        return Collection(
+            name, tested, known, problems, (*self.notes, *self.doubts.notes(), *spelling_note(tested)), alone=self._alone
+        )
 
     def _add_row(self, number: int, texts: dict[str, str]) -> None:
         """Adds one row's fact, or a problem."""
@@ -275,7 +277,7 @@ def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]
 
 def _as_seen(fact: Fact) -> Fact:
     """The fact under the names that a reader sees: two spellings that look alike are one fact."""
-    names = {name: visible(getattr(fact, name)) for name in REQUIRED}
+    names: dict[str, Any] = {name: visible(getattr(fact, name)) for name in REQUIRED}
     return fact if all(getattr(fact, name) == text for name, text in names.items()) else replace(fact, **names, fact_id="")
 
 

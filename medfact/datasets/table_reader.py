@@ -208,10 +208,7 @@ def _is_long(kind: Any) -> bool:
     """Whether the values of a column may be of any length: texts, and bytes, which may be texts."""
     from pyarrow import types
 
-    return any(
-        is_kind(kind)
-        for is_kind in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    )
+    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary))
 
 
 _READERS: dict[str, Callable[[Path, Limits, Columns], Table | None]] = {
