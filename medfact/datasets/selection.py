@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
 from medfact.datasets.pairing import place_of
-from medfact.datasets.selection_notes import fact_notes, shot_notes
+from medfact.datasets.selection_notes import fact_notes, lacking_of, shot_notes
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives
@@ -37,7 +37,7 @@ Group = tuple[Fact, ...]
 class Selection:
     """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, in the same order.
 
-    without_negative: positive facts that have fewer safe tails than the protocol asks for. population: relation → of how many
+    without_negative: positive facts whose false partners had to be drawn, and could not be. population: relation → of how many
     positive facts those under test were drawn. shot_notes: of the shots, where some are shown.
     """
 
@@ -84,13 +84,14 @@ def select(
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
     incomplete = [one[0] for one in chosen if len(one) <= negatives] if chosen or held is not None else free
+    lacking = lacking_of(incomplete, collection)
     lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
     drawn_from, lone = (free, _of_the_heads(lone, chosen)) if limit or per_relation else ([one[0] for one in chosen], lone)
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
         shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
-        without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
-        notes=tuple(fact_notes(collection, canonical, incomplete, negatives)),
+        without_negative=lacking.to_be_drawn,
+        notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
         population=Counter(fact.relation for fact in drawn_from),
     )
