@@ -168,7 +168,7 @@ def _cell(cell: Any) -> str | list[str]:
 
     if isinstance(cell, set | frozenset):
         return sorted(map(as_text, cell))
-    if isinstance(cell, list | tuple) or getattr(cell, "ndim", 0):
+    if isinstance(cell, list | tuple) or getattr(cell, "ndim", None) not in (None, 0):
         return [as_text(value) for value in cell]
     if isinstance(cell, bytes):
         return as_text(cell)
