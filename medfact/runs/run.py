@@ -16,6 +16,7 @@ from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
+from medfact.runs.monotony import Monotony
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import changes, close, loaded_model, record_model, with_progress
@@ -133,13 +134,18 @@ def _ask(
         with race.turn(record.run) if race else contextlib.nullcontext():
             model = yield from load()
         at_end.callback(close, model)
-        changed = changes(record, model) if len(pending) < record.statements else ()
+        changed = list(changes(record, model) if len(pending) < record.statements else ())
         at_end.callback(record_model, record, model, store, changed)
         record_model(record, model, store, changed)
         notes = model.info.get("notes", ())
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
+        monotony = Monotony(record.model)
         for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
+            if note := monotony.note(answers):
+                changed.append(note)
+                record_model(record, model, store, changed)
+                yield Loading(note)
             if model.info.get("notes", ()) != notes:  # the first replies of a service gave rise to a note
                 notes = model.info.get("notes", ())
                 record_model(record, model, store, changed)
