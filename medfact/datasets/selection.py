@@ -83,14 +83,13 @@ def select(
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
-    incomplete = [one[0] for one in chosen if len(one) <= negatives] if chosen or held is not None else free
-    lacking = lacking_of(incomplete, collection)
+    incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else free
     lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
     drawn_from, lone = (free, _of_the_heads(lone, chosen)) if limit or per_relation else ([one[0] for one in chosen], lone)
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
         shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
-        without_negative=lacking.to_be_drawn,
+        without_negative=(lacking := lacking_of(incomplete, collection)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
         population=Counter(fact.relation for fact in drawn_from),

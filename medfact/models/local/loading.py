@@ -37,6 +37,7 @@ from medfact.models.local.repository import (
     Repository,
     Tell,
     downloaded,
+    downloaded_texts,
     gguf_in,
     inspect_source,
 )
@@ -77,14 +78,12 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
     free = room_for(placement, device)
     tokens = tokens_together(config, weights, free, activation_bytes, largest, repository.source)
     with _one_sentence(repository):
-        tokenizer = _tokenizer(repository, repository.folder or repository.source, placement, config)
+        tokenizer = _tokenizer(repository, downloaded_texts(repository, tell), placement, config)
     check_tokens(tokenizer, config, repository.source)
     folder = downloaded(repository, tell)
     tell("loading the weights")
     with _one_sentence(repository):
         model = _weights(repository, folder, placement, device, dtype, config)
-    if not repository.gguf:
-        tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(folder)
     model.generation_config = _plain_greedy(model, tokenizer)
     decoding = _decoding(dtype, placement)
     if model.dtype != torch.float32 and compute_logits_exactly(model):
