@@ -10,20 +10,22 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from naive import SHOTS, TEXTS
 from safetensors.torch import load_file, save_file
 from small_facts import Answerer
 from small_hub import Hub, served
-from small_models import cores, small_llama, small_model
+from small_models import cores, small_inference_model, small_llama, small_model
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from medfact.answers import make_prompt
 from medfact.errors import ModelError
 from medfact.models import Completion, Placement, load_model
+from medfact.models.entailment import load_entailment
 from medfact.models.local.repository import downloaded, inspect_source
-from medfact.runs.events import Loading
+from medfact.runs.events import Failed, Loading
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -143,6 +145,26 @@ def test_gguf_too(tmp_path: Path) -> None:
     reader.data.flush()
     del reader, norm
     assert all(map(is_failure, completed(f"hf:{file}", prompts_of()[:4])))
+
+
+def test_an_encoder_that_computes_no_numbers_answers_nothing(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    """Nothing is like NaN, and so nothing would be true."""
+
+    class Broken:
+        def encode(self, texts: list[str], **_: Any) -> Any:
+            return np.full((len(texts), 4), NAN, dtype=np.float32)
+
+    monkeypatch.setattr("medfact.models.words_alone.sentence_encoder", lambda name: Broken())
+    run = start(RunSpec(model="baseline:embedding", limit=2, shots=0), store)
+    (failed,) = [event for event in answer(run, store) if isinstance(event, Failed)]
+    assert "not finite" in failed.error.public
+    assert store.run(run).state == "failed"
+
+
+def test_a_model_for_inference_that_computes_no_numbers_lets_nothing_pass(tmp_path: Path) -> None:
+    folder = broken(small_inference_model(tmp_path / "nli", "entailment"), "classifier.weight", NAN)
+    with pytest.raises(ModelError, match="computes no numbers"):
+        load_entailment(f"hf:{folder}")("Gout hurts.", "It hurts.")
 
 
 # ------------------------------------------------------------------------------------------------ one token for all prompts
