@@ -18,12 +18,14 @@ from medfact.datasets import load_bundled
 from medfact.facts import Fact
 from medfact.negatives import draw_negatives
 from medfact.prototypes import load_pool
-from medfact.reviews.blindness import show_labels
+from medfact.reviews.blindness import is_blind, show_labels
 from medfact.reviews.game import packets
 from medfact.reviews.queues import at_random
 from medfact.reviews.reliability import reliability
 from medfact.reviews.verdicts import opinions
+from medfact.spec import LOCAL_OWNER
 from medfact.store import Store, Verdict
+from medfact.web.pages import Visitor as PageVisitor
 
 # ------------------------------------------------------------------------------------------------ the order of the queue
 
@@ -240,6 +242,17 @@ def test_a_label_that_was_seen_in_a_review_makes_a_game_not_blind(ada: Visitor, 
     ids = re.findall(r'data-key="true-([0-9a-f]+)"', ada.look(game=1)["fragments"]["game"])
     ada.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
     assert {one.blind for one in store.verdicts(owners=[ada.owner])} == {False}
+
+
+def test_who_signs_in_after_looking_is_not_blind(store: Store) -> None:
+    """Verdicts that the command line took over from others say nothing of what this person has seen."""
+    first, second, third = FACTS[0], FACTS[2], FACTS[4]
+    person = PageVisitor(Any, "account", ("account", "browser", LOCAL_OWNER), "")
+    show_labels(store.of("browser"), [first])
+    store.of("browser").record_verdicts([Verdict("ada", second.fact_id, "true")])
+    store.of(LOCAL_OWNER).record_verdicts([Verdict("ben", third.fact_id, "true")])
+    assert [is_blind(store, fact, person.selves) for fact in (first, second, third)] == [False, False, True]
+    assert [is_blind(store, fact, ["another"]) for fact in (first, second, third)] == [True] * 3
 
 
 def test_games_that_were_played_in_another_order_stand_as_they_were_played() -> None:

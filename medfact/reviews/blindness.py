@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from medfact.facts import Fact
 from medfact.store import Store
 
 
-def is_blind(store: Store, fact: Fact) -> bool:
-    """Whether the store's owner is blind to the label of a fact."""
-    return not store.has_seen(_pair(fact)) and not store.verdicts([fact.fact_id], [store.owner])
+def is_blind(store: Store, fact: Fact, owners: Sequence[str]) -> bool:
+    """Whether a person, who may be several owners, is blind to the label of a fact."""
+    return not store.has_seen(_pair(fact), owners) and not store.verdicts([fact.fact_id], owners)
 
 
 def show_labels(store: Store, facts: Iterable[Fact]) -> None:

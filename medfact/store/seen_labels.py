@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sql
 
@@ -22,9 +22,9 @@ class SeenLabels(Database):
             with self._writing() as connection:
                 connection.execute(self._insert_new(schema.seen_labels), [{"owner": self.owner, "pair": pair} for pair in new])
 
-    def has_seen(self, pair: str) -> bool:
-        """Whether this owner was shown the labels of a pair."""
+    def has_seen(self, pair: str, owners: Sequence[str] = ()) -> bool:
+        """Whether this owner, or one of those, was shown the labels of a pair."""
         row = schema.seen_labels.c
-        query = sql.select(row.pair).where(row.owner == self.owner, row.pair == pair)
+        query = sql.select(row.pair).where(row.owner.in_(owners or [self.owner]), row.pair == pair)
         with self._reading() as connection:
             return connection.execute(query).first() is not None

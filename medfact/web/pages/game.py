@@ -111,7 +111,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     if following is None or number != following.number:
         raise Mistake("You have not been shown this packet yet.", "Play the one before it first.")
     store = visitor.services.store.of(visitor.owner)
-    seen = {fact.fact_id for fact in following.facts if not is_blind(store, fact)}
+    seen = {fact.fact_id for fact in following.facts if not is_blind(store, fact, visitor.selves)}
     said = answers_from(following, action.fields)
     show_labels(store, following.facts)
     store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen))

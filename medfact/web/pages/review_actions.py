@@ -73,7 +73,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> 
         comment=comment,
         evidence=evidence,
         seconds=action.seconds,
-        blind=not show.checking and is_blind(visitor.services.store.of(visitor.owner), fact),
+        blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
         queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
     )
 
