@@ -336,7 +336,9 @@ def test_spellings_that_can_be_seen_are_facts_of_their_own_and_that_is_said(tmp_
     collection = load_file(write_csv(tmp_path / "facts.csv", rows))
     assert [fact.tail for fact in collection.facts] == ["Pain", "pain"]
     (note,) = collection.notes
-    assert note.startswith("1 fact says the same as another one in another spelling, such as gout, symptoms, pain. Both count")
+    assert note.startswith("1 fact says the same as another one in other capitals, such as gout, symptoms, pain. Both count")
+    two = [rows[0] | {"head_id": name} for name in ("D1", "D2")]
+    assert load_file(write_csv(tmp_path / "two.csv", two)).notes == (), "identifiers tell them apart"
 
 
 # ------------------------------------------------------------------------------------------------ headers

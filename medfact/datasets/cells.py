@@ -26,7 +26,11 @@ _BYTES = re.compile(r"""b(?:'.*'|".*")""", re.DOTALL)
 _LIST = re.compile(rf"[\[({{]\s*{_STRING}(?:{_SPACE_OR_COMMA}{_STRING})*\s*,?\s*[\])}}]", re.DOTALL)
 _LIKE_LIST = re.compile(r"""(?:[\[(]|array\(\[)\s*b?['"]|[\[(]\{['"]""")
 _RECORD = re.compile(r"""\{\s*['"]""")
+_MAY_BE_CODE = re.compile(r"""\s*(?:[\[({]|b['"]|set\()|[^&]*&""")
 _SIGN = re.compile(r"&(?:[a-zA-Z]\w*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+
+_MAY_BE_NONE = re.compile(rf"#|err:|-?\d|{_MONTH}[-.]|true$|false$|b['\"]|[\[({{]|array", re.IGNORECASE)
+"""How those begin that are no names, looked for first: most names are none of them."""
 
 _MISSING = frozenset((
     "nan", "none", "null", "nil", "na", "n/a", "n.a.", "n.a", "n/d", "nd", "nat", "<na>", "<nan>", "<null>", "<none>", "(null)",
@@ -79,7 +83,7 @@ def meant(text: str) -> str:
     """What is surely meant by the cell of a name: bytes and lists that were written as texts, and the characters that signs of
     HTML stand for.
     """
-    if isinstance(text, Listed):
+    if isinstance(text, Listed) or not _MAY_BE_CODE.match(text):
         return text
     written = " ".join(text.split())
     if written in ("[]", "()", "{}", "set()"):
@@ -110,6 +114,8 @@ def _elements(written: str) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def fault(text: str) -> str:
     """Why a cell is no name, after "the tail", and what to do; "" where it may be one."""
+    if not _MAY_BE_NONE.match(text):
+        return ""
     if _ERROR.fullmatch(text):
         return "is a spreadsheet's error, such as #N/A, and no name; type the name, or delete the row"
     if _TIME.fullmatch(text):
@@ -135,6 +141,7 @@ def doubt(text: str) -> str:
         return MISSING
     if _NUMBER.fullmatch(text):
         return NUMBER
-    if _MARKUP.search(text):
+    if "<" in text and _MARKUP.search(text):
         return MARKUP
-    return SEVERAL if _SEVERAL.search(_IN_BRACKETS.sub("", text)) else ""
+    is_parted = (";" in text or "|" in text) and _SEVERAL.search(_IN_BRACKETS.sub("", text))
+    return SEVERAL if is_parted else ""

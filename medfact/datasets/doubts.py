@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from medfact.datasets.cells import MARKUP, MISSING, NUMBER, SEVERAL, Listed, doubt, meant
-from medfact.facts import Fact, name_key
+from medfact.facts import Fact
 
 DECODED, LISTS = "decoded", "lists"
 
@@ -67,15 +67,16 @@ class Doubts:
         return texts if len(texts) <= _EXAMPLES else [*texts[:_EXAMPLES], "…"]
 
 
-def spelling_note(facts: Sequence[Fact]) -> Iterator[str]:
-    """Says how many facts are others in another spelling: with other capitals, hyphens or accents."""
+def capitals_note(facts: Sequence[Fact]) -> Iterator[str]:
+    """Says how many facts are others in other capitals."""
     first: dict[tuple[bool, str, str, str], Fact] = {}
     again: list[Fact] = []
     for fact in facts:
-        key = (fact.positive, name_key(fact.head), name_key(fact.relation), name_key(fact.tail or ""))
-        if first.setdefault(key, fact) is not fact:
+        key = (fact.positive, fact.head.casefold(), fact.relation.casefold(), (fact.tail or "").casefold())
+        one = first.setdefault(key, fact)
+        if (one.head, one.relation, one.tail) != (fact.head, fact.relation, fact.tail):
             again.append(fact)
     if again:
         example = f"{again[0].head}, {again[0].relation}, {again[0].tail}"
         say, each = ("1 fact says", "Both count") if len(again) == 1 else (f"{len(again)} facts say", "Each counts")
-        yield f"{say} the same as another one in another spelling, such as {example}. {each}; delete one if it is a slip."
+        yield f"{say} the same as another one in other capitals, such as {example}. {each}; delete one if it is a slip."

@@ -13,7 +13,7 @@ from medfact.datasets import medlama
 from medfact.datasets.cells import Listed, fault
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, map_columns
-from medfact.datasets.doubts import Doubts, spelling_note
+from medfact.datasets.doubts import Doubts, capitals_note
 from medfact.datasets.headers import Columns
 from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
@@ -92,6 +92,8 @@ def _records(
 
 def _is_decoration(row: Mapping[str, str], head: str) -> bool:
     """Whether a row is only words after the sign of a comment, or the line that Markdown draws below a header."""
+    if not head.lstrip().startswith(("#", "-", ":")):
+        return False
     filled = [text for cell in row.values() if (text := cell.strip())]
     is_comment = filled == [head.strip()] and head.lstrip().startswith("#") and not fault(head.strip())
     return is_comment or (len(filled) > 1 and all(map(_RULE.fullmatch, filled)))
@@ -114,6 +116,9 @@ def _with_one_tail(number: int, cells: dict[str, str], reading: _Reading) -> Ite
     tails' identifiers.
     """
     cells |= {name: reading.doubts.meant(name, cells[name]) for name in (*REQUIRED, *IDENTIFIERS) if name in cells}
+    if not any(isinstance(text, Listed) for text in cells.values()):
+        yield cells
+        return
     tails = _elements(cells["tail"])
     several = next((name for name, text in cells.items() if name != "tail" and len(_elements(text)) > 1), None)
     if several is not None and not (several == "tail_id" and len(tails) > 1):
@@ -182,7 +187,7 @@ class _Reading:
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=contradicted)
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
         return Collection(
-            name, tested, known, problems, (*self.notes, *self.doubts.notes(), *spelling_note(tested)), alone=self._alone
+            name, tested, known, problems, (*self.notes, *self.doubts.notes(), *capitals_note(tested)), alone=self._alone
         )
 
     def _add_row(self, number: int, texts: dict[str, str]) -> None:
@@ -277,6 +282,8 @@ def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]
 
 def _as_seen(fact: Fact) -> Fact:
     """The fact under the names that a reader sees: two spellings that look alike are one fact."""
+    if fact.head.isascii() and fact.relation.isascii() and (fact.tail or "").isascii():
+        return fact
     names: dict[str, Any] = {name: visible(getattr(fact, name)) for name in REQUIRED}
     return fact if all(getattr(fact, name) == text for name, text in names.items()) else replace(fact, **names, fact_id="")
 
@@ -289,7 +296,7 @@ def _wrong(cells: Mapping[str, str]) -> str:
         if "\x00" in text:
             return f"the {name} holds control characters; type it again"
     for name in REQUIRED:
-        if not visible(cells[name]):
+        if not cells[name] or not (cells[name].isascii() or visible(cells[name])):
             return f"the {name} is empty; fill it in, or delete the row"
         if len(cells[name]) > MAX_NAME:
             return f"the {name} is longer than {MAX_NAME} characters; give a name"
