@@ -415,8 +415,7 @@ def test_a_table_as_markdown_writes_it(tmp_path: Path) -> None:
     assert (collection.problems, collection.notes) == ((), ())
 
 
-def test_a_parquet_file_that_says_it_has_fewer_rows_is_read_whole(tmp_path: Path) -> None:
-    """Several groups of rows."""
+def test_all_groups_of_rows_of_a_parquet_file_are_read(tmp_path: Path) -> None:
     path = tmp_path / "facts.parquet"
     rows = [{"head": f"disease {n}", "relation": "symptoms", "tail": "pain"} for n in range(50)]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path, row_group_size=7)

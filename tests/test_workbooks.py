@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import struct
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +126,22 @@ def test_a_header_that_reaches_far_out_is_refused_for_a_visitor(tmp_path: Path) 
     changed(path, lambda xml: xml.replace("</row>", '<c r="XFD1" t="inlineStr"><is><t>far</t></is></c></row>', 1))
     with pytest.raises(FactsError, match="more than 1,000 columns"):
         load_file(path, limits=VISITOR)
+
+
+def test_a_part_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
+    """30 MB of spaces in a sheet that says it has 1,000 bytes: the check of the size believes that, and no more is unpacked."""
+    path = workbook(tmp_path / "facts.xlsx", facts=[HEADER, *FACTS])
+    changed(path, lambda xml: xml.replace("</sheetData>", " " * (30 << 20) + "</sheetData>"))
+    with zipfile.ZipFile(path) as book:
+        size = next(part.file_size for part in book.infolist() if part.filename == SHEET)
+    data = path.read_bytes()
+    assert data.count(struct.pack("<I", size)) == 2, "in the part's own header, and in the directory"
+    path.write_bytes(data.replace(struct.pack("<I", size), struct.pack("<I", 1_000)))
+    tracemalloc.start()
+    with pytest.raises(FactsError, match=r"facts\.xlsx is (?:not an Excel workbook|damaged)"):
+        load_file(path, limits=replace(VISITOR, unpacked=1 << 20))
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
 
 
 # ------------------------------------------------------------------------------------------------ sheets and headers
