@@ -86,10 +86,28 @@ class Fact:
         )
 
 
-_PUNCTUATION = str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`\u00ad\u200b\u200c\u200d\u2060\ufeff")})
+_INVISIBLE = dict.fromkeys(
+    code
+    for first, last in (
+        (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x180E, 0x180E), (0x200B, 0x200F), (0x202A, 0x202E),
+        (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+"""Characters that only say how others are joined, broken, ordered or drawn: soft hyphens, zero-width and direction marks."""
+
+_PUNCTUATION = {**str.maketrans({**dict.fromkeys("-‐‑‒–—―−_", " "), **dict.fromkeys("'’‘ʼ´`")}), **_INVISIBLE}
 """Hyphens and dashes become spaces; apostrophes and invisible characters go."""
 
 _BRITISH = (("æ", "e"), ("œ", "e"), ("ae", "e"), ("oe", "e"), ("our", "or"), ("sulph", "sulf"))
+
+
+@lru_cache(maxsize=1 << 17)
+def visible(name: str) -> str:
+    """A name as it is seen: without invisible characters, its accents joined to their letters, its spaces plain."""
+    if name.isascii():
+        return " ".join(name.split())
+    return " ".join(unicodedata.normalize("NFC", name.translate(_INVISIBLE)).split())
 
 
 @lru_cache(maxsize=1 << 17)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import pytest
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -24,6 +26,14 @@ class Hub:
     gated: set[str] = field(default_factory=set)
     fetched: list[tuple[str, str, str]] = field(default_factory=list)
     address: str = ""
+
+    def is_the_hub(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """From now on the libraries ask this hub, and keep its files in a cache of their own."""
+        template = self.address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", self.address)
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+        monkeypatch.setattr("transformers.utils.hub._hf_api", None)  # it would go on asking an earlier one
 
     def listing(self, name: str) -> list[dict[str, Any]]:
         return [

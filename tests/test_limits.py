@@ -95,13 +95,13 @@ def test_a_model_that_is_too_large_is_said_before_it_is_fetched(
 ) -> None:
     """Whatever it says of itself: its files count too."""
     with_file(monkeypatch, tmp_path / "mine.yaml", "models: {most_millions: 100}\n")
-    check_size(Repository("a/b", {}, 99_000_000, 198_000_000, None))
+    check_size(Repository("a/b", {}, 99_000_000, (), 198_000_000, None))
     for parameters, stored in ((101_000_000, 1), (1, 404_000_000)):
         with pytest.raises(
             ModelError, match="has 101 million parameters; this public server loads models of at most 100 million"
         ):
-            check_size(Repository("a/b", {}, parameters, stored, None))
-    large = {"a.safetensors": 404_000_000, "config.json": 1}
+            check_size(Repository("a/b", {}, parameters, (), stored, None))
+    large = {"model.safetensors": 404_000_000, "config.json": 1}
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
     monkeypatch.setattr("medfact.models.local.repository._on_hub", lambda source: (config, large, 0, None))
     with pytest.raises(ModelError, match="million parameters"):

@@ -25,10 +25,7 @@ pytestmark = pytest.mark.model
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with served() as made:
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", made.address)
-        template = made.address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        made.is_the_hub(tmp_path / "cache", monkeypatch)
         yield made
 
 
@@ -255,7 +252,7 @@ def test_a_model_that_wants_an_image_is_refused_in_one_sentence(tmp_path: Path) 
         },
         text_config={
             "model_type": "opt",
-            "vocab_size": 300,
+            "vocab_size": 400,
             "hidden_size": 16,
             "ffn_dim": 16,
             "num_hidden_layers": 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import subprocess
 import sys
@@ -243,6 +244,86 @@ def test_a_data_frame_is_called_so(table: dict[str, list[str]], columns: dict[st
     with pytest.raises(FactsError, match=re.escape(said)) as caught:
         medfact.load_facts(pandas.DataFrame(table), **columns)
     assert "jsonl" not in str(caught.value)
+
+
+def table_with(tail: Any, **columns: Any) -> pandas.DataFrame:
+    """One fact about gout with this cell, and one about rubella."""
+    return pandas.DataFrame({"head": ["gout", "rubella"], "relation": ["symptoms"] * 2, "tail": [tail, "rash"], **columns})
+
+
+@pytest.mark.parametrize(
+    ("cell", "tails"),
+    [
+        (["pain", "fever"], ["pain", "fever"]),
+        (("pain", "fever"), ["pain", "fever"]),
+        (numpy.array(["pain", "fever"]), ["pain", "fever"]),
+        ({"pain", "fever"}, ["fever", "pain"]),
+        (pandas.Series(["pain", "fever"]), ["pain", "fever"]),
+        (["pain"], ["pain"]),
+        (b"pain", ["pain"]),
+        (numpy.str_("pain"), ["pain"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_cells_that_hold_several_names_or_bytes_are_read(cell: Any, tails: list[str]) -> None:
+    collection = medfact.load_facts(table_with(cell)).collection
+    assert [fact.tail for fact in collection.facts] == [*tails, "rash"]
+    assert (collection.problems, collection.notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ([], "row 1: the tail is empty"),
+        (numpy.array([]), "row 1: the tail is empty"),
+        (None, "row 1: the tail is empty"),
+        (float("nan"), "row 1: the tail is empty"),
+        (pandas.NA, "row 1: the tail is empty"),
+        (pandas.NaT, "row 1: the tail is empty"),
+        ({"name": "pain"}, "row 1: the tail holds a record"),
+        (numpy.array([["pain", "fever"]]), "row 1: the tail holds a list that cannot be read"),
+        (pandas.Timestamp(2024, 3, 1), "row 1: the tail is a date"),
+        (pandas.Timedelta(hours=30), "row 1: the tail is a date or a time"),
+        (datetime.time(12, 30), "row 1: the tail is a date or a time"),
+        (numpy.datetime64("2024-03-01"), "row 1: the tail is a date"),
+        (True, "row 1: the tail is true or false"),
+        (b"\xff", "row 1: the tail holds bytes"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_cells_that_hold_no_name_are_told_by_row_and_column(cell: Any, said: str) -> None:
+    facts = medfact.load_facts(table_with(cell))
+    assert [fact.tail for fact in facts.collection.facts] == ["rash"]
+    (problem,) = facts.problems
+    assert problem.startswith(said)
+
+
+def test_columns_of_other_types_work() -> None:
+    plain = medfact.load_facts(table_with("pain")).collection
+    for kind in ("category", "string"):
+        assert medfact.load_facts(table_with("pain").astype(kind)).collection.facts == plain.facts
+    nullable = table_with("pain", positive=pandas.array([True, None], dtype="boolean"))
+    assert medfact.load_facts(nullable).collection.facts == plain.facts
+    numbers = medfact.load_facts(table_with("pain").assign(tail=pandas.array([1, None], dtype="Int64")))
+    assert [fact.tail for fact in numbers.collection.facts] == ["1"]
+    assert any(problem.startswith("Bare numbers (1): the tail of 1 row.") for problem in numbers.problems)
+
+
+def test_columns_of_several_levels_are_joined_and_doubled_ones_are_a_sentence() -> None:
+    table = table_with("pain")
+    table.columns = pandas.MultiIndex.from_tuples([("head", ""), ("relation", ""), ("the", "tail")])
+    assert [fact.tail for fact in medfact.load_facts(table, tail="the tail").collection.facts] == ["pain", "rash"]
+    doubled = pandas.concat([table_with("pain"), table_with("fever")[["tail"]]], axis=1)
+    with pytest.raises(FactsError, match=r"The data frame has the column 'tail' twice\. Rename one of them\."):
+        medfact.load_facts(doubled)
+    with pytest.raises(FactsError, match=r"The data frame: the columns 'Tail' and 'tail' differ in letters alone\."):
+        medfact.load_facts(table_with("pain", Tail=["x", "y"])[["head", "relation", "Tail", "tail"]])
+
+
+@pytest.mark.parametrize("given", [numpy.array([["a", "r", "b"]]), pandas.Series(["a"]), {"head": ["a"]}, [["a", "r", "b"]]])
+def test_what_is_no_data_frame_is_a_sentence(given: Any) -> None:
+    with pytest.raises(FactsError, match=rf"Facts cannot be read from {type(given).__name__} objects"):
+        medfact.load_facts(given)
 
 
 def test_own_facts_leave_the_machine_only_with_consent(frame: pandas.DataFrame) -> None:

@@ -181,28 +181,31 @@ def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_h
     assert all(one.bulk for one in log)
 
 
-def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(page: Page, address: str) -> None:
-    """The demonstration's statements: one fact is held false, so that eight labels are flipped."""
-    page.goto(address)
-    page.get_by_role("link", name="Review what was asked").or_(page.get_by_role("link", name="Go on reviewing")).click()
-    expect(page.get_by_label("Facts")).to_have_value("run")
-    box = page.get_by_label("Your name or initials")
-    box.fill("gus")
-    box.press("Tab")
-    expect(page.locator("#fact")).to_contain_text("0 reviewed by gus")
-    page.get_by_label("Show labels").check()
-    badge = page.locator("#fact h2 .mf-badge")
-    expect(badge).to_be_visible()
-    held_true = badge.inner_text() == "true"
-    page.locator("#fact h2").click()
-    page.keyboard.press("2" if held_true else "1")
-    page.keyboard.press("s")
-    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by gus")
-    page.goto(address)
-    section = page.locator("#tab")
-    expect(section).to_contain_text("8 labels held wrong")
-    expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")
-    expect(section).to_contain_text("no item was judged by two reviewers")
+def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    """The demonstration's statements: one fact is held false, so that eight labels are flipped. Nobody else has reviewed."""
+    with served(tmp_path) as address:
+        page = browser.new_context().new_page()
+        page.goto(address)
+        page.get_by_role("link", name="Review what was asked").or_(page.get_by_role("link", name="Go on reviewing")).click()
+        expect(page.get_by_label("Facts")).to_have_value("run")
+        box = page.get_by_label("Your name or initials")
+        box.fill("gus")
+        box.press("Tab")
+        expect(page.locator("#fact")).to_contain_text("0 reviewed by gus")
+        page.get_by_label("Show labels").check()
+        badge = page.locator("#fact h2 .mf-badge")
+        expect(badge).to_be_visible()
+        held_true = badge.inner_text() == "true"
+        page.locator("#fact h2").click()
+        page.keyboard.press("2" if held_true else "1")
+        page.keyboard.press("s")
+        expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by gus")
+        page.goto(address)
+        section = page.locator("#tab")
+        expect(section).to_contain_text("8 labels held wrong")
+        expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")
+        expect(section).to_contain_text("no item was judged by two reviewers")
+        page.context.close()
 
 
 def test_the_guide_and_the_planner(page: Page, address: str) -> None:

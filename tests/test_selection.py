@@ -211,6 +211,28 @@ def test_a_files_own_negatives_are_taken_before_drawn_ones() -> None:
     assert grouping(given, 1, 0, ANY)(SMALL.facts[1])[1].tail != "the file's own"
 
 
+@pytest.mark.parametrize("is_paired", [True, False])
+@pytest.mark.parametrize(("negatives", "limit"), [(1, None), (2, None), (3, None), (2, 5)])
+def test_that_there_is_no_safe_partner_is_said_of_facts_alone_whose_partner_had_to_be_drawn(
+    negatives: int, is_paired: bool, limit: int | None
+) -> None:
+    """Of three facts the file gives a false partner, or says something false; of a fourth it does not. None can be drawn."""
+    true = [Fact(f"disease{i}", "symptoms", "sign", tail_type=f"kind {i}") for i in range(4)]
+    false = [fact.negative("something else", None, 1) for fact in true[:3]]
+    alone = [Fact(fact.head, fact.relation, fact.tail, positive=False) for fact in false]
+    selection = chosen(collection(*true, *(false if is_paired else alone)), limit, negatives=negatives, heads_aside=0)
+    assert selection.without_negative == (true[3],)
+    written = (
+        "3 facts have beside them only what the file itself calls false: too few other tails of the same type are left for "
+    )
+    asked = "a false partner." if negatives == 1 else f"{negatives} false partners."
+    complete = negatives == 1 and is_paired
+    assert selection.notes == (
+        "1 fact has no safe false partner: too few other tails of the same type are left.",
+        *(() if complete else (written + asked,)),
+    )
+
+
 def test_a_negative_without_a_partner_comes_with_the_facts_of_its_head() -> None:
     alone = [Fact(f"disease{i:02}", "symptoms", "a false sign", positive=False) for i in range(14)]
     selection = chosen(collection(*SMALL.facts, *alone), 6)

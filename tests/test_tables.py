@@ -17,7 +17,7 @@ from small_facts import write_csv
 
 from medfact.datasets import Collection, isolated, load_file, read_table, select
 from medfact.datasets.collection import Problem, summary
-from medfact.datasets.facts_file import map_columns
+from medfact.datasets.columns import map_columns
 from medfact.datasets.isolated import load_isolated
 from medfact.datasets.limits import Limits
 from medfact.datasets.table_reader import FORMATS

@@ -13,7 +13,7 @@ from medfact.answers.reading import COMMITTED, KEYWORD, LAST_WORD, PLACES
 from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model
 from medfact.models.local.chat import ChatFormat
-from medfact.models.local.decoding import Decoder, Reply
+from medfact.models.local.decoding import Decoder, Reply, Step
 from medfact.models.local.vocabulary import Vocabulary, need_forcing, options_of
 from medfact.models.prompt import answer_position
 from medfact.models.thinking import without_thinking
@@ -92,7 +92,7 @@ def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
     reply = Reply()
     for token, piece in zip(tokens, pieces, strict=True):
         true, false = {" True": (0.8, 0.1), " no": (1e-6, 0.9)}.get(piece, (0.01, 0.01))
-        reply.add(token, true, false)
+        reply.add(token, Step(true, false, True))
     prompt = make_prompt("x", (), chat=False, reading=LAST_WORD)
     done = Decoder(None, vocabulary, options_of(prompt), 0).completion(reply)
     assert done.text == text
@@ -192,7 +192,7 @@ def test_p_true_is_read_after_the_thoughts() -> None:
     vocabulary = Vocabulary(tokenizer, [tokenizer.eos_token_id])
     reply = Reply()
     for token, piece in zip(tokens, vocabulary.pieces(tokens), strict=True):
-        reply.add(token, *((0.1, 0.6) if piece == "False" else (0.5, 0.1)))
+        reply.add(token, Step(0.1, 0.6, True) if piece == "False" else Step(0.5, 0.1, True))
     asked = options_of(make_prompt("x", (), chat=True))._replace(settled_after=None)
     done = Decoder(None, vocabulary, asked, 0, "<think>\n").completion(reply)
     assert done.text == f"<think>\n{text}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from medfact.datasets.headers import Columns
 from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
@@ -28,7 +29,7 @@ def read_questions(path: Path) -> tuple[str, ...]:
         with open_text(path) as file:
             numbered = [(number, line) for number, line in enumerate(file, 1)]
     else:
-        columns, rows = read_table(path)
+        columns, rows = read_table(path, needed=Columns(lambda names: any(name.lower() in COLUMNS for name in names)))
         known = {name.strip().lower(): name for name in reversed(columns)}
         column = next((known[name] for name in COLUMNS if name in known), columns[0] if len(columns) == 1 else None)
         if column is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from medfact.datasets.headers import Columns
 from medfact.datasets.table_reader import read_table
 from medfact.errors import FactsError
 from medfact.statements import VARIANTS
@@ -21,7 +22,7 @@ def read_demonstrations(path: Path) -> list[tuple[str, str, str, bool]]:
 
     Raises FactsError, naming file and row, if a column or a cell is missing or wrong.
     """
-    columns, rows = read_table(path)
+    columns, rows = read_table(path, needed=Columns(lambda names: set(COLUMNS) <= set(names), fewest=2))
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise FactsError(f"{path.name}, row 1: the column {missing[0]} is missing.", f"It needs {', '.join(COLUMNS)}.")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from medfact.datasets.headers import Columns
 from medfact.datasets.limits import OWN, Limits
 from medfact.datasets.table_reader import FORMATS, read_table
 from medfact.datasets.text import open_text
@@ -67,10 +68,15 @@ def _passages(file: Path, column: str | None, limits: Limits) -> Iterator[Passag
         for line, paragraph in _paragraphs(file, limits):
             yield from (Passage(part, f"{file.name}, line {line}") for part in split(paragraph))
         return
-    columns, rows = read_table(file, limits)
+    columns, rows = read_table(file, limits, Columns(lambda names: _has_text(names, column)))
     name = _column(file, columns, column)
     for number, cells in rows:
         yield from (Passage(part, f"{file.name}, row {number}") for part in split(cells.get(name, "")))
+
+
+def _has_text(names: list[str], wanted: str | None) -> bool:
+    """Whether one of these names is the column with the text, or is called so."""
+    return wanted in names if wanted is not None else any(name.lower() in _COLUMNS for name in names)
 
 
 def _column(file: Path, columns: list[str], wanted: str | None) -> str:

@@ -5,43 +5,29 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from medfact.datasets import medlama
+from medfact.datasets.cells import Listed, fault
 from medfact.datasets.collection import Collection, Problem
+from medfact.datasets.columns import CONSTANT, REQUIRED, has_facts, map_columns
+from medfact.datasets.doubts import Doubts, capitals_note
+from medfact.datasets.headers import Columns
 from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
-from medfact.datasets.table_reader import FORMATS, Listed, read_table, sheets
+from medfact.datasets.table_reader import FORMATS, open_table
 from medfact.datasets.text import encoding_of
 from medfact.datasets.truth import LikePositive, truth
-from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts
+from medfact.errors import FactsError
+from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts, visible
 
-REQUIRED = ("head", "relation", "tail")
-OPTIONAL = (
-    "positive",
-    "head_type",
-    "tail_type",
-    "head_id",
-    "tail_id",
-    "source",
-    "source_id",
-    "as_of",
-    "strength",
-    "specialty",
-    "negative_of",
-)
-OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
-DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
-"""DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
+IDENTIFIERS = ("head_id", "tail_id")
 
 REPEATED = "it repeats an earlier row, and is counted once"
 
-CONSTANT = "="
-"""In a column map, marks a value for all rows instead of a column: {"relation": "=symptoms"}."""
-
+_RULE = re.compile(r":?-{2,}:?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BROKEN = re.compile(r"[\ud800-\udfff]")
 """Half of a character, which cannot be stored."""
@@ -58,13 +44,14 @@ def load_file(path: str | Path, columns: Mapping[str, str] | None = None, limits
 
     Rows that cannot be used become problems. Raises FactsError if no true fact can be used.
     """
-    path = Path(path)
+    path, columns = Path(path), columns or {}
     reading = _Reading(limits)
+    needed = Columns(lambda names: has_facts(names, columns), fewest=2)
     for file in _files(path):
         reading.file = file.name if path.is_dir() else ""
-        names, rows = read_table(file, limits)
-        reading.notes += _notes(file)
-        reading.add_table(file.name, names, rows, columns or {})
+        table = open_table(file, limits, needed)
+        reading.notes += (*_notes(file), *table.notes)
+        reading.add_table(table.place, table.columns, table.rows, columns)
     return reading.collection(path.name)
 
 
@@ -98,8 +85,18 @@ def _records(
     like_positive = LikePositive(file, names, column_of)
     for number, row in like_positive.watch(rows):
         cells = {ours: theirs[1:] if theirs.startswith(CONSTANT) else row.get(theirs, "") for ours, theirs in column_of.items()}
-        yield from ((number, one) for one in _with_one_tail(number, cells, reading))
+        if not _is_decoration(row, cells["head"]):
+            yield from ((number, one) for one in _with_one_tail(number, cells, reading))
     reading.notes += like_positive.notes()
+
+
+def _is_decoration(row: Mapping[str, str], head: str) -> bool:
+    """Whether a row is only words after the sign of a comment, or the line that Markdown draws below a header."""
+    if not head.lstrip().startswith(("#", "-", ":")):
+        return False
+    filled = [text for cell in row.values() if (text := cell.strip())]
+    is_comment = filled == [head.strip()] and head.lstrip().startswith("#") and not fault(head.strip())
+    return is_comment or (len(filled) > 1 and all(map(_RULE.fullmatch, filled)))
 
 
 def _medlama_records(rows: Iterator[Row], reading: _Reading) -> Iterator[tuple[int, dict[str, str]]]:
@@ -115,15 +112,33 @@ def _medlama_records(rows: Iterator[Row], reading: _Reading) -> Iterator[tuple[i
 
 
 def _with_one_tail(number: int, cells: dict[str, str], reading: _Reading) -> Iterator[dict[str, str]]:
-    """A row's cells, once per tail if the tail is a list. Any other list with several elements is a problem."""
-    several = next((name for name, text in cells.items() if isinstance(text, Listed) and name != "tail"), None)
-    if several is not None and len(cells[several].texts) > 1:  # type: ignore[attr-defined]
+    """A row's cells, once per tail if the tail is a list. Any other list with several elements is a problem, but that of the
+    tails' identifiers.
+    """
+    cells |= {name: reading.doubts.meant(name, cells[name]) for name in (*REQUIRED, *IDENTIFIERS) if name in cells}
+    if not any(isinstance(text, Listed) for text in cells.values()):
+        yield cells
+        return
+    tails = _elements(cells["tail"])
+    several = next((name for name, text in cells.items() if name != "tail" and len(_elements(text)) > 1), None)
+    if several is not None and not (several == "tail_id" and len(tails) > 1):
         reading.add_problem(number, f"the {several} holds a list; write one row for each of its elements")
         return
-    plain = {name: (text.texts or ("",))[0] if isinstance(text, Listed) else text for name, text in cells.items()}
-    tail = cells.get("tail", "")
-    for text in tail.texts or ("",) if isinstance(tail, Listed) else (tail,):
-        yield {**plain, "tail": text}
+    plain = {name: _elements(text)[0] for name, text in cells.items()}
+    identifiers = _elements(cells.get("tail_id", ""))
+    if len(tails) == 1 or identifiers == ("",):
+        yield from ({**plain, "tail": tail} for tail in tails)
+    elif len(identifiers) == len(tails):
+        yield from ({**plain, "tail": tail, "tail_id": own} for tail, own in zip(tails, identifiers, strict=True))
+    else:
+        reading.add_problem(
+            number, f"it has {len(tails)} tails and {len(identifiers)} identifiers; there must be as many of each"
+        )
+
+
+def _elements(text: str) -> tuple[str, ...]:
+    """The elements of a list, or the one text; one empty text where a list has none."""
+    return (text.texts or ("",)) if isinstance(text, Listed) else (text,)
 
 
 @dataclass
@@ -143,6 +158,7 @@ class _Reading:
     row_of: dict[str, tuple[str, int]] = field(default_factory=dict)
     file: str = ""
     by_name: bool = False
+    doubts: Doubts = field(default_factory=Doubts)
     _facts: dict[str, Fact] = field(default_factory=dict)
     _false: dict[str, tuple[str, int, str]] = field(default_factory=dict)
     _alone: dict[str, Fact] = field(default_factory=dict)
@@ -170,7 +186,9 @@ class _Reading:
         tested = _without_inverses(facts)
         known = KnowledgeBase((*positive_facts(facts), *self.further), also_true=contradicted)
         problems = (*self.problems, *_only_themselves(tested, self.row_of))
-        return Collection(name, tested, known, problems, tuple(self.notes), alone=self._alone)
+        return Collection(
+            name, tested, known, problems, (*self.notes, *self.doubts.notes(), *capitals_note(tested)), alone=self._alone
+        )
 
     def _add_row(self, number: int, texts: dict[str, str]) -> None:
         """Adds one row's fact, or a problem."""
@@ -183,11 +201,13 @@ class _Reading:
         if positive is None:
             self.add_problem(number, "positive must be true or false")
             return
+        self.doubts.look_at(cells)
         filled: dict[str, Any] = {name: text for name, text in cells.items() if text}
         fact = Fact(positive=positive, **filled)
-        key = fact.fact_id if positive else digest(fact.fact_id, partner)
+        seen = _as_seen(fact)
+        key = seen.fact_id if positive else digest(seen.fact_id, partner)
         if self.by_name:
-            key = digest(fact.head, fact.relation, fact.tail)
+            key = digest(seen.head, seen.relation, seen.tail)
         self.row_of.setdefault(fact.fact_id, (self.file, number))
         if key in self._facts:
             self._add_repetition(number, key, fact)
@@ -197,8 +217,8 @@ class _Reading:
             self._false[key] = self.file, number, partner
 
     def _add_repetition(self, number: int, key: str, fact: Fact) -> None:
-        """Keeps one of two facts with the same key, whatever their order in the file."""
-        self._facts[key], other = sorted((self._facts[key], fact), key=sort_key)
+        """Keeps one of two facts with the same key, whatever their order in the file; names without hidden characters first."""
+        self._facts[key], other = sorted((self._facts[key], fact), key=lambda one: (one is not _as_seen(one), sort_key(one)))
         if self.by_name:
             self.further.append(other)
         else:
@@ -260,35 +280,12 @@ def _only_themselves(facts: Sequence[Fact], row_of: Mapping[str, tuple[str, int]
             yield Problem(number, "the head is its own and only tail; the fact stays, and is easy to guess", file)
 
 
-def map_columns(names: list[str], columns: Mapping[str, str], file: str) -> dict[str, str]:
-    """Our column name → the file's: those of the column map, and those that the file's own names identify."""
-    mapped: dict[str, str] = {}
-    others = {**OTHER_NAMES, **(DISEK if set(DISEK) <= {name.strip().lower() for name in names} else {})}
-    for name in names:
-        ours = others.get(name.strip().lower(), name.strip().lower())
-        if ours in (*REQUIRED, *OPTIONAL):
-            if names.count(name) > 1 and ours not in columns:
-                raise FactsError(f"{file}, row 1: the column {name!r} occurs twice.", "Rename one of them.")
-            mapped.setdefault(ours, name)
-    for ours, theirs in columns.items():
-        if ours not in (*REQUIRED, *OPTIONAL):
-            raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
-        if theirs not in names and not theirs.startswith(CONSTANT):
-            raise FactsError(f"{file} has no column {theirs!r}.", f"It has: {', '.join(names)}.")
-        mapped[ours] = theirs
-    missing = [name for name in REQUIRED if name not in mapped]
-    if missing:
-        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
-        raise ColumnsMissing(
-            f"{file}, row 1: the {subject} missing; the file has {', '.join(names)[:200]}.",
-            "Name the columns head, relation and tail, or say which of yours they are.",
-            names,
-        )
-    return mapped
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def _as_seen(fact: Fact) -> Fact:
+    """The fact under the names that a reader sees: two spellings that look alike are one fact."""
+    if fact.head.isascii() and fact.relation.isascii() and (fact.tail or "").isascii():
+        return fact
+    names: dict[str, Any] = {name: visible(getattr(fact, name)) for name in REQUIRED}
+    return fact if all(getattr(fact, name) == text for name, text in names.items()) else replace(fact, **names, fact_id="")
 
 
 def _wrong(cells: Mapping[str, str]) -> str:
@@ -299,18 +296,18 @@ def _wrong(cells: Mapping[str, str]) -> str:
         if "\x00" in text:
             return f"the {name} holds control characters; type it again"
     for name in REQUIRED:
-        if not cells[name]:
+        if not cells[name] or not (cells[name].isascii() or visible(cells[name])):
             return f"the {name} is empty; fill it in, or delete the row"
         if len(cells[name]) > MAX_NAME:
             return f"the {name} is longer than {MAX_NAME} characters; give a name"
         if _CONTROL.search(cells[name]):
             return f"the {name} holds control characters; type it again"
+        if wrong := fault(cells[name]):
+            return f"the {name} {wrong}"
     return ""
 
 
 def _notes(path: Path) -> list[str]:
     if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and (name := encoding_of(path).name).endswith("Latin-1"):
         return [f"{path.name} was read as {name}, not UTF-8: check that names with accents look right."]
-    if path.suffix.lower() == ".xlsx" and sheets(path) > 1:
-        return [f"{path.name} has {sheets(path)} sheets: the first is read."]
     return []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from medfact.datasets.collection import Problem
+from medfact.datasets.headers import Columns
 from medfact.datasets.limits import OWN, Limits
 from medfact.datasets.table_reader import FORMATS, read_table
 from medfact.datasets.text import open_text
@@ -57,7 +58,7 @@ def read_frequencies(path: Path, limits: Limits = OWN) -> Frequencies:
     Of several rows about one name the largest count is taken: they are spellings of one thing, whose counts may overlap. Rows
     that cannot be used become problems. Raises FactsError where the file cannot be read or holds no usable row.
     """
-    names, rows = read_table(path, limits)
+    names, rows = read_table(path, limits, NEEDED)
     term, count = _column(path.name, names, TERM), _column(path.name, names, COUNT)
     counts: dict[str, int] = {}
     problems: list[Problem] = []
@@ -77,6 +78,14 @@ def read_frequencies(path: Path, limits: Limits = OWN) -> Frequencies:
         raise FactsError(f"{path.name} holds no usable frequency{first}.", "Give each row a term and a whole number.")
     several = f"{len(repeated):,} names stand in several rows of {path.name}; the largest count is taken."
     return Frequencies(path.name, counts, tuple(problems), (several,) if repeated else ())
+
+
+def _has_counts(names: list[str]) -> bool:
+    known = {name.lower() for name in names}
+    return not known.isdisjoint(TERM) and not known.isdisjoint(COUNT)
+
+
+NEEDED = Columns(_has_counts, fewest=2)
 
 
 def _column(file: str, names: list[str], wanted: tuple[str, ...]) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from medfact.datasets.cells import as_text
 from medfact.datasets.limits import Row
-from medfact.datasets.table_reader import as_text
 from medfact.errors import FactsError
 from medfact.extras import named_if_missing
 from medfact.proxies import check_proxies

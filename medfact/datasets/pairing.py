@@ -7,13 +7,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from medfact.facts import Fact, name_key
+from medfact.facts import Fact, name_key, visible
 
 OTHER_FACT = "negative_of names a fact with another head or relation"
 NO_FACT = "negative_of names no true fact of its head and relation; give that fact's tail or fact_id, or leave it empty"
 
 _Place = tuple[str, str]
-"""Head and relation."""
+"""Head and relation, as they are seen."""
+
+
+def place_of(fact: Fact) -> _Place:
+    """Head and relation of a fact, under one spelling."""
+    return visible(fact.head), visible(fact.relation)
 
 
 def contradictions(facts: Mapping[str, Fact]) -> Iterator[list[str]]:
@@ -45,15 +50,15 @@ class Partners:
 def partners(facts: Mapping[str, Fact], named: Mapping[str, str]) -> Partners:
     """The true facts that false ones name. named: key of a false fact → its `negative_of`, where it has one."""
     by_id = {fact.fact_id: fact for fact in facts.values() if fact.positive}
-    by_tail = {(fact.head, fact.relation, name_key(fact.tail or "")): fact for fact in by_id.values()}
+    by_tail = {(*place_of(fact), name_key(fact.tail or "")): fact for fact in by_id.values()}
     found: dict[str, Fact] = {}
     wrong: dict[str, str] = {}
     for key, name in named.items():
         fact = facts[key]
-        partner = by_id.get(name) or by_tail.get((fact.head, fact.relation, name_key(name)))
+        partner = by_id.get(name) or by_tail.get((*place_of(fact), name_key(name)))
         if partner is None:
             wrong[key] = NO_FACT
-        elif (partner.head, partner.relation) != (fact.head, fact.relation):
+        elif place_of(partner) != place_of(fact):
             wrong[key] = OTHER_FACT
         else:
             found[key] = partner
@@ -66,9 +71,9 @@ def partners_by_place(facts: Mapping[str, Fact]) -> Partners:
     false: defaultdict[_Place, list[str]] = defaultdict(list)
     for key, fact in facts.items():
         if fact.positive:
-            true[fact.head, fact.relation].append(fact)
+            true[place_of(fact)].append(fact)
         else:
-            false[fact.head, fact.relation].append(key)
+            false[place_of(fact)].append(key)
     found: dict[str, Fact] = {}
     alone = 0
     for place, keys in false.items():

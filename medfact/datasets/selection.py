@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from medfact.datasets.collection import Collection
-from medfact.datasets.selection_notes import fact_notes, shot_notes
+from medfact.datasets.pairing import place_of
+from medfact.datasets.selection_notes import fact_notes, lacking_of, shot_notes
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives import ANY, difficulty_of, draw_negatives
@@ -36,7 +37,7 @@ Group = tuple[Fact, ...]
 class Selection:
     """test: facts under test, each positive one followed by its negatives. shots: facts kept aside, in the same order.
 
-    without_negative: positive facts that have fewer safe tails than the protocol asks for. population: relation → of how many
+    without_negative: positive facts whose false partners had to be drawn, and could not be. population: relation → of how many
     positive facts those under test were drawn. shot_notes: of the shots, where some are shown.
     """
 
@@ -82,14 +83,14 @@ def select(
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
     chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
-    incomplete = [one[0] for one in chosen if len(one) <= negatives] if chosen or held is not None else free
+    incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else free
     lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
     drawn_from, lone = (free, _of_the_heads(lone, chosen)) if limit or per_relation else ([one[0] for one in chosen], lone)
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
         shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
-        without_negative=tuple(fact for fact in incomplete if fact.fact_id not in collection.ready),
-        notes=tuple(fact_notes(collection, canonical, incomplete, negatives)),
+        without_negative=(lacking := lacking_of(incomplete, collection)).to_be_drawn,
+        notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
         population=Counter(fact.relation for fact in drawn_from),
     )
@@ -136,7 +137,7 @@ def grouping(
         own = paired.get(fact.fact_id, [])[:negatives]
         if len(own) == negatives or fact.fact_id in collection.ready:
             return (fact, *_of_known_difficulty(own, collection.known))
-        asked_anyway = stated.get((fact.head, fact.relation), frozenset()) - {negative.tail for negative in own}
+        asked_anyway = stated.get(place_of(fact), frozenset()) - {negative.tail for negative in own}
         barred = rejected.get(fact.fact_id, frozenset()) | asked_anyway
         drawn = draw_negatives(fact, collection.known, negatives, seed, barred, difficulty)
         return (fact, *(drawn or _of_known_difficulty(own, collection.known)))
@@ -304,14 +305,14 @@ def _false_tails(facts: Iterable[Fact]) -> dict[tuple[str, str], frozenset[str]]
     tails: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for fact in facts:
         if not fact.positive and fact.tail is not None:
-            tails[fact.head, fact.relation].add(fact.tail)
+            tails[place_of(fact)].add(fact.tail)
     return {key: frozenset(names) for key, names in tails.items()}
 
 
 def _of_the_heads(lone: Iterable[Fact], chosen: Iterable[Group]) -> list[Fact]:
     """The negatives whose head and relation have a fact under test."""
-    tested = {(fact.head, fact.relation) for fact, *_ in chosen}
-    return [fact for fact in lone if (fact.head, fact.relation) in tested]
+    tested = {place_of(fact) for fact, *_ in chosen}
+    return [fact for fact in lone if place_of(fact) in tested]
 
 
 def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:

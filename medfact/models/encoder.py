@@ -53,8 +53,8 @@ def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
     encoder = sentence_encoder(spec.removeprefix(HUB))
 
     def way(method: Any) -> Encode:
-        return lambda texts: np.asarray(
-            method(list(texts), batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False), dtype=np.float32
+        return lambda texts: finite(
+            method(list(texts), batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False), spec
         )
 
     return Encoder(spec, _revision(encoder), way(encoder.encode_query), way(encoder.encode_document))
@@ -76,6 +76,17 @@ def sentence_encoder(name: str) -> Any:
         raise ModelError(
             f"The sentence encoder {name} cannot be loaded: {reason}.", "Give a sentence-transformers repository or folder."
         ) from None
+
+
+def finite(vectors: Any, name: str) -> Vectors:
+    """The vectors of an encoder on this machine. Raises ModelError where they are no numbers: nothing is like them."""
+    found = np.asarray(vectors, dtype=np.float32)
+    if not np.isfinite(found).all():
+        raise ModelError(
+            f"The sentence encoder {name} gives vectors that are not finite (NaN or infinite).",
+            "Fetch it again, or use another.",
+        )
+    return found
 
 
 def _revision(encoder: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import isfinite
 
 from medfact.errors import ModelError
 from medfact.models.services.policy import check_model_source
@@ -38,7 +39,10 @@ def load_entailment(spec: str) -> Follows:
     def follows(premise: str, hypothesis: str) -> float:
         with torch.inference_mode():
             logits = model(**tokenizer(premise, hypothesis, return_tensors="pt", truncation=True)).logits[0]
-        return float(torch.softmax(logits.float(), dim=-1)[place])
+        probability = float(torch.softmax(logits.float(), dim=-1)[place])
+        if not isfinite(probability):
+            raise ModelError(f"The model {spec} computes no numbers (NaN or infinite).", "Fetch it again, or use another.")
+        return probability
 
     return follows
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from medfact.errors import Mistake
 from medfact.facts import Fact, KnowledgeBase
-from medfact.models.encoder import ENCODER, sentence_encoder
+from medfact.models.encoder import ENCODER, finite, sentence_encoder
 from medfact.models.prompt import Completion, Prompt
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def encoder_likeness(name: str) -> Likeness:
 
     def likeness(triplets: Sequence[Triplet]) -> Sequence[float]:
         names = sorted({name for head, _, tail in triplets for name in (head, tail)})
-        vectors = encoder.encode(names, normalize_embeddings=True, show_progress_bar=False)
+        vectors = finite(encoder.encode(names, normalize_embeddings=True, show_progress_bar=False), name)
         place = {name: number for number, name in enumerate(names)}
         return [float(vectors[place[head]] @ vectors[place[tail]]) for head, _, tail in triplets]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from medfact.datasets import Collection, Held, bundled_names, load
+from medfact.datasets.cells import as_text
 from medfact.datasets.collection import summary
-from medfact.datasets.facts_file import REQUIRED
+from medfact.datasets.columns import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
 from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
@@ -108,10 +109,10 @@ def _read_frame(file: Path, columns: Mapping[str, str]) -> Facts:
     try:
         return _read({"facts": str(file.resolve()), "columns": tuple(columns.items())})
     except FactsError as error:
-        problem = error.problem.replace(file.name, "the data frame")
+        problem = error.problem.replace(f"{file.name}, row 1:", "the data frame:").replace(file.name, "the data frame")
         hint = error.hint.replace("choose the file again", "give the data frame again")
         if isinstance(error, ColumnsMissing):
-            problem = problem.replace(", row 1:", ":").replace("the file has", "it has")
+            problem = problem.replace("the file has", "it has")
             named = ", ".join(f'{name}="…"' for name in REQUIRED)
             hint = f"Rename them, or say which of yours they are: load_facts(table, {named})."
         raise FactsError(f"{problem[:1].upper()}{problem[1:]}", hint) from None
@@ -126,16 +127,7 @@ def _exists(path: Path) -> bool:
 
 def _kept(frame: Any) -> Path:
     """The file in which the facts of a data frame are kept; the same one for the same facts."""
-    if not hasattr(frame, "to_dict") or not hasattr(frame, "columns"):
-        kind = type(frame).__name__
-        raise FactsError(
-            f"Facts cannot be read from {kind} objects.",
-            "Give the name of a data set, a file, or a data frame with the columns head, relation and tail.",
-        )
-    rows = [
-        {str(name): "" if cell is None or cell != cell else str(cell) for name, cell in row.items()}
-        for row in frame.to_dict("records")
-    ]
+    rows = list(_rows(frame))
     if not rows:
         raise FactsError("The data frame has no rows.", f"It needs the columns {', '.join(REQUIRED)}, and a row a fact.")
     path = home() / FRAMES / f"data-frame-{digest(*(repr(sorted(row.items())) for row in rows))}.jsonl"
@@ -148,6 +140,39 @@ def _kept(frame: Any) -> Path:
         finally:
             whole.unlink(missing_ok=True)
     return path
+
+
+def _rows(frame: Any) -> Iterator[dict[str, str | list[str]]]:
+    """The rows of a data frame as texts, and lists of texts. Raises FactsError where it is none, or has a column twice."""
+    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+        kind = type(frame).__name__
+        raise FactsError(
+            f"Facts cannot be read from {kind} objects.",
+            "Give the name of a data set, a file, or a data frame of pandas with the columns head, relation and tail.",
+        )
+    names = [_column_name(name) for name in frame.columns]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise FactsError(f"The data frame has the column {twice[0]!r} twice.", "Rename one of them.")
+    for row in frame.set_axis(names, axis="columns").to_dict("records"):
+        yield {name: _cell(cell) for name, cell in row.items()}
+
+
+def _column_name(name: Any) -> str:
+    """The name of a column; of one that has several levels, all of them."""
+    return " ".join(filter(None, map(str, name))) if isinstance(name, tuple) else str(name)
+
+
+def _cell(cell: Any) -> str | list[str]:
+    """A cell as text, or as texts where it holds several values."""
+    import pandas
+
+    if isinstance(cell, set | frozenset):
+        return sorted(map(as_text, cell))
+    if isinstance(cell, list | tuple) or getattr(cell, "ndim", None) not in (None, 0):
+        return [as_text(value) for value in cell]
+    if isinstance(cell, bytes):
+        return as_text(cell)
+    return "" if not isinstance(cell, Mapping) and pandas.isna(cell) else str(cell)
 
 
 def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -47,16 +48,19 @@ class Packet:
         return round(SECONDS_A_STATEMENT * len(self.statements))
 
 
-def packets(statements: Iterable[Statement], owner: str) -> list[Packet]:
-    """All packets of a person, from the statements of a run: random, and even over relations and over true and false facts.
+def packets(statements: Iterable[Statement], owner: str, answers: Answers = MappingProxyType({})) -> list[Packet]:
+    """All packets of a person, from the statements of a run: random, and even over relations; what the person has played comes
+    first, as it was played.
 
     Of a true fact and its false partners only the one drawn first is played: the result of one gives the others away.
     """
+    turns = {statement_id: turn for turn, statement_id in enumerate(answers)}
     of_fact: defaultdict[str, dict[str, Statement]] = defaultdict(dict)
     for statement in statements:
         of_fact[statement.fact.fact_id][statement.statement_id] = statement
     seed = int(digest("game", owner), 16)
     order = at_random([next(iter(of.values())).fact for of in of_fact.values()], seed)
+    order.sort(key=lambda fact: min((turns.get(name, len(turns)) for name in of_fact[fact.fact_id]), default=0))
     pairs = {fact.negative_of or fact.fact_id: fact for fact in reversed(order)}
     order = [fact for fact in order if pairs[fact.negative_of or fact.fact_id] is fact]
     parts = [order[:1], *(order[at : at + FACTS_LATER] for at in range(1, len(order), FACTS_LATER))]
@@ -81,8 +85,8 @@ def answers_from(packet: Packet, fields: Mapping[str, str]) -> Answers:
 def verdicts_of(
     packet: Packet, answers: Answers, seconds: float | None, *, clock: bool, seen: Collection[str]
 ) -> list[Verdict]:
-    """A packet's answers for the log, those that are missing too. seconds: of the whole packet. seen: ids of facts on which
-    the person has a verdict already, and so may have seen the label."""
+    """A packet's answers for the log, those that are missing too. seconds: of the whole packet. seen: ids of facts whose
+    label the person has seen."""
     words = {True: TRUE, False: FALSE, None: CANNOT}
     return [
         Verdict(

@@ -1,11 +1,9 @@
-"""Which facts are up for review, in which order: drawn at random evenly over relations, contested by models, or disputed."""
+"""Which facts are up for review, in which order: drawn at random, evenly over relations; contested by models; or disputed."""
 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -17,19 +15,23 @@ from medfact.statements import Statement
 
 
 def at_random(facts: Iterable[Fact], seed: int) -> list[Fact]:
-    """Facts in a random order, evenly over relations and over true and false ones: any beginning of it is a stratified sample.
+    """Facts in a random order, evenly over relations: each round has one of each relation, in an order of its own.
 
-    The order depends on the seed and the facts, not on the order in which they come.
+    Whether a fact holds plays no part, so its place tells nothing of that. The order depends on the seed and the facts, not on
+    the order in which they come.
     """
-    strata: defaultdict[tuple[str, bool], list[Fact]] = defaultdict(list)
+    waiting: dict[str, list[Fact]] = {}
     for fact in sorted(facts, key=lambda fact: fact.fact_id):
-        strata[fact.relation, fact.positive].append(fact)
+        waiting.setdefault(fact.relation, []).append(fact)
     generator = random.Random(f"review {seed}")
-    for stratum in strata.values():
-        generator.shuffle(stratum)
-    order = list(strata.values())
-    generator.shuffle(order)
-    return [fact for fact in chain.from_iterable(zip_longest(*order)) if fact is not None]
+    for of_relation in waiting.values():
+        generator.shuffle(of_relation)
+    order: list[Fact] = []
+    while waiting:
+        turns = generator.sample(sorted(waiting), len(waiting))
+        order += [waiting[relation].pop() for relation in turns]
+        waiting = {relation: left for relation, left in waiting.items() if left}
+    return order
 
 
 def shuffled(statements: Sequence[Statement], seed: int, reviewer: str) -> list[Statement]:

@@ -26,11 +26,13 @@ class Row:
 
 def counts_for_reliability(opinion: Opinion) -> bool:
     """Whether a verdict tells of labels without flattering them: the label was hidden, the fact came at random, and it was
-    judged by itself. Who sees the label or others' verdicts, reviews what models dispute, or decides in bulk, flatters or
-    blames it.
+    judged by itself, and so were the exceptions among its statements. Who sees the label or others' verdicts, reviews what
+    models dispute, or decides in bulk, flatters or blames it.
     """
-    one = opinion.fact
-    return one.blind and one.queue == RANDOM and one.role != ADJUDICATOR and not one.bulk
+    return all(
+        one.blind and one.queue == RANDOM and one.role != ADJUDICATOR and not one.bulk
+        for one in (opinion.fact, *opinion.statements.values())
+    )
 
 
 def reliability(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> tuple[Row, ...]:

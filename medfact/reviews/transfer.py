@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from medfact.datasets import read_table
+from medfact.datasets.headers import Columns
 from medfact.errors import FactsError
 from medfact.facts import digest
 from medfact.reviews.verdicts import (
@@ -80,7 +81,7 @@ def verdicts_in(path: Path) -> list[Verdict]:
 
     Raises FactsError, naming the row, where one cannot be.
     """
-    columns, rows = read_table(path)
+    columns, rows = read_table(path, needed=Columns(lambda names: set(_COLUMNS) <= set(names), fewest=2))
     if missing := [name for name in _COLUMNS if name not in columns]:
         raise FactsError(f"{path.name} has no column {missing[0]!r}.", "It needs reviewer, fact_id and verdict.")
     return [_verdict(path.name, number, row) for number, row in rows]

@@ -18,6 +18,7 @@ from medfact.runs.checks import check_addresses
 from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.first_replies import FirstReplies
+from medfact.runs.monotony import Monotony
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
@@ -139,12 +140,12 @@ def _ask(
         changed = changes(record, model) if len(pending) < record.statements else ()
         at_end.callback(record_model, record, model, store, changed)
         record_model(record, model, store, changed)
-        notes, first = NotesOnModel(record, model, store, changed), FirstReplies()
+        notes, first, monotony = NotesOnModel(record, model, store, changed), FirstReplies(), Monotony(record.model)
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
             of_questions = answers if record.spec.task is None else ()  # what is written answers nothing
-            yield from map(Noted, notes.new(first.note_on(of_questions)))
+            yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))
         yield from map(Noted, notes.new(first.note_at_end()))
 
 

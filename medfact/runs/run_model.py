@@ -91,9 +91,9 @@ class NotesOnModel:
         self._record, self._model, self._store, self._changed = record, model, store, changed
         self._known = {*model.info.get("notes", ())}
 
-    def new(self, of_replies: str | None) -> list[str]:
-        """What is new since the last look. of_replies: a note that the replies gave rise to."""
-        noted = [*self._model.info.get("notes", ()), *filter(None, [of_replies])]
+    def new(self, *of_replies: str | None) -> list[str]:
+        """What is new since the last look. of_replies: notes that the replies gave rise to, None for none."""
+        noted = [*self._model.info.get("notes", ()), *filter(None, of_replies)]
         new = [note for note in noted if note not in self._known]
         if new:
             record_model(self._record, self._model, self._store, (*self._changed, *new))

@@ -171,6 +171,10 @@ def _publications(_: sql.Connection) -> None:
     """11 → 12: a new table, which is created with all that are missing."""
 
 
+def _seen_labels(_: sql.Connection) -> None:
+    """12 → 13: a new table, which is created with all that are missing."""
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -210,6 +214,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _retrieved,
     _population,
     _publications,
+    _seen_labels,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

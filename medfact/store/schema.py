@@ -194,6 +194,14 @@ verdicts = sql.Table(
 )
 """A log: rows are added, never changed."""
 
+seen_labels = sql.Table(
+    "seen_labels",
+    metadata,
+    sql.Column("owner", StoredText(64), primary_key=True),
+    sql.Column("pair", StoredText(32), primary_key=True),
+)
+"""Whose labels a person was shown: `pair` is the id of a true fact."""
+
 prototype_edits = sql.Table(
     "prototype_edits",
     metadata,

@@ -20,6 +20,7 @@ from medfact.results import wording
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
 from medfact.results.score_card import MOST_RUNS
+from medfact.reviews.blindness import show_labels
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
 from medfact.views.report import html_report
@@ -137,8 +138,9 @@ def own_verdicts(services: Services, owner: str, kind: str) -> Response:
     log = services.store.verdicts(owners=[owner])
     if kind not in MEDIA_TYPES or not log:
         return PlainTextResponse("You have judged nothing yet.", status_code=404)
-    rows = rows_of(log, services.store.statements_of({verdict.fact_id for verdict in log}))
-    return _table(rows, "medfact-verdicts", kind)
+    statements = services.store.statements_of({verdict.fact_id for verdict in log})
+    show_labels(services.store.of(owner), (statement.fact for statement in statements))
+    return _table(rows_of(log, statements), "medfact-verdicts", kind)
 
 
 def edited_pool(services: Services, owner: str, pool: str, data: str) -> Response:

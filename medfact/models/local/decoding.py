@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
@@ -21,19 +21,39 @@ from medfact.models.local.side_by_side import side_by_side
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
 from medfact.models.prompt import LENGTH, Completion, answer_position, is_time_to_read, until
 
+NOT_FINITE = (
+    "the model's numbers are not finite (NaN or infinite): try another number format (--dtype float32 or bfloat16), or fetch "
+    "its weights again"
+)
+"""Why a prompt fails to which a model has no answer."""
+
+
+class Step(NamedTuple):
+    """What the logits of a token say. true, false: probability of the True and of the False words. is_finite: whether they are
+    numbers; else the likeliest token means nothing.
+    """
+
+    true: float
+    false: float
+    is_finite: bool
+
 
 @dataclass
 class Reply:
-    """A reply decoded so far. true, false: probability of the True and of the False words at each token."""
+    """A reply decoded so far. true, false: probability of the True and of the False words at each token. is_finite: whether
+    each of its tokens was chosen by numbers.
+    """
 
     tokens: list[int] = field(default_factory=list)
     true: list[float] = field(default_factory=list)
     false: list[float] = field(default_factory=list)
+    is_finite: bool = True
 
-    def add(self, token: int, true: float, false: float) -> None:
+    def add(self, token: int, step: Step) -> None:
         self.tokens.append(token)
-        self.true.append(true)
-        self.false.append(false)
+        self.true.append(step.true)
+        self.false.append(step.false)
+        self.is_finite = self.is_finite and step.is_finite
 
 
 @dataclass(frozen=True)
@@ -50,7 +70,7 @@ class Decoder:
 
     def is_complete(self, reply: Reply) -> bool:
         """Whether a reply needs no further tokens."""
-        return len(reply.tokens) == self.options.max_tokens or self._is_whole(reply)
+        return len(reply.tokens) == self.options.max_tokens or not reply.is_finite or self._is_whole(reply)
 
     def _is_whole(self, reply: Reply) -> bool:
         """Whether a reply has come to its end, so that its limit of tokens does not cut it."""
@@ -70,12 +90,14 @@ class Decoder:
         return needed == 1 or self.vocabulary.settles(reply.tokens)
 
     def completion(self, reply: Reply) -> Completion:
-        """A complete reply, with P(True) at its answer."""
+        """A complete reply, with P(True) at its answer; a failure where it is not finite."""
+        if not reply.is_finite:
+            return Completion(None, failure=NOT_FINITE)
         if self._settled(reply):
-            return _completion(self.vocabulary.text(reply.tokens[:1]), reply.true[0], reply.false[0])
+            return with_mass(Completion(self.vocabulary.text(reply.tokens[:1])), reply.true[0], reply.false[0])
         text = self.text(reply)
         at = self.position(reply)
-        completion = Completion(text) if at is None else _completion(text, reply.true[at], reply.false[at])
+        completion = Completion(text) if at is None else with_mass(Completion(text), reply.true[at], reply.false[at])
         return completion if self._is_whole(reply) else replace(completion, cut=LENGTH)
 
     def text(self, reply: Reply) -> str:
@@ -119,8 +141,8 @@ class Decoder:
 
     def _extend(self, replies: Sequence[tuple[int, Reply]], logits: Any) -> None:
         """Appends the likeliest token to each reply."""
-        for (_, reply), token, *masses in zip(replies, logits.argmax(dim=-1).tolist(), *self._masses(logits), strict=True):
-            reply.add(token, *masses)
+        for (_, reply), token, step in zip(replies, logits.argmax(dim=-1).tolist(), self._steps(logits), strict=True):
+            reply.add(token, step)
 
     # -------------------------------------------------------------------------------- whole prompts
 
@@ -129,17 +151,17 @@ class Decoder:
         """Replies to prompts computed whole, in one padded batch."""
         replies = [Reply() for _ in prompts]
         complete = [False] * len(prompts)
-        masses: tuple[list[float], list[float]] = ([], [])
+        steps: list[Step] = []
 
         def watch(_: Any, scores: Any) -> Any:
-            nonlocal masses
-            masses = self._masses(scores)
+            nonlocal steps
+            steps = self._steps(scores)
             return scores
 
         def stop(ids: Any, _: Any, **__: Any) -> Any:
-            for row, (token, true, false) in enumerate(zip(ids[:, -1].tolist(), *masses, strict=True)):
+            for row, (token, step) in enumerate(zip(ids[:, -1].tolist(), steps, strict=True)):
                 if not complete[row]:
-                    replies[row].add(token, true, false)
+                    replies[row].add(token, step)
                     complete[row] = self.is_complete(replies[row])
             return torch.tensor(complete, device=ids.device)
 
@@ -153,11 +175,11 @@ class Decoder:
 
     # -------------------------------------------------------------------------------- probabilities
 
-    def _masses(self, logits: Any) -> tuple[list[float], list[float]]:
-        """Probabilities of the True words and of the False words, one per row of logits (row, vocabulary)."""
+    def _steps(self, logits: Any) -> list[Step]:
+        """What each row of logits (row, vocabulary) says."""
         probabilities = logits.float().softmax(dim=-1)
         true, false = (probabilities[:, self.vocabulary.tokens(words)].sum(dim=-1).tolist() for words in self.options.choices)
-        return true, false
+        return [*map(Step, true, false, are_finite(logits).tolist())]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def forced(self, begun: Sequence[tuple[Sequence[int], Sequence[int]]], word: Sequence[int]) -> list[float]:
@@ -178,6 +200,11 @@ class Decoder:
         steps = torch.arange(count, device=logits.device)
         targets = torch.tensor(list(word), device=logits.device)
         return [math.exp(sum(logprobs)) for logprobs in logits.float().log_softmax(dim=-1)[:, steps, targets].tolist()]
+
+
+def are_finite(logits: Any) -> Any:
+    """Whether the logits of each token (…, vocabulary) are numbers. A token that must not be said has −∞."""
+    return logits.amax(dim=-1).isfinite()
 
 
 class PackedRow:
@@ -308,6 +335,9 @@ def _positions(encoded: dict[str, Any]) -> dict[str, Any]:
     return {"position_ids": (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)}
 
 
-def _completion(text: str, true: float, false: float) -> Completion:
+def with_mass(completion: Completion, true: float, false: float) -> Completion:
+    """The completion with P(True), from the probabilities of the True and of the False words; a failure where they are none."""
     mass = true + false
-    return Completion(text, true / mass if mass > 0 else None, mass)
+    if not math.isfinite(mass):
+        return Completion(None, failure=NOT_FINITE)
+    return replace(completion, p_true=true / mass if mass > 0 else None, p_mass=mass)

@@ -37,10 +37,12 @@ from medfact.models.local.repository import (
     Repository,
     Tell,
     downloaded,
+    downloaded_texts,
     gguf_in,
     inspect_source,
 )
 from medfact.models.local.revision import file_revision, folder_revision
+from medfact.models.local.tokens import check_tokens
 
 if TYPE_CHECKING:
     from medfact.models import ModelInfo
@@ -75,18 +77,13 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
     largest = LARGEST if device == "cpu" else 4 * LARGEST
     free = room_for(placement, device)
     tokens = tokens_together(config, weights, free, activation_bytes, largest, repository.source)
-    folder = downloaded(repository, placement, tell)
+    with _one_sentence(repository):
+        tokenizer = _tokenizer(repository, downloaded_texts(repository, tell), placement, config)
+    check_tokens(tokenizer, config, repository.source)
+    folder = downloaded(repository, tell)
     tell("loading the weights")
-    try:
-        tokenizer = _tokenizer(repository, folder, placement, config)
+    with _one_sentence(repository):
         model = _weights(repository, folder, placement, device, dtype, config)
-    except UNREADABLE as error:
-        raise ModelError(
-            f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
-            "It needs config.json, the tokenizer's files and safetensors weights.",
-        ) from error
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.decode([0])
     model.generation_config = _plain_greedy(model, tokenizer)
     decoding = _decoding(dtype, placement)
     if model.dtype != torch.float32 and compute_logits_exactly(model):
@@ -98,6 +95,18 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
         loaded.check_text()
     loaded.info["notes"] = tuple(_notes(loaded, repository))
     return loaded
+
+
+@contextlib.contextmanager
+def _one_sentence(repository: Repository) -> Iterator[None]:
+    """Meanwhile what transformers raises for files that it cannot load becomes a ModelError."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ModelError(
+            f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
+            "It needs config.json, the tokenizer's files and safetensors weights.",
+        ) from error
 
 
 def _decoding(dtype: str, placement: Placement) -> dict[str, Any]:
@@ -141,13 +150,15 @@ def _notes(loaded: LocalModel, repository: Repository) -> Iterator[str]:
         yield f"The weights are rounded to {bits} bits, so answers may differ from those of the whole model."
     elif dtype != "float32":
         yield f"Computed in {dtype}: where True and False are almost equally likely, an answer may differ from that in float32."
-    if not loaded.packs_well:
+    if not loaded.is_finite:
+        yield f"The model's numbers are not finite in {dtype} (NaN or infinite), so statements fail. Try another --dtype."
+    elif not loaded.packs_well:
         consequence = "takes longer and does not change the answers" if dtype == "float32" else "takes longer"
         yield (
             f"This architecture ({kind}) cannot share what prompts have in common, so each prompt is computed whole. That "
             f"{consequence}."
         )
-    if not (loaded.packs_well or loaded.pads_well):
+    if loaded.is_finite and not (loaded.packs_well or loaded.pads_well):
         yield f"This architecture ({kind}) cannot batch prompts of different lengths, so they are computed one at a time."
     if (note := loaded.chat_format.note(loaded.tokenizer)) is not None:
         yield note

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ import torch
 
 from medfact.errors import ModelError
 from medfact.models.local.chat import ChatFormat
-from medfact.models.local.decoding import Decoder, PackedRow, Reply, first_steps, next_tokens
+from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, with_mass
 from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
@@ -134,14 +134,22 @@ class LocalModel:
         return min(options.settled_after or SHORT_REPLY_TOKENS, options.max_tokens)
 
     def _replies(self, decoder: Decoder, prompts: Sequence[tuple[int, Sequence[int]]]) -> Iterator[Iterable[tuple[int, Reply]]]:
-        """Groups of (index, reply), one after the other as they are computed."""
+        """Groups of (index, reply), one after the other as they are computed.
+
+        Where a number is none, attention makes it none of all that are computed together, so each is computed again alone.
+        """
         longest = self._window - decoder.options.max_tokens + 1 if self.packs_well else 0
         packed = [item for item in prompts if len(item[1]) <= longest]
         whole = [item for item in prompts if len(item[1]) > longest]
+
+        def alone(item: tuple[int, Sequence[int]], reply: Reply) -> tuple[int, Reply]:
+            return item[0], reply if reply.is_finite else decoder.of_whole([item[1]])[0]
+
         for group in self._groups([tokens for _, tokens in packed]):
-            yield ((packed[at][0], reply) for at, reply in decoder.of_packs(group))
+            yield (alone(packed[at], reply) for at, reply in decoder.of_packs(group))
         for batch in self._batches(sorted(whole, key=lambda item: len(item[1]))):
-            yield zip((index for index, _ in batch), decoder.of_whole([tokens for _, tokens in batch]), strict=True)
+            replies = decoder.of_whole([tokens for _, tokens in batch])
+            yield map(alone, batch, replies) if len(batch) > 1 else [(batch[0][0], replies[0])]
 
     def _groups(self, ids: Sequence[Sequence[int]]) -> Iterator[list[list[Pack]]]:
         """Packs to continue together. Those of an inner list are about as long as each other, and are computed side by side.
@@ -176,6 +184,8 @@ class LocalModel:
         """
         alike: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[int, Any]]] = defaultdict(list)
         for number, (text, tokens, reply) in enumerate(begun):
+            if not reply.is_finite:
+                continue
             before, (true, false) = self._answers_in_reply(decoder, text, reply) or ([], answers)
             alike[tuple(true), tuple(false)].append((number, (tokens, before)))
         completions = [decoder.completion(reply) for _, _, reply in begun]
@@ -183,8 +193,7 @@ class LocalModel:
             for first in range(0, len(members), self._batch_size):
                 numbers, rows = zip(*members[first : first + self._batch_size], strict=True)
                 for number, true, false in zip(numbers, *(decoder.forced(rows, word) for word in words), strict=True):
-                    mass = true + false
-                    completions[number] = replace(completions[number], p_true=true / mass if mass else None, p_mass=mass)
+                    completions[number] = with_mass(completions[number], true, false)
         return completions
 
     def _answers_in_reply(
@@ -239,6 +248,12 @@ class LocalModel:
             if (together[:, step].argmax(dim=-1) != alone[:, step].argmax(dim=-1)).any():
                 return True  # two tokens were almost equally likely, so what follows differs anyway
         return True
+
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether the model computes numbers: damaged weights, or too narrow a number format, give NaN for every text."""
+        logits = first_steps(self.model, [self._some_tokens], self.tokenizer.pad_token_id, 1)
+        return bool(are_finite(logits).all())
 
     def check_text(self) -> None:
         """Raises ModelError if the model does not accept text alone, like some that read images, or cannot be computed in its

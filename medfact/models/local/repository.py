@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,10 @@ from transformers.models.auto.modeling_auto import (
 from medfact.errors import ModelError
 from medfact.limits import is_public_server, limits
 from medfact.models.local.placement import Placement, in_bytes
+from medfact.models.local.weights import PICKLED, SAFE, parameters_of, weight_files
 
 GGUF = ".gguf"
-SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
 _GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
-_BITS = {"F64": 64, "F32": 32, "I32": 32, "F16": 16, "BF16": 16, "I16": 16, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8}
 _TEXT_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 
 UNREADABLE = (
@@ -88,13 +88,15 @@ def _kind(config: Mapping[str, Any]) -> str:
 class Repository:
     """A language model that can be loaded: causal, encoder-decoder, or one that also reads images.
 
-    config: its config.json. parameters: how many its weights have. stored_bytes: size of the weight files. folder: None for a
-    repository that is not downloaded yet. gguf: name of the file in it that holds the whole model in GGUF format, if one does.
+    config: its config.json. parameters: how many its weights have. weights: the files with them, and stored_bytes their size.
+    folder: None for a repository that is not downloaded yet. gguf: name of the file in it that holds the whole model in GGUF
+    format, if one does.
     """
 
     source: str
     config: Mapping[str, Any]
     parameters: int
+    weights: tuple[str, ...]
     stored_bytes: int
     folder: Path | None
     gguf: str | None = None
@@ -116,15 +118,23 @@ def inspect_source(source: Path | str, placement: Placement) -> Repository:
     config, files, parameters, folder = contents
     source, is_folder = str(source), isinstance(source, Path)
     _check_kind(source, config, placement)
-    safe = {name: size for name, size in files.items() if name.endswith(SAFE)}
-    pickled = {name: size for name, size in files.items() if name.endswith(PICKLED)}
-    weights = safe or (pickled if placement.any_weights else {})
+    weights = weight_files(files, placement, lambda name: _text_of(source, folder, name))
     if not weights:
-        raise _no_weights(source, pickled)
-    repository = Repository(source, config, parameters or sum(weights.values()) // 2, sum(weights.values()), folder)
+        raise _no_weights(source, files)
+    parameters = parameters if folder is None else _parameters_in(folder, weights)
+    stored = sum(files[name] for name in weights)
+    repository = Repository(source, config, parameters or stored // 2, tuple(weights), stored, folder)
     if not is_folder:
         check_size(repository)
     return repository
+
+
+def _text_of(source: str, folder: Path | None, name: str) -> str:
+    """The text of a file of a repository; nothing where it cannot be read."""
+    with suppress(OSError, ValueError, HfHubHTTPError, _HTTP_ERROR):
+        file = Path(hf_hub_download(source, name)) if folder is None else folder / name
+        return file.read_text(encoding="utf-8")
+    return ""
 
 
 def check_size(repository: Repository) -> None:
@@ -140,11 +150,19 @@ def check_size(repository: Repository) -> None:
         )
 
 
-def downloaded(repository: Repository, placement: Placement, tell: Tell) -> Path:
-    """The folder with a repository's files, downloaded if necessary."""
+def downloaded_texts(repository: Repository, tell: Tell) -> Path:
+    """The folder with a repository's files but its weights, downloaded if necessary."""
+    return _downloaded(repository, _TEXT_FILES, tell)
+
+
+def downloaded(repository: Repository, tell: Tell) -> Path:
+    """The folder with a repository's files, downloaded if necessary; of weights that it holds twice, those that are loaded."""
+    return _downloaded(repository, (*_TEXT_FILES, *repository.weights), tell)
+
+
+def _downloaded(repository: Repository, patterns: Sequence[str], tell: Tell) -> Path:
     if repository.folder is not None:
         return repository.folder
-    patterns = [*_TEXT_FILES, f"*{SAFE}", *((f"*{end}" for end in PICKLED) if placement.any_weights else ())]
 
     class Progress(tqdm):  # type: ignore[misc]
         """Reports progress in words instead of a bar."""
@@ -164,7 +182,7 @@ def downloaded(repository: Repository, placement: Placement, tell: Tell) -> Path
 
     try:
         folder = snapshot_download(
-            repository.source, allow_patterns=patterns, ignore_patterns=["*/*", "consolidated*"], tqdm_class=Progress
+            repository.source, allow_patterns=list(patterns), ignore_patterns=["*/*"], tqdm_class=Progress
         )
     except GatedRepoError as error:
         raise _gated(repository.source) from error
@@ -174,19 +192,22 @@ def downloaded(repository: Repository, placement: Placement, tell: Tell) -> Path
 
 
 Contents = tuple[Mapping[str, Any], Mapping[str, int], int, Path | None]
-"""config.json, files with their sizes in bytes, number of parameters (0 if unknown), folder."""
+"""config.json, files with their sizes in bytes, number of parameters as the hub says (0 if unknown), folder."""
 
 
 def _in_folder(folder: Path) -> Contents:
     files = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
     if "config.json" not in files:
         raise _no_model(str(folder), "it has no config.json")
-    config = _config(str(folder), folder / "config.json")
+    return _config(str(folder), folder / "config.json"), files, 0, folder
+
+
+def _parameters_in(folder: Path, weights: Iterable[str]) -> int:
+    """The number of parameters in a folder's safetensors files; 0 where the weights are in another format."""
     try:
-        parameters = sum(_parameters(file) for file in folder.glob(f"*{SAFE}"))
+        return sum(parameters_of(folder / name) for name in weights if name.endswith(SAFE))
     except (OSError, ValueError, KeyError, struct.error) as error:
         raise _no_model(str(folder), "its safetensors files are damaged") from error
-    return config, files, parameters, folder
 
 
 def gguf_in(path: Path) -> Path | None:
@@ -215,20 +236,7 @@ def _in_gguf(file: Path) -> Repository:
             f"The GGUF file {file.name!r} cannot be read ({reason}).",
             "It may be damaged, one of several parts, or of an architecture that transformers cannot read from GGUF.",
         ) from error
-    return Repository(str(file), config.to_dict(), parameters, file.stat().st_size, file.parent, file.name)
-
-
-def _parameters(file: Path) -> int:
-    """The number of parameters in a safetensors file, from its header."""
-    with file.open("rb") as stream:
-        length = struct.unpack("<Q", stream.read(8))[0]
-        if length > 100_000_000:
-            raise ValueError("the header is too long")
-        header = json.loads(stream.read(length))
-    tensors = [tensor for name, tensor in header.items() if name != "__metadata__"]
-    return sum(
-        (tensor["data_offsets"][1] - tensor["data_offsets"][0]) * 8 // _BITS.get(tensor["dtype"], 16) for tensor in tensors
-    )
+    return Repository(str(file), config.to_dict(), parameters, (file.name,), file.stat().st_size, file.parent, file.name)
 
 
 def _on_hub(source: str) -> Contents:
@@ -320,7 +328,10 @@ def _no_model(source: str, reason: str) -> ModelError:
     )
 
 
-def _no_weights(source: str, pickled: Mapping[str, int]) -> ModelError:
+def _no_weights(source: str, files: Iterable[str]) -> ModelError:
+    safe, pickled = ([name for name in files if name.endswith(ends)] for ends in (SAFE, PICKLED))
+    if safe:
+        return _no_model(source, f"its weights ({min(safe)}) are not named model.safetensors, nor in an index of that name")
     if pickled:
         return ModelError(
             f"The weights of {source!r} are not in safetensors format ({min(pickled)}); loading such files can run code.",

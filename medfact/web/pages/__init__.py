@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from medfact.spec import LOCAL_OWNER
 from medfact.web.services import Services
 
 
@@ -27,6 +28,13 @@ class Visitor:
     user: str = ""
     reviewers: tuple[str, ...] = ()
     person: str | None = None
+
+    @property
+    def selves(self) -> tuple[str, ...]:
+        """All owners that this person is: the browser too, before one signed in; not the command line of this machine, which
+        takes others' verdicts over.
+        """
+        return tuple(owner for owner in self.owners if owner == self.owner or owner != LOCAL_OWNER)
 
 
 class Show(BaseModel):

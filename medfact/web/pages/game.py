@@ -15,6 +15,7 @@ from medfact.kept import keep
 from medfact.metrics import UNREADABLE
 from medfact.results import wording
 from medfact.results.wording import FATES
+from medfact.reviews.blindness import is_blind, show_labels
 from medfact.reviews.game import (
     VISITOR,
     Answers,
@@ -110,8 +111,9 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     if following is None or number != following.number:
         raise Mistake("You have not been shown this packet yet.", "Play the one before it first.")
     store = visitor.services.store.of(visitor.owner)
-    seen = {one.fact_id for one in store.verdicts([fact.fact_id for fact in following.facts], [visitor.owner])}
+    seen = {fact.fact_id for fact in following.facts if not is_blind(store, fact, visitor.selves)}
     said = answers_from(following, action.fields)
+    show_labels(store, following.facts)
     store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen))
     return show, SILENCE
 
@@ -126,7 +128,8 @@ def _asked(services: Services, run: str) -> tuple[Asked, ...]:
 
 
 def _packets(visitor: Visitor) -> list[Packet]:
-    return packets([item.statement for item in _asked(visitor.services, visitor.demonstration)], visitor.owner)
+    statements = [item.statement for item in _asked(visitor.services, visitor.demonstration)]
+    return packets(statements, visitor.owner, _own(visitor))
 
 
 def _own(visitor: Visitor) -> Answers:

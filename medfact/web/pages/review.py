@@ -11,6 +11,7 @@ from markupsafe import Markup
 from medfact.datasets import bundled_names
 from medfact.errors import FactsError, MedfactError
 from medfact.facts import Fact
+from medfact.reviews.blindness import show_labels
 from medfact.reviews.guidelines import guidelines, is_absolute
 from medfact.reviews.reliability import statements_to_check
 from medfact.reviews.transfer import LONGEST_NAME, LONGEST_TEXT
@@ -45,7 +46,7 @@ from medfact.web.pages.review_desk import (
     statements_of,
 )
 from medfact.web.pages.review_material import Material, contested_facts
-from medfact.web.visitors import is_adjudicator
+from medfact.web.visitors import NOBODY, is_adjudicator
 
 QUEUE_TITLES = {
     RANDOM: "a random sample, the same for all",
@@ -134,6 +135,9 @@ def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, O
 def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequence[Fact]) -> Markup:
     fact, said = queue[show.place], own_opinions(visitor, show)
     opinion, others = said.get(fact.fact_id), _others(visitor, show, fact)
+    is_shown = show.checking or opinion is not None
+    if is_shown and visitor.owner != NOBODY:
+        show_labels(visitor.services.store.of(visitor.owner), [fact])
     up = {one.fact_id for one in queue}
     done = len(up & said.keys())
     rest = (*range(show.place + 1, len(queue)), *range(show.place))
@@ -154,6 +158,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
         twice=sum(number > 1 for fact_id, number in reviewers.items() if fact_id in up),
         following=next((number for number in rest if queue[number].fact_id not in said), None),
         opinion=opinion,
+        is_shown=is_shown,
         others=others,
         lines=[_line(one, opinion, others) for one in statements_of(show, material, fact)],
         verdicts=list(enumerate(FACT_VERDICTS.items(), 1)),

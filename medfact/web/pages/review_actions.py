@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from medfact.errors import Mistake
 from medfact.facts import Fact
+from medfact.reviews.blindness import is_blind
 from medfact.reviews.transfer import LONGEST_TEXT
 from medfact.reviews.verdicts import CHOSEN, FACT_VERDICTS, RANDOM, REASONS, STATEMENT_VERDICTS, TRUE, WITHDRAWN, Opinion
 from medfact.statements import Statement
@@ -61,9 +62,8 @@ def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[Review
 
 
 def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> Verdict:
-    """The verdict on a fact with its circumstances. Who has judged or played it before has seen its label."""
+    """The verdict on a fact with its circumstances."""
     fields = action.fields
-    seen = bool(visitor.services.store.verdicts([fact.fact_id], [visitor.owner]))
     comment, evidence = (fields.get(name, "").strip()[:LONGEST_TEXT] for name in ("comment", "evidence"))
     return replace(
         me(visitor, show),
@@ -73,7 +73,7 @@ def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> 
         comment=comment,
         evidence=evidence,
         seconds=action.seconds,
-        blind=not show.checking and not seen,
+        blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
         queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
     )
 

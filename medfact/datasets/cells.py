@@ -1,0 +1,147 @@
+"""What the cells of a table say: values as text, and texts that are no names, or something else written as a text."""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+_MONTH = "(?:jan|feb|mar|mrz|mär|apr|may|mai|jun|jul|aug|sept?|oct|okt|nov|dec|dez)"
+_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?[ap]m)?"
+_DAY = (
+    r"(?:\d{4}-\d{2}-\d{2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.\d{4}"
+    rf"|\d{{1,2}}(?:-|\. ?){_MONTH}(?:[-. ]\d{{2,4}})?|{_MONTH}-(?:\d{{4}}|\d{{2}}))"
+)
+_STRING = r"""b?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_SPACE_OR_COMMA = r"(?:\s*,\s*|\s+)"
+
+_ERROR = re.compile(r"#(?:n/?a(?: n/a)?|nv|n/[dv]|getting_data|[¡¿]?[\w/]+[!?])|err:\d{3}", re.IGNORECASE)
+"""The errors of spreadsheets, in the languages in which these write them."""
+
+_TIME = re.compile(rf"{_DAY}(?:[t ]{_CLOCK}(?:z|[+-]\d{{2}}:?\d{{2}})?)?|(?:-?\d+ days?,? )?{_CLOCK}", re.IGNORECASE)
+_BYTES = re.compile(r"""b(?:'.*'|".*")""", re.DOTALL)
+_LIST = re.compile(rf"[\[({{]\s*{_STRING}(?:{_SPACE_OR_COMMA}{_STRING})*\s*,?\s*[\])}}]", re.DOTALL)
+_LIKE_LIST = re.compile(r"""(?:[\[(]|array\(\[)\s*b?['"]|[\[(]\{['"]""")
+_RECORD = re.compile(r"""\{\s*['"]""")
+_MAY_BE_CODE = re.compile(r"""\s*(?:[\[({]|b['"]|set\()|[^&]*&""")
+_SIGN = re.compile(r"&(?:[a-zA-Z]\w*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+
+_MAY_BE_NONE = re.compile(rf"#|err:|-?\d|{_MONTH}[-.]|true$|false$|b['\"]|[\[({{]|array", re.IGNORECASE)
+"""How those begin that are no names, looked for first: most names are none of them."""
+
+_MISSING = frozenset((
+    "nan", "none", "null", "nil", "na", "n/a", "n.a.", "n.a", "n/d", "nd", "nat", "<na>", "<nan>", "<null>", "<none>", "(null)",
+    "(none)", "(blank)", "(empty)", "[null]", "\\n", "missing", "unknown", "undefined", "unspecified", "tbd", "not available",
+    "not applicable", "not known", "no data", "to be determined", "unbekannt", "keine angabe", "k.a.", "inconnu", "desconocido",
+    "s/o", "-", "--", "---", "–", "—", ".", "..", "...", "…", "?", "??", "???",
+))  # fmt: skip
+_NUMBER = re.compile(r"[+−-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?\s?%?", re.IGNORECASE)
+_SEVERAL = re.compile(r"\S\s*\|+\s*\S|\S; \S")
+_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
+
+MISSING, NUMBER, SEVERAL, MARKUP = "missing", "number", "several", "markup"
+"""What may be no name, and is kept."""
+
+
+class Listed(str):
+    """The text of a cell that holds a list. texts: the elements' texts."""
+
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[object]) -> Listed:
+        values = list(values)
+        listed = cls(values)
+        listed.texts = tuple(as_text(value) for value in values if value is not None)
+        return listed
+
+
+def as_text(value: object) -> str:
+    """A cell's value as text; empty for a missing one."""
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return _text_of(value)
+    return Listed.of(value) if isinstance(value, list | tuple) else str(value)
+
+
+def _text_of(value: bytes) -> str:
+    """Bytes as the text that they are in UTF-8; else as Python writes them."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return str(value)
+
+
+def meant(text: str) -> str:
+    """What is surely meant by the cell of a name: bytes and lists that were written as texts, and the characters that signs of
+    HTML stand for.
+    """
+    if isinstance(text, Listed) or not _MAY_BE_CODE.match(text):
+        return text
+    written = " ".join(text.split())
+    if written in ("[]", "()", "{}", "set()"):
+        return ""
+    if _BYTES.fullmatch(written):
+        return _literal(written)
+    if _LIST.fullmatch(written):
+        return Listed.of(_elements(written))
+    return _SIGN.sub(lambda sign: html.unescape(sign[0]), text) if "&" in text else text
+
+
+def _literal(written: str) -> str:
+    """The text in quotation marks, or in those of bytes; unchanged where it is neither."""
+    try:
+        return as_text(ast.literal_eval(written))
+    except (ValueError, SyntaxError):
+        return written
+
+
+def _elements(written: str) -> list[str]:
+    """The texts of a list: in JSON, or as Python or numpy write it."""
+    try:
+        return [str(text) for text in json.loads(written)]
+    except (ValueError, RecursionError):
+        return [_literal(string) for string in re.findall(_STRING, written, re.DOTALL)]
+
+
+@lru_cache(maxsize=1 << 14)
+def fault(text: str) -> str:
+    """Why a cell is no name, after "the tail", and what to do; "" where it may be one."""
+    if not _MAY_BE_NONE.match(text):
+        return ""
+    if _ERROR.fullmatch(text):
+        return "is a spreadsheet's error, such as #N/A, and no name; type the name, or delete the row"
+    if _TIME.fullmatch(text):
+        return (
+            "is a date or a time, and no name; spreadsheets make dates of names such as MARCH1: format the column as text, and "
+            "type the name again"
+        )
+    if text.lower() in ("true", "false"):
+        return "is true or false, and no name; type the name, or delete the row"
+    if _BYTES.fullmatch(text):
+        return "holds bytes that are no text; export the file again, with names as text"
+    if _RECORD.match(text):
+        return "holds a record, and no name; write the name alone"
+    if _LIKE_LIST.match(text):
+        return "holds a list that cannot be read; write one row for each of its elements"
+    return ""
+
+
+@lru_cache(maxsize=1 << 14)
+def doubt(text: str) -> str:
+    """Why a name that is kept may be none: MISSING, NUMBER, SEVERAL or MARKUP; "" where nothing suggests that."""
+    if text.lower() in _MISSING:
+        return MISSING
+    if _NUMBER.fullmatch(text):
+        return NUMBER
+    if "<" in text and _MARKUP.search(text):
+        return MARKUP
+    is_parted = (";" in text or "|" in text) and _SEVERAL.search(_IN_BRACKETS.sub("", text))
+    return SEVERAL if is_parted else ""

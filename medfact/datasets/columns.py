@@ -1,0 +1,93 @@
+"""Which columns of a table are those of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from medfact.datasets import medlama
+from medfact.errors import ColumnsMissing, FactsError
+from medfact.facts import visible
+
+REQUIRED = ("head", "relation", "tail")
+OPTIONAL = (
+    "positive",
+    "head_type",
+    "tail_type",
+    "head_id",
+    "tail_id",
+    "source",
+    "source_id",
+    "as_of",
+    "strength",
+    "specialty",
+    "negative_of",
+)
+OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
+DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
+"""DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""
+
+CONSTANT = "="
+"""In a column map, marks a value for all rows instead of a column: {"relation": "=symptoms"}."""
+
+
+def has_facts(names: list[str], columns: Mapping[str, str]) -> bool:
+    """Whether these are columns of facts, with this column map or as published by others."""
+    given = {ours for ours, theirs in columns.items() if theirs in names or theirs.startswith(CONSTANT)}
+    return medlama.is_medlama(names) or given | _known(names).keys() >= set(REQUIRED)
+
+
+def map_columns(names: list[str], columns: Mapping[str, str], place: str) -> dict[str, str]:
+    """Our column name → the file's: those of the column map, and those that the file's own names identify. place: the file."""
+    mapped: dict[str, str] = {}
+    for ours, theirs in _known(names).items():
+        if ours not in columns:
+            _check_alone(theirs, place)
+            mapped[ours] = theirs[0]
+    for ours, given in columns.items():
+        if ours not in (*REQUIRED, *OPTIONAL):
+            raise FactsError(f"There is no column {ours!r} to fill.", f"There is: {', '.join((*REQUIRED, *OPTIONAL))}.")
+        if given not in names and not given.startswith(CONSTANT):
+            raise FactsError(f"{place} has no column {given!r}.", f"It has: {', '.join(names)}.")
+        mapped[ours] = given
+    missing = [name for name in REQUIRED if name not in mapped]
+    if missing:
+        subject = f"column {missing[0]} is" if len(missing) == 1 else f"columns {_listed(missing)} are"
+        raise ColumnsMissing(
+            f"{place}, row 1: the {subject} missing; the file has {', '.join(names)[:200]}.",
+            "Name the columns head, relation and tail, or say which of yours they are.",
+            names,
+        )
+    return mapped
+
+
+def _known(names: list[str]) -> dict[str, list[str]]:
+    """Our column name → the file's names for it: our own in any case, else those of others."""
+    others = {**OTHER_NAMES, **(DISEK if set(DISEK) <= set(map(_plain, names)) else {})}
+    own = set(map(_plain, names)) & {*REQUIRED, *OPTIONAL}
+    known: dict[str, list[str]] = {}
+    for name in names:
+        plain = _plain(name)
+        ours = plain if plain in own else others.get(plain, "")
+        if ours and (plain in own or ours not in own):
+            known.setdefault(ours, []).append(name)
+    return known
+
+
+def _plain(name: str) -> str:
+    return visible(name).lower()
+
+
+def _check_alone(names: list[str], place: str) -> None:
+    """Raises FactsError if several columns have one name."""
+    if len(set(names)) < len(names):
+        raise FactsError(f"{place}, row 1: the column {names[0]!r} occurs twice.", "Rename one of them.")
+    if len(set(map(_plain, names))) < len(names):
+        raise FactsError(f"{place}, row 1: the columns {_quoted(names)} differ in letters alone.", "Rename one of them.")
+
+
+def _quoted(names: list[str]) -> str:
+    return _listed([repr(name) for name in names])
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

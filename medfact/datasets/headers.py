@@ -1,0 +1,83 @@
+"""Which row of a table is its header: below a title and comments, if it has the columns that are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import NamedTuple
+
+from medfact.datasets.limits import Row
+from medfact.errors import FactsError
+
+Record = tuple[int, list[str]]
+"""A row's number, from 1, and its cells."""
+
+MOST_ABOVE = 20
+"""Rows with text among which a header is looked for."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that a table needs. fit: whether these names are such columns. fewest: how many cells a row must have to be
+    taken for the header where none fits.
+    """
+
+    fit: Callable[[list[str]], bool]
+    fewest: int = 1
+
+
+ANY = Columns(lambda names: True)
+"""Of a table whose first row is its header."""
+
+
+class Table(NamedTuple):
+    """place: the file, and the sheet where it has several. fits: whether the columns are those that are needed."""
+
+    place: str
+    columns: list[str]
+    rows: Iterator[Row]
+    fits: bool
+    notes: tuple[str, ...] = ()
+
+
+def table_of(place: str, records: Iterator[Record], needed: Columns) -> Table | None:
+    """The table in these rows; None where none of them has text."""
+    filled = (record for record in records if any(cell.strip() for cell in record[1]))
+    first = list(islice(filled, MOST_ABOVE))
+    if not first:
+        return None
+    named = [_names(cells, needed) for _, cells in first]
+    fitting = next((at for at, names in enumerate(named) if needed.fit(names)), None)
+    at = _likely(first, needed.fewest) if fitting is None else fitting
+    is_told = any(not _is_comment(cells) for _, cells in first[:at])
+    notes = (f"{place}: the header is row {first[at][0]}; what stands above it is not read.",) if is_told else ()
+    rows = _named(place, named[at], chain(first[at + 1 :], filled))
+    return Table(place, named[at], rows, fitting is not None, notes)
+
+
+def _names(cells: list[str], needed: Columns) -> list[str]:
+    """The names in a header; without the sign of a comment before the first, unless they fit with it."""
+    names = [cell.strip().lstrip("\ufeff") for cell in cells]
+    bare = names[0].lstrip("#").lstrip()
+    return [bare, *names[1:]] if bare and not needed.fit(names) else names
+
+
+def _likely(first: list[Record], fewest: int) -> int:
+    """The place of the header where no row fits: the first that is no comment, and has so many cells if any has."""
+    plain = [at for at, (_, cells) in enumerate(first) if not _is_comment(cells)] or [0]
+    return next((at for at in plain if sum(bool(cell.strip()) for cell in first[at][1]) >= fewest), plain[0])
+
+
+def _is_comment(cells: list[str]) -> bool:
+    return cells[0].lstrip().startswith("#")
+
+
+def _named(place: str, columns: list[str], records: Iterator[Record]) -> Iterator[Row]:
+    for number, cells in records:
+        if any(cell.strip() for cell in cells[len(columns) :]):
+            raise FactsError(
+                f"{place}, row {number}: it has {len(cells)} cells where the header has {len(columns)}.",
+                "Put a cell that contains the separator in quotation marks.",
+            )
+        yield number, dict(zip(columns, [*cells, *[""] * (len(columns) - len(cells))], strict=False))
