@@ -19,7 +19,7 @@ from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.jobs.manager import minutes_are_used_up
-from medfact.runs.plan import protocol_of
+from medfact.runs.plan import opens_files, protocol_of
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
@@ -197,11 +197,10 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
-    rejections = services.store.of(owner).rejections()
-    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(other, rejections))
+    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other))
     if setup.shots == 0:
-        asked, plan = replace(asked, shots=0), replace(plan, shots=0, demonstrations={})
-    return replace(asked, model=spec.model, service=spec.service, budget=spec.budget), plan
+        asked, plan = asked.chosen(shots=0), replace(plan, shots=0, demonstrations={})
+    return asked.chosen(model=spec.model, service=spec.service, budget=spec.budget), plan
 
 
 def evaluate(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
@@ -211,7 +210,9 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     """
     check_room(services, owner, 1)
     asked = planned_runs(services, owner, setup, reviewers)
-    for spec, _ in asked:
+    for spec, plan in asked:
+        if opens_files(spec, plan):
+            services.check_files(owner, spec)
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:
