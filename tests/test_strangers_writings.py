@@ -144,6 +144,21 @@ def test_a_space_gives_no_key_away_either(tmp_path: Path) -> None:
         assert [one.run for one in attempts_of(first, store_of(tmp_path)).values()] == [first]
 
 
+def test_a_key_for_one_service_goes_to_no_other_that_is_shown_beside_it(owner: Visitor, home: Path) -> None:
+    """A link shows a person's own run beside one out of a file; the key that is typed there is for one of the two."""
+    with MockService(Behaviour(key=TYPED, every="401")) as service, MockService() as evil:
+        (own,) = owner.evaluate(service="m", address=service.base_url, key=TYPED)
+        until(lambda: bool(store_of(home).run(own).finished_at))
+        theirs, data = altered(exported(owner, own), {"service": {"base_url": evil.base_url}}, without_answers, state="stopped")
+        bring(owner, data)
+        asked = len(service.calls)
+        shown = owner.act("resume", run=f"{own},{theirs}", fields={"key": TYPED})
+        assert "a key is for one of them" in shown["fragments"]["said"]
+        owner.act("resume", run=own, fields={"key": TYPED})
+        until(lambda: len(service.calls) > asked)
+        assert evil.calls == []
+
+
 # ------------------------------------------------------------------------- other runs that are joined by an id
 
 

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 from math import isinf
 from typing import Annotated, Any
 
+import orjson
 from pydantic import BaseModel, Field, StringConstraints
 
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
+from medfact.facts import digest
 from medfact.limits import limits
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_local, is_service, known_models
 from medfact.models.services.policy import check_encoder_source, check_new_run
@@ -41,7 +43,8 @@ Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 class Setup(BaseModel):
     """The values of the inputs. source: the visitor's own file in use, None for the bundled data set. other: a repository or
     folder;
-    service, address: a model behind a service. agreed: whether own facts may go there. budget: US dollars, 0 for any sum.
+    service, address: a model behind a service. agreed: whether own facts may go there; agreed_to: to what that was said
+    (`consent_of`), "" where it is said of this very set-up. budget: US dollars, 0 for any sum.
     shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
     are those of the first. drafts: a writing whose accepted templates are used. studio: "POOL:DATA", a
@@ -60,6 +63,7 @@ class Setup(BaseModel):
     service: Short = ""
     address: Short = ""
     agreed: bool = False
+    agreed_to: Annotated[str, Field(max_length=100)] = ""
     budget: float = Field(0, ge=0, le=1e9)
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
     shots: int = Field(-1, ge=-1, le=50)
@@ -79,6 +83,17 @@ class Setup(BaseModel):
     def sets(self) -> list[str]:
         """The sets of sentences to ask, each once."""
         return list(dict.fromkeys(filter(None, self.writing.split(","))))[:MOST_MODELS]
+
+    @property
+    def consent_of(self) -> str:
+        """A code of what a person agrees to: that these facts and documents go to this address."""
+        files = orjson.dumps([self.source, self.corpus], option=orjson.OPT_SORT_KEYS).decode()
+        return digest(self.address.rstrip("/"), files, self.dataset, self.writing, self.drafts, self.studio)
+
+    def with_consent(self) -> Setup:
+        """The same, with no consent but to what is chosen: what was agreed to of another file or address does not count."""
+        agreed = self.agreed and self.agreed_to in ("", self.consent_of)
+        return self.model_copy(update={"agreed": agreed, "agreed_to": self.consent_of if agreed else ""})
 
     @property
     def names(self) -> list[str]:

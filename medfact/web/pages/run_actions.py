@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from medfact.errors import Mistake
-from medfact.models import is_service
+from medfact.errors import Mistake, ModelError
+from medfact.models import ServiceSettings, is_service
+from medfact.models.services.policy import hosts_of
 from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.run_model import check_source
@@ -102,11 +103,27 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
     with visitor.services.planning:
         lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
         records = [live.run for live in lives if live.resumable]
+        if key and len(hosts := services_of(records)) > 1:
+            raise Mistake(f"These runs ask {' and '.join(hosts)}, and a key is for one of them.", "Resume them one by one.")
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
         asking = {record.run: (key, budget) if is_service(record.model) else (None, None) for record in records}
         _submit(visitor, asking, [record.run for record in still_racing(records)])
     return show, Message()
+
+
+def services_of(records: Sequence[Run]) -> list[str]:
+    """The services that runs ask, each once: the names of their hosts."""
+    asked = dict.fromkeys(record.spec.service for record in records if is_service(record.model))
+    by_address = {(one.base_url, one.replicas): one for one in asked}
+    return [_hosts(service) for service in by_address.values()]
+
+
+def _hosts(service: ServiceSettings) -> str:
+    try:
+        return ", ".join(hosts_of(service))
+    except ModelError:  # an old record may hold what is no address
+        return "a service without an address"
 
 
 def _dollars(text: str) -> float | None:

@@ -14,6 +14,7 @@ from medfact.results.endings import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
 from medfact.web.pages import Visitor
+from medfact.web.pages.run_actions import services_of
 from medfact.web.services import Services
 from medfact.writing.diversity import Diversity, diversity
 from medfact.writing.eight import eight_of, usable_lines
@@ -34,7 +35,7 @@ DOES = {
 
 @dataclass(frozen=True)
 class Line:
-    """A writing in the list. done, total: of the attempt that goes on. error: whether its state needs a look."""
+    """A writing in the list. done, total: of the attempt that goes on. host: of the writer's service."""
 
     run: Run
     title: str
@@ -47,6 +48,7 @@ class Line:
     going: bool
     resumable: bool
     own: bool
+    host: str
 
     @property
     def complete(self) -> bool:
@@ -83,6 +85,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
         going,
         state in RESUMABLE,
         first.owner in visitor.owners,
+        " and ".join(services_of([first])),
     )
 
 
