@@ -161,10 +161,11 @@ def hosts_of(settings: ServiceSettings) -> list[str]:
 
 def is_on_this_machine(settings: ServiceSettings) -> bool:
     """Whether the service, with all its replicas, runs on this machine. Raises as `address_of` does."""
-    return all(map(_is_loopback, hosts_of(settings)))
+    return all(map(is_loopback, hosts_of(settings)))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or number is this machine's own."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
