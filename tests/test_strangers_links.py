@@ -1,4 +1,4 @@
-"""A link of a stranger's: what a page takes from its address is what to look at, never what to do, with whom, or by whose leave."""
+"""A link of a stranger's: what a page takes from its address is what to look at, never what to do, nor with whom."""
 
 from __future__ import annotations
 
@@ -134,7 +134,9 @@ def test_nothing_is_begun_by_a_link(anywhere: tuple[Visitor, Path]) -> None:
         assert evil.calls == []
 
 
-@pytest.mark.parametrize("query", ["?" + "&".join(f"x{n}=1" for n in range(500)), "?%", "?run=%ff&run=", "??", "#", "?=&=&&", "?run"])
+@pytest.mark.parametrize(
+    "query", ["?" + "&".join(f"x{n}=1" for n in range(500)), "?%", "?run=%ff&run=", "??", "#", "?=&=&&", "?run"]
+)
 def test_no_address_breaks_a_page(query: str, visitor: Visitor) -> None:
     for page in PAGES:
         assert at(visitor, page, query)["fragments"]

@@ -1,5 +1,4 @@
-"""Whoever asks from this very machine sees the command line's runs. What comes through a proxy on it does not, whatever the proxy
-tells of itself."""
+"""Whoever asks from this very machine sees the command line's runs. Who comes through a proxy on it does not."""
 
 from __future__ import annotations
 

@@ -119,6 +119,8 @@ def resume(options: argparse.Namespace) -> int:
     asking: dict[str, dict[str, Any]] = {}
     for record in records:
         service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
+        if service and typed_address(options):
+            confirm_upload([replace(record.spec, service=service)], options.yes)
         asking[record.run] = {"key": _key_for(record, options), "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0

@@ -79,7 +79,9 @@ def is_from_this_machine(request: Any) -> bool:
     peer = request.client.host if request.client is not None else ""
     names = [request.headers.get("host", ""), *request.headers.getlist("origin"), *request.headers.getlist("referer")]
     proxied = is_behind_proxy() or any(name in request.headers for name in PROXY_HEADERS)
-    return is_loopback(peer) and all(map(_is_loopback_address, names)) and not proxied and request.scope["http_version"] != "1.0"
+    return (
+        is_loopback(peer) and all(map(_is_loopback_address, names)) and not proxied and request.scope["http_version"] != "1.0"
+    )
 
 
 def _is_loopback_address(text: str) -> bool:
