@@ -1,4 +1,4 @@
-"""Characters that move a terminal's cursor, paint over what it shows or turn a line around: none of a stranger's run reaches it."""
+"""Characters that a terminal obeys, or that turn a line around: none of a stranger's run reaches it."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, IMPORTED, Store
+from medfact.views.report import command_of
 from medfact.writing.runs import start_writing, write
 
 HOST_KEY = "sk-of-the-host-0123456789"
@@ -399,6 +400,36 @@ def test_a_person_at_the_command_line_may_trust_a_file(
         assert "was imported from a file, which names the service at 127.0.0.1" in refused.err
         assert medfact("resume", name, "--yes", "--db", url).code == 0
         assert len(service.calls) == store.run(name).statements
+
+
+def test_own_facts_do_not_follow_a_run_to_another_host_unasked(
+    store: Store, url: str, facts_file: Path, medfact: Callable[..., Any]
+) -> None:
+    """What was agreed to was the first one."""
+    run = start(RunSpec("openai:m", facts=str(facts_file), limit=2, shots=0), store)
+    outcome = medfact("resume", run, "--base-url", "https://another.example/v1", "--db", url)
+    assert outcome.code == 2
+    assert "Your facts go to another.example. They must hold no patient data." in outcome.err
+
+
+def test_no_file_says_how_fast_a_model_is_here(sound: Sound, store: Store) -> None:
+    """What a page tells everybody of a model's pace comes from runs that were asked here."""
+    own = start(RunSpec("baseline:random", limit=2, shots=0), store)
+    list(answer(own, store))
+    spec = {"model": "baseline:random"}
+    _, data = altered(exported(store, own), spec, finished_at="9999-01-01T00:00:00.000+00:00")
+    import_run(store.of("stranger"), io.BytesIO(data), "run.gz")
+    found = store.last_complete("baseline:random")
+    assert found is not None
+    assert found.run == own
+
+
+def test_the_call_that_a_report_shows_is_no_code_of_a_strangers(sound: Sound, store: Store) -> None:
+    """A person copies it into a notebook."""
+    columns = [["head=print(1),x", "a"], ["tail", "b"]]
+    run, data = altered(sound.run, {"model": "function:f", "columns": columns}, without_answers)
+    import_run(store, io.BytesIO(data), "run.gz")
+    assert "print(1)" not in command_of(store.run(run).spec)
 
 
 def test_an_imported_run_does_not_take_answers_of_others(sound: Sound, store: Store) -> None:

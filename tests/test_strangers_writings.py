@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import served
@@ -157,6 +158,23 @@ def test_a_key_for_one_service_goes_to_no_other_that_is_shown_beside_it(owner: V
         owner.act("resume", run=own, fields={"key": TYPED})
         until(lambda: len(service.calls) > asked)
         assert evil.calls == []
+
+
+def test_a_key_for_ones_own_writing_goes_to_no_visitors_address(
+    tmp_path: Path, medfact: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command line asks both side by side."""
+    monkeypatch.setenv("OPENAI_API_KEY", TYPED)
+    writings = []
+    with MockService(Behaviour(writes=faithful)) as service, MockService(Behaviour(writes=faithful)) as theirs:
+        for store, asked in ((store_of(tmp_path), service), (store_of(tmp_path, "b" * 32), theirs)):
+            spec = RunSpec("openai:m", limit=PAIRS, shots=0, service=ServiceSettings(base_url=asked.base_url))
+            writings.append(start_writing("rephrase", spec, store))
+            assert list(write(writings[-1], store))
+        both = [word for one in writings for word in ("--writing", one)]
+        assert medfact("run", *both, "--model", "openai:m", "--db", store_of(tmp_path).url).code == 0
+        assert len(theirs.calls) > SENTENCES
+        assert not any(TYPED in call.headers["authorization"] for call in theirs.calls)
 
 
 # ------------------------------------------------------------------------- other runs that are joined by an id

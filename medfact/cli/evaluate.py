@@ -31,7 +31,7 @@ from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
 from medfact.writing.runs import writing_of
-from medfact.writing.sets import asked_set
+from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,7 +58,12 @@ def _ask_written(options: argparse.Namespace) -> int:
     _check_addresses(first, specs)
     with loader(options, [spec.model for spec in specs]) as load:
         runs = [start_planned(spec, planned, store) for spec, planned in asked]
-        return _ask_all(runs, store, options, _key_for(first, options), load)
+        return _ask_all(runs, store, options, _key_for(_writings(options, store), options), load)
+
+
+def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
+    """The writings that are asked, without the sets beside them."""
+    return [writing_of(name, store) for name in options.writing if name not in (PROTOTYPES, ORIGINALS)]
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -92,7 +97,7 @@ def _repeat(options: argparse.Namespace) -> int:
     _check_addresses(record, specs)
     with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         again = [start_again(record.run, store, spec) for spec in specs]
-        return _ask_all(again, store, options, _key_for(record, options), load)
+        return _ask_all(again, store, options, _key_for([record], options), load)
 
 
 def _check_addresses(record: Run, specs: Sequence[RunSpec]) -> None:
@@ -101,9 +106,9 @@ def _check_addresses(record: Run, specs: Sequence[RunSpec]) -> None:
         check_address(replace(record, model=spec.model, spec=spec))
 
 
-def _key_for(record: Run, options: argparse.Namespace) -> str | None:
-    """The key for the service of a recorded run, where a person has named its address, or agrees to it."""
-    return named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record))
+def _key_for(records: Sequence[Run], options: argparse.Namespace) -> str | None:
+    """The key for the services of recorded runs, where a person has named all their addresses, or agrees to them."""
+    return named_address_key(options.yes or bool(typed_address(options)) or all(map(is_ones_own, records)))
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -121,7 +126,7 @@ def resume(options: argparse.Namespace) -> int:
         service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
         if service and typed_address(options):
             confirm_upload([replace(record.spec, service=service)], options.yes)
-        asking[record.run] = {"key": _key_for(record, options), "budget": settings["spec"].get("budget"), "service": service}
+        asking[record.run] = {"key": _key_for([record], options), "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0
     with loader(options, [record.model for record in records], [record.model for record in racing]) as load:

@@ -73,8 +73,8 @@ def owners_seen_by(request: Any) -> tuple[str, ...]:
 
 
 def is_from_this_machine(request: Any) -> bool:
-    """Whether a browser on this machine asks, at an address of this machine. A proxy here asks from this machine too: for a name
-    of its own, or with headers of its own, or in an older HTTP than any browser's.
+    """Whether a browser on this machine asks, at an address of this machine. A proxy here asks from this machine too: for a
+    name of its own, or with headers of its own, or in an older HTTP than any browser's.
     """
     peer = request.client.host if request.client is not None else ""
     names = [request.headers.get("host", ""), *request.headers.getlist("origin"), *request.headers.getlist("referer")]
