@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.encoder import ENCODER
 from medfact.models.services.addresses import without_user_info
@@ -151,6 +152,8 @@ class RunSpec:
     placement:      how a local model is loaded.
     race:           an id that the runs of one race share: they are asked side by side, disease by disease, until it is decided.
     racers:         how many models race, 0 where none do.
+    imported:       the fields whose values came in a run's file, which may be a stranger's: they are shown, and what they name
+                    is never opened (`opened`) and joins no runs. () for a run that was planned here.
     """
 
     model: str
@@ -192,11 +195,32 @@ class RunSpec:
     placement: Placement = HERE
     race: str | None = None
     racers: int = 0
+    imported: tuple[str, ...] = field(default=(), compare=False)
+
+    def opened(self, name: str) -> Any:
+        """The value of a field, for whoever opens or contacts what it names. Raises Mistake where it came in a run's file."""
+        value = getattr(self, name)
+        if name in self.imported and value != getattr(RunSpec, name, None):
+            raise Mistake(
+                f"A run's file names {str(value)[:100]!r}, and what such a file names is never opened.",
+                "Start a new run with your own files and models.",
+            )
+        return value
+
+    def chosen(self, **values: Any) -> RunSpec:
+        """The spec with values for some fields that somebody has chosen here."""
+        return replace(self, **values, imported=tuple(name for name in self.imported if name not in values))
+
+    def from_a_file(self) -> RunSpec:
+        """The spec, all of which came in a run's file."""
+        return replace(self, imported=tuple(one.name for one in dataclasses.fields(self) if one.name != "imported"))
 
     def to_record(self) -> dict[str, Any]:
         """A record for JSON, without the service's key and any user name in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"]
+        if not self.imported:
+            del record["imported"]
         return {**record, "service": _without_user_info(record["service"]), "encoder_url": without_user_info(self.encoder_url)}
 
     @classmethod
@@ -207,6 +231,7 @@ class RunSpec:
             "columns": tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ())),
             "rela": tuple(record.get("rela", ())),
             "sab": tuple(record.get("sab", ())),
+            "imported": tuple(record.get("imported", ())),
             "placement": Placement.from_record(record.get("placement")),
             "service": ServiceSettings(**service),
             "encoder_url": without_user_info(record.get("encoder_url")),

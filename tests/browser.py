@@ -61,8 +61,8 @@ def address(app_home: Path) -> Iterator[str]:
 
 
 @contextmanager
-def served(home: Path, **more: str) -> Iterator[str]:
-    """The app as a process, with these variables in its environment."""
+def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]:
+    """The app as a process, with these variables in its environment. folder: the one that it is started in."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -70,8 +70,9 @@ def served(home: Path, **more: str) -> Iterator[str]:
     for name in ("MEDFACT_DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         environment.pop(name, None)
     log = (home / "log.txt").open("w")
-    command, folder = app_command()
-    process = subprocess.Popen(command, cwd=folder, env=environment | more, stdout=log, stderr=log)
+    command, usual = app_command()
+    command = [str(usual / part) if part.endswith(".py") else part for part in command]
+    process = subprocess.Popen(command, cwd=folder or usual, env=environment | more, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}/"
     try:
         _wait_until_served(url, process, Path(log.name))

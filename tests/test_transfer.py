@@ -450,10 +450,14 @@ def test_no_key_goes_to_a_service_that_only_a_file_names(
     outcome = medfact("resume", run, "--db", other.url)
     assert (outcome.code, "models.example" in outcome.err) == (2, True)
     monkeypatch.setattr("medfact.runs.run.load_model", load)
-    spec = replace(SPEC, service=ServiceSettings(base_url="http://127.0.0.1:1/v1"))
-    here = a_run(store, spec)
-    taken(other, exported(store, here))
-    list(answer(here, other, load=load))  # of this machine
+    for address, host in (("http://127.0.0.1:1/v1", "127.0.0.1"), ("http://api.openai.com/v1", "api.openai.com")):
+        named = a_run(store, replace(SPEC, service=ServiceSettings(base_url=address)))
+        taken(other, exported(store, named))
+        (failed,) = answer(named, other, load=load)  # what listens on this machine may be meant for nobody else
+        assert f"names the service at {host}" in str(failed.error)
+    usual = a_run(store, replace(SPEC, service=ServiceSettings()))
+    taken(other, exported(store, usual))
+    list(answer(usual, other, load=load))  # whom this machine asks without being told
     assert asked == ["given for it", None, None]
 
 

@@ -16,7 +16,8 @@
   let shown = "", shownAt = 0; // what is judged now, and since when
   let placing = false; // a field in focus that a new fragment takes away says once more what was typed, of what is gone
   const drawn = {}; // name → fingerprint of that fragment
-  const show = Object.fromEntries(new URLSearchParams(window.location.search));
+  const show = {}; // what is looked at and chosen: told by the server and by whoever sits here, never by a link
+  let address = window.location.search; // the server takes from it what may come in a link; "" once it has answered
 
   const stored = () => {
     try {
@@ -163,12 +164,13 @@
   const ask = async (action) => {
     const mine = ++question;
     const asked = { ...show };
+    const told = address;
     let answer, problem = "The app does not answer.";
     try {
       const response = await fetch("updates", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ page: PAGE, show, kept: stored(), drawn, action }),
+        body: JSON.stringify({ page: PAGE, address, show, kept: stored(), drawn, action }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if (response.status === 503 || response.status === 429) problem = await response.text();
@@ -183,6 +185,7 @@
     if (mine !== question) return; // a newer question is on its way
     if (failures) warn("");
     failures = 0;
+    if (address === told) address = "";
     take(answer, asked);
     if (answer.again !== null) clock = setTimeout(look, 1000 * answer.again);
   };
@@ -347,8 +350,9 @@
 
   document.addEventListener("change", ({ target }) => {
     if (placing) return;
-    const { set, tick, list = "chosen" } = target.dataset ?? {};
-    if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
+    const { set, tick, agree, ofView, list = "chosen" } = target.dataset ?? {};
+    if (agree !== undefined) (ofView === undefined ? choose : change)({ agreed: target.checked, agreed_to: target.checked ? agree : "" });
+    else if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
     else if (set === "page") change({ page: target.value });
     else if (set !== undefined && target.type !== "search") change({ [set]: valueOf(target), page: 0 });
     else if (target.files?.length && target.parentElement.querySelector(":scope > #upload")) uploads(target.files[0].name, target.accept);
@@ -490,7 +494,8 @@
   window.medfact = { choose, act };
   window.addEventListener("popstate", () => {
     returning = true;
-    change({ demo: "", step: 1, ...Object.fromEntries(new URLSearchParams(window.location.search)) });
+    address = window.location.search;
+    change({ demo: "", step: 1 });
   });
   document.addEventListener("visibilitychange", () => document.hidden || look());
   look();

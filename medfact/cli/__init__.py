@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from medfact.cli.commands import parser
+from medfact.cli.terminal import printable_stdout, say
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing
 
@@ -39,14 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command is None:
             whole.print_help()
             return OK
-        with named_if_missing():
+        with named_if_missing(), printable_stdout():
             return int(options.command.run(options))
     except MedfactError as error:
-        print(f"medfact: {error}", file=sys.stderr)
+        say(f"medfact: {error}")
         return MISTAKE
     except KeyboardInterrupt as stop:
         kept = " All answers so far are saved; `resume` continues." if isinstance(stop, Stopped) else ""
-        print(f"medfact: stopped.{kept}", file=sys.stderr)
+        say(f"medfact: stopped.{kept}")
         return MISTAKE
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stdout must stay open until the interpreter ends

@@ -201,7 +201,11 @@ COMMANDS = (
             RUNS,
             RESUMED_SERVICE,
             CLUSTER,
-            argument("--yes", action="store_true", help="send your key to the service that an imported run names"),
+            argument(
+                "--yes",
+                action="store_true",
+                help="agree to the service, which gets your key, and the model that an imported run names",
+            ),
             DATABASE,
         ),
     ),

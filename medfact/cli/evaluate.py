@@ -31,7 +31,7 @@ from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
 from medfact.writing.runs import writing_of
-from medfact.writing.sets import asked_set
+from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,9 +55,15 @@ def _ask_written(options: argparse.Namespace) -> int:
     if options.dry_run:
         return emit((costs(spec, planned=planned) for spec, planned in asked), options.output)
     confirm_upload(specs, options.yes)
+    _check_addresses(first, specs)
     with loader(options, [spec.model for spec in specs]) as load:
         runs = [start_planned(spec, planned, store) for spec, planned in asked]
-        return _ask_all(runs, store, options, service_key(options), load)
+        return _ask_all(runs, store, options, _key_for(_writings(options, store), options), load)
+
+
+def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
+    """The writings that are asked, without the sets beside them."""
+    return [writing_of(name, store) for name in options.writing if name not in (PROTOTYPES, ORIGINALS)]
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -88,18 +94,29 @@ def _repeat(options: argparse.Namespace) -> int:
         planned = recorded_plan(record, store)
         return emit((costs(spec, planned=planned) for spec in specs), options.output)
     confirm_upload(specs, options.yes)
-    trusted = options.yes or bool(typed_address(options)) or is_ones_own(record, store)
-    if not trusted:
-        for spec in specs:
-            check_address(replace(record, model=spec.model, spec=spec), store)
+    _check_addresses(record, specs)
     with loader(options, [spec.model for spec in specs], [spec.model for spec in specs if spec.race]) as load:
         again = [start_again(record.run, store, spec) for spec in specs]
-        return _ask_all(again, store, options, named_address_key(trusted), load)
+        return _ask_all(again, store, options, _key_for([record], options), load)
+
+
+def _check_addresses(record: Run, specs: Sequence[RunSpec]) -> None:
+    """Raises Mistake where a service would be asked that only a run's file names."""
+    for spec in specs:
+        check_address(replace(record, model=spec.model, spec=spec))
+
+
+def _key_for(records: Sequence[Run], options: argparse.Namespace) -> str | None:
+    """The key for the services of recorded runs, where a person has named all their addresses, or agrees to them."""
+    return named_address_key(options.yes or bool(typed_address(options)) or all(map(is_ones_own, records)))
 
 
 def resume(options: argparse.Namespace) -> int:
     """Continues runs from their records; notes where their data or their pool have changed since."""
     store = kept(options.db)
+    if options.yes:
+        for run in options.run:
+            store.trust(store.run(run).run, "model", "service")
     records = list({record.run: record for record in map(store.run, options.run)}.values())
     for record in records:
         print_notes(f"{change} The run goes on as it was recorded." for change in changes(record))
@@ -107,8 +124,9 @@ def resume(options: argparse.Namespace) -> int:
     asking: dict[str, dict[str, Any]] = {}
     for record in records:
         service = replace(record.spec.service, **settings["service"]) if settings["service"] else None
-        key = named_address_key(options.yes or bool(typed_address(options)) or is_ones_own(record, store))
-        asking[record.run] = {"key": key, "budget": settings["spec"].get("budget"), "service": service}
+        if service and typed_address(options):
+            confirm_upload([replace(record.spec, service=service)], options.yes)
+        asking[record.run] = {"key": _key_for([record], options), "budget": settings["spec"].get("budget"), "service": service}
     racing = still_racing(records)
     code = 0
     with loader(options, [record.model for record in records], [record.model for record in racing]) as load:

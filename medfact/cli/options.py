@@ -29,7 +29,12 @@ Add = Callable[[Container], object]
 """Adds an option, or several, to a container."""
 
 _RECORDS = {"spec": RunSpec, "placement": Placement, "service": ServiceSettings}
-FIELDS = {f"{name}.{field.name}": field for name, record in _RECORDS.items() for field in dataclasses.fields(record)}
+FIELDS = {
+    f"{name}.{field.name}": field
+    for name, record in _RECORDS.items()
+    for field in dataclasses.fields(record)
+    if field.name != "imported"
+}
 """Every field that an option may set, by its path."""
 
 
@@ -256,7 +261,8 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
 def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:
     """The spec of a recorded run for a model. Typed settings replace the record's.
 
-    Only a typed setting permits code, unsafe weights or reused answers: a record may come from a stranger.
+    Only a typed setting permits code, unsafe weights or reused answers: a record may come from a stranger. What such a record
+    names is no more than a name, unless it is typed here, or agreed to.
 
     Raises Mistake where a setting chooses what to ask, which the record does.
     """
@@ -267,9 +273,8 @@ def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSp
             "Leave out the options that choose facts, statements or demonstrations.",
         )
     placement = replace(record.spec.placement, remote_code=False, any_weights=False)
-    return replace(
-        replace(record.spec, model=model, reuse=False, race=None, racers=0),
-        **settings["spec"],
-        placement=replace(placement, **settings["placement"]),
-        service=replace(record.spec.service, **settings["service"]),
-    )
+    spec = record.spec.chosen(**{"reuse": False, "race": None, "racers": 0, **settings["spec"]})
+    asked: dict[str, Any] = {"model": model, "service": replace(spec.service, **settings["service"])}
+    named = {"model": bool(options.model) or options.yes, "service": "base_url" in settings["service"] or options.yes}
+    spec = replace(spec, **asked, placement=replace(placement, **settings["placement"]))
+    return spec.chosen(**{name: value for name, value in asked.items() if named[name]})

@@ -10,6 +10,7 @@ from typing import cast
 
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable
 from medfact.cli.rows import print_progress
+from medfact.datasets.printable import one_line
 from medfact.results.race_words import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.racing import Standing
@@ -46,9 +47,9 @@ def _shown(events: Iterator[Event], model: str) -> int:
                 if not _moving_line(f"{model}: {done} of {total}") and milestones.reached(done, total):
                     print_progress(f"{model}: {done} of {total}")
             case Noted():
-                print_progress(f"{_below()}{model}: note: {event.note}")
+                _print_below([f"{model}: note: {event.note}"])
             case Finished():
-                print_progress("\n".join(_ending(event, model)))
+                _print_below(_ending(event, model))
                 code = SOME_FAILED if event.failed else OK
             case Failed():
                 print_progress(f"medfact: {event.error}")
@@ -92,18 +93,21 @@ def _moving_line(text: str) -> bool:
     """Replaces the last line of a terminal; returns whether stderr is one."""
     on_terminal = sys.stderr.isatty()
     if on_terminal:
-        print(f"\r\033[K{text}", end="", file=sys.stderr)
+        print(f"\r\033[K{one_line(text)}", end="", file=sys.stderr)
     return on_terminal
 
 
-def _below() -> str:
-    """What leaves the moving line of a terminal in place."""
-    return "\n" if sys.stderr.isatty() else ""
+def _print_below(lines: Iterable[str]) -> None:
+    """Prints lines and leaves the moving line in place."""
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    for line in lines:
+        print_progress(line)
 
 
 def _ending(event: Finished, model: str) -> Iterator[str]:
     failed = f", {event.failed} failed (see `answers`, then `resume`)" if event.failed else ""
-    yield f"{_below()}{model}: {event.state} in {event.seconds:.1f} s{failed}"
+    yield f"{model}: {event.state} in {event.seconds:.1f} s{failed}"
     if event.commonest:
         reason, count = event.commonest
         yield f"{model}: {count} of the {event.failed} failed calls: {reason}"

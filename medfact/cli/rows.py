@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from medfact.cli import OK
+from medfact.cli.terminal import say
 from medfact.datasets.table_writer import check_place, json_line, write_table
 from medfact.results.report import report_of
 from medfact.results.wording import counted
@@ -36,7 +36,7 @@ def check_output(output: str | None) -> None:
 
 def print_progress(text: str) -> None:
     """Prints a line on stderr."""
-    print(text, file=sys.stderr)
+    say(text)
 
 
 def print_notes(lines: Iterable[str]) -> None:

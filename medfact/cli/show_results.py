@@ -11,6 +11,7 @@ from pathlib import Path
 from medfact.cli import OK
 from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress, run_row
+from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import answer_row
@@ -63,7 +64,8 @@ def report(options: argparse.Namespace) -> int:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
             print(json_line({**record_of(scores), **more}))
         else:
-            print("\n".join([*([""] if number else []), report_text(scores, board), *summary_lines(reviews)]))
+            reviewed = map(one_line, summary_lines(reviews))
+            print("\n".join([*([""] if number else []), report_text(scores, board), *reviewed]))
     return OK
 
 
@@ -86,7 +88,9 @@ def _draw_card(store: Store, runs: Sequence[str], file: Path) -> int:
         file.write_bytes(png_of(drawn))
     except OSError as error:
         raise Mistake(f"{file.name} cannot be written: {error.strerror}.", "Choose another place.") from None
-    print_progress(f"card written to {file}; what it says, for those who cannot see it:\n{drawn.words}")
+    print_progress(f"card written to {file}; what it says, for those who cannot see it:")
+    for line in drawn.words.splitlines():
+        print_progress(line)
     return OK
 
 

@@ -44,18 +44,19 @@ def load(spec: RunSpec, limits: Limits = OWN) -> Collection:
         FactsError: the file cannot be read as facts; says which row or column.
         UnknownName: there is no such data set.
     """
-    if spec.facts is None:
+    facts = spec.opened("facts")
+    if facts is None:
         return load_bundled(spec.dataset)
-    path = Path(spec.facts.removeprefix(PREFIX).strip())
+    path = Path(facts.removeprefix(PREFIX).strip())
     try:
-        exists = bool(spec.facts.strip()) and path.exists()
+        exists = bool(facts.strip()) and path.exists()
     except OSError:  # a name too long to be a path
         exists = False
     in_mkj_layout = exists and is_mkj(path)
-    if (spec.facts.startswith(PREFIX) or is_saved(path)) and not in_mkj_layout:
-        return load_rows(spec.facts, *read_hub(spec.facts), dict(spec.columns))
+    if (facts.startswith(PREFIX) or is_saved(path)) and not in_mkj_layout:
+        return load_rows(facts, *read_hub(facts), dict(spec.columns))
     if not exists:
-        raise FactsError(f"There is no file or folder {spec.facts[:200]!r}.", "Check the path.")
+        raise FactsError(f"There is no file or folder {facts[:200]!r}.", "Check the path.")
     if is_umls(path):
         return load_umls(path, spec.rela, spec.sab, spec.language)
     if in_mkj_layout:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from medfact.datasets.printable import escaped
 from medfact.errors import FactsError
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -101,8 +102,8 @@ def _write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
 
 
 def json_line(row: dict[str, Any]) -> str:
-    """One row as a line of JSON, in plain UTF-8."""
-    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+    """One row as a line of JSON, in plain UTF-8 that a terminal can show."""
+    return escaped(json.dumps(row, ensure_ascii=False, allow_nan=False))
 
 
 def _write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:

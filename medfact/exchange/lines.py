@@ -11,13 +11,14 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, BinaryIO, NoReturn
 
 import sqlalchemy as sql
 
+from medfact.datasets.printable import one_line, printable
 from medfact.errors import Mistake
 from medfact.store import schema
 from medfact.store.schema import storable
@@ -80,6 +81,18 @@ _TYPES = {
     kind: {name: JSON_COLUMNS.get(name, column.type.python_type) for name, column in columns.items()}
     for kind, columns in COLUMNS.items()
 }
+_VERBATIM = {
+    STATEMENT: {"head", "relation", "tail", "head_id", "tail_id", "source_id", "pool", "text", "origin"},
+    DEMONSTRATION: {"shots_of", "text"},
+    PLACE: {"shots_of"},
+    RETRIEVED: {"passages"},
+    ANSWER: {"raw"},
+}
+"""Texts that ids are made of, and those that a model was shown or has said."""
+
+_LINES = {"note", "notes", "reason", "said", "failure", "source", "specialty", "strength", "head_type", "tail_type"}
+"""Texts that may have several lines. Any other is on one, and no text has characters that a terminal obeys."""
+
 _REQUIRED = {kind: [name for name, column in columns.items() if not column.nullable] for kind, columns in COLUMNS.items()}
 
 
@@ -212,11 +225,21 @@ def _complete_row(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     for name, value in row.items():
         if name not in columns:
             raise ValueError(f"no {kind} has a column {name[:40]!r}")
-        complete[name] = None if value is None else _value(name, value, _TYPES[kind][name])
+        plain = value if name in _VERBATIM.get(kind, ()) else _plain(value, printable if name in _LINES else one_line)
+        complete[name] = None if value is None else _value(name, plain, _TYPES[kind][name])
     for name in _REQUIRED[kind]:
         if complete[name] is None:
             raise ValueError(f"its {name} is missing")
     return complete
+
+
+def _plain(value: Any, clean: Callable[[str], str]) -> Any:
+    """A value whose texts are clean, those within it, too."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): _plain(one, clean) for name, one in value.items()}
+    return [_plain(one, clean) for one in value] if isinstance(value, list) else value
 
 
 def _value(name: str, value: Any, expected: type) -> Any:

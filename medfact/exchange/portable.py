@@ -34,8 +34,10 @@ def portable(spec: RunSpec) -> RunSpec:
         templates=_name(spec.templates),
         demonstrations=_name(spec.demonstrations),
         corpus=_name(spec.corpus),
+        entailment=spec.entailment and str(_name(spec.entailment)),
         encoder=_portable_encoder(spec.encoder),
         encoder_url=spec.encoder_url and _bare(spec.encoder_url),
+        imported=(),
         placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ANSWER_SETTINGS}),
         service=replace(spec.service, key=None, base_url=base_url and _bare(base_url), replicas=()),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
+from medfact.datasets.printable import one_line
 from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing
@@ -78,7 +79,7 @@ class Evaluated:
 
     def __repr__(self) -> str:
         record = self.record
-        return f"<run {self.id[:8]}: {record.model}, {record.dataset}, {record.state}>"
+        return one_line(f"<run {self.id[:8]}: {record.model}, {record.dataset}, {record.state}>")
 
     def _repr_html_(self) -> str:
         record = self.record

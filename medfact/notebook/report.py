@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from medfact.datasets.printable import one_line
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import score_rows
 from medfact.extras import named_if_missing
@@ -88,7 +89,7 @@ class Scores:
         return "\n".join(report_text(report) for report in self.reports)
 
     def __repr__(self) -> str:
-        return f"<scores of {', '.join(self._named)}>"
+        return one_line(f"<scores of {', '.join(self._named)}>")
 
     def _repr_html_(self) -> str:
         head = Markup("").join(

@@ -111,7 +111,12 @@ def papers_of(run: Run) -> tuple[str, ...]:
 
 def data_key(run: Run) -> str:
     """The key of the facts of a run."""
-    return re.sub(r"[^a-z0-9-]", "", run.dataset.lower()) + f"-{run.dataset_fingerprint[:6]}"
+    return re.sub(r"[^a-z0-9-]", "", run.dataset.lower()) + f"-{_fingerprint(run)[:6]}"
+
+
+def _fingerprint(run: Run) -> str:
+    """The fingerprint of a run's facts, which is a word whatever a run's file says."""
+    return re.sub(r"[^A-Za-z0-9]", "", run.dataset_fingerprint)
 
 
 def cited(text: str) -> list[str]:
@@ -122,7 +127,7 @@ def cited(text: str) -> list[str]:
 
 def plain_citations(text: str, runs: Sequence[Run]) -> str:
     """The text with its citations in words: "(Wilson, 1927)"."""
-    names = {data_key(run): f"fingerprint {run.dataset_fingerprint}" for run in runs}
+    names = {data_key(run): f"fingerprint {_fingerprint(run)}" for run in runs}
 
     def said(key: str) -> str:
         if key not in ENTRIES:
@@ -173,7 +178,7 @@ def _entry(key: str, facts: Mapping[str, Run]) -> str:
 
 
 def _facts_entry(run: Run) -> Iterator[str]:
-    name, fingerprint = _balanced(escaped(PurePath(run.dataset).name)), run.dataset_fingerprint
+    name, fingerprint = _balanced(escaped(PurePath(run.dataset).name)), _fingerprint(run)
     yield f"key = {{{name}}}"
     yield f"title = {{{name}: facts for testing language models}}"
     if run.dataset in bundled_names():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from medfact.datasets.printable import one_line
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.endings import how_it_ended
@@ -20,7 +21,7 @@ _ESCAPES = {
 
 def escaped(text: str) -> str:
     """Text that LaTeX prints as it stands."""
-    return " ".join("".join(_ESCAPES.get(letter, letter) for letter in text).split())
+    return " ".join("".join(_ESCAPES.get(letter, letter) for letter in one_line(text)).split())
 
 
 def latex_tables(reports: Mapping[str, Report]) -> str:

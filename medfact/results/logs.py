@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from medfact import __version__
+from medfact.datasets.printable import escaped
 from medfact.exchange.rows import statement_row
 from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.report import Report
@@ -29,13 +30,13 @@ def log_of(store: Store, run: Run, report: Report, harness: str) -> Iterator[str
     if harness == LM_EVAL:
         return (_line(_lm_eval(run, number, item, answer, demonstrations)) for number, item, answer in asked)
     samples = (_line(_inspect(run, number, item, answer, demonstrations)).rstrip() for number, item, answer in asked)
-    head = json.dumps(_inspect_head(run, report), ensure_ascii=False)
+    head = _line(_inspect_head(run, report)).rstrip()
     separated = (f"{',' if place else ''}\n{sample}" for place, sample in enumerate(samples))
     return chain([f'{head[:-1]}, "samples": ['], separated, ["\n]}\n"])
 
 
 def _line(content: dict[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False) + "\n"
+    return escaped(json.dumps(content, ensure_ascii=False)) + "\n"
 
 
 def _word(answer: bool | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medfact.datasets.printable import one_line
 from medfact.metrics.coherence import AGREES, SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
@@ -79,7 +80,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         *(f"note: {note}" for note in report.notes),
         f"{about_intervals([report])} Mastery of a fact is not competence. Not for clinical use.",
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def _line(name: str, estimate: Estimate, of: str, report: Report | None = None) -> str:
@@ -218,7 +219,7 @@ def comparison_text(
         lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names, questions))]
     lines += ["", *over_models_lines(together)] if together else []
     lines += ["", "Differences are paired: statements that both runs answered. Intervals and p are clustered by head and tail."]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def _pair(pair: Pair) -> str:
@@ -261,7 +262,7 @@ def rarity_text(rarity: Rarity) -> str:
         lines.append(f"  across types, for a tenfold frequency: {slope_in_words(rarity.types_line.slope, 'type')}")
     lines += ["", *(f"note: {note}" for note in rarity.notes)]
     lines.append("Intervals are 95%, clustered by head and tail. A slope is no cause. Not for clinical use.")
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def fit_in_words(fit: Fit) -> str:

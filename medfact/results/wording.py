@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
 
-from medfact.errors import MedfactError
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.estimand import THESE
@@ -18,7 +17,7 @@ from medfact.metrics.measures import Chance
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
-from medfact.prototypes import load_pool
+from medfact.prototypes import load_pool, pool_names
 from medfact.results.report import Report
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import (
@@ -201,11 +200,8 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def pool_title(pool: str) -> str:
-    """A pool's name for people; its own name where the pool is a file that is no longer there."""
-    try:
-        return load_pool(pool).title
-    except MedfactError:
-        return PurePath(pool).name
+    """A name for people of a pool that comes with the project; any other one's own. A run's file may name whatever it likes."""
+    return load_pool(pool).title if pool in pool_names() else PurePath(pool).name
 
 
 # ------------------------------------------------------------------------------------------------ states and fates

@@ -44,8 +44,8 @@ def ask(
     """
     record = store.run(run_id)
     prompts = _Prompts(record, pending, store.demonstrations(run_id), model)
-    if record.spec.reuse:
-        reused = _reused_answers(prompts, store)
+    if record.spec.reuse and "reuse" not in record.spec.imported:
+        reused = _reused_answers(prompts, store.of(record.owner))
         for start in range(0, len(reused), BATCH):
             batch = tuple(reused[start : start + BATCH])
             store.save(run_id, batch)

@@ -96,7 +96,7 @@ def corpus_of(spec: RunSpec, collection: Collection, limits: Limits = OWN) -> Co
     Raises FactsError where the documents cannot be read.
     """
     if spec.corpus is not None:
-        path = Path(spec.corpus)
+        path = Path(spec.opened("corpus"))
         return Corpus(path.name, read_documents(path, spec.corpus_column, limits), collection.known)
     facts_of: dict[str, list[Fact]] = {}
     pool = pool_of(spec, collection.ready)

@@ -13,6 +13,7 @@ from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, l
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside
+from medfact.models.words_alone import is_words_alone
 from medfact.negatives import PREFERENCES
 from medfact.prototypes import (
     ORIGIN,
@@ -74,11 +75,11 @@ def pool_of(spec: RunSpec, ready: Mapping[str, str] | None = None) -> Pool:
 
 def _pool_of_prototypes(spec: RunSpec) -> Pool:
     if spec.pool not in (None, ORIGIN, READY):
-        return _accepted(load_pool(str(spec.pool)), spec)
+        return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.opened("pool"))), spec)
     protocol = protocol_of(spec)
     names = (READY,) if spec.pool == READY else protocol.pools
     pools = [load_pool(name) for name in names]
-    own = mkj.find_templates(Path(spec.facts)) if spec.facts and READY in names else None
+    own = mkj.find_templates(Path(spec.opened("facts"))) if spec.facts and READY in names else None
     if own:
         pools = [templates_pool(own), replace(pools[0], notes=())]
     pool = merged(spec.pool or protocol.name, pools)
@@ -98,7 +99,8 @@ def _accepted(pool: Pool, spec: RunSpec) -> Pool:
 
 
 def _origin(spec: RunSpec, pool: Pool) -> Pool:
-    file = Path(spec.templates) if spec.templates else medlama.find_templates(Path(spec.facts)) if spec.facts else None
+    templates, facts = spec.opened("templates"), spec.opened("facts")
+    file = Path(templates) if templates else medlama.find_templates(Path(facts)) if facts else None
     if file is None:
         return origin_of(pool)
     return origin_of(pool, medlama.read_templates(file), file.name)
@@ -251,7 +253,7 @@ def _demonstrations(
     spec: RunSpec, pool: Pool, asked: Sequence[Planned], kept_aside: Sequence[Fact], collection: Collection
 ) -> Groups:
     if spec.demonstrations:
-        return read_groups(Path(spec.demonstrations), pool, {planned.shots_of for planned in asked})
+        return read_groups(Path(spec.opened("demonstrations")), pool, {planned.shots_of for planned in asked})
     shots = _shots(spec)
     if not shots:
         return {}
@@ -307,15 +309,24 @@ def _note_on_origin(words_of: Counter[str]) -> str:
 # ------------------------------------------------------------------------------------------- recorded runs
 
 
-def names_files(spec: RunSpec) -> bool:
-    """Whether a spec names the user's own files or data sets."""
-    return bool(
-        spec.facts or spec.templates or spec.demonstrations or spec.corpus or (spec.pool and spec.pool not in pool_names())
-    )
+def files_of(spec: RunSpec) -> list[str]:
+    """The user's own files or data sets that a spec names."""
+    pool = spec.pool if spec.pool not in pool_names() else None
+    return [name for name in (spec.facts, spec.templates, spec.demonstrations, spec.corpus, pool) if name]
+
+
+def opens_files(spec: RunSpec, planned: Plan) -> bool:
+    """Whether a run of a plan still opens the files of its spec: to retrieve passages, or for a reader of words alone."""
+    retrieves = spec.retrieval != NO_RETRIEVAL and any(item.passages is None for item in planned.statements)
+    return retrieves or is_words_alone(spec.model)
 
 
 def changes(run: Run, load: Callable[[RunSpec], Collection] = load) -> list[str]:
-    """What has changed or gone since a run was recorded: its data, or the sentences of its pool."""
+    """What has changed or gone since a run was recorded: its data, or the sentences of its pool. Files that only a run's file
+    names are not looked at.
+    """
+    if run.spec.imported and files_of(run.spec):
+        return ["It came out of a file, and what it was made from is not compared."]
     messages = []
     try:
         if load(run.spec).fingerprint() != run.dataset_fingerprint:

@@ -58,7 +58,7 @@ def racing_specs(specs: Sequence[RunSpec]) -> list[RunSpec]:
     if len(specs) < 2:
         raise Mistake("One model alone cannot race.", "Give --model twice or more often, or leave out --race.")
     name = secrets.token_hex(8)
-    return [replace(spec, race=name, racers=len(specs)) for spec in specs]
+    return [spec.chosen(race=name, racers=len(specs)) for spec in specs]
 
 
 def in_order_of_race(plan: Plan) -> Plan:
@@ -73,8 +73,9 @@ def _places(sheet: Sheet) -> Codes:
 
 
 def of_one_race(runs: Sequence[Run]) -> bool:
-    """Whether these are runs of one race."""
-    return len(runs) > 1 and runs[0].spec.race is not None and len({run.spec.race for run in runs}) == 1
+    """Whether these are runs of one race: of one owner, and none that only a file enters."""
+    races = {(run.spec.race, run.owner, "race" in run.spec.imported) for run in runs}
+    return len(runs) > 1 and runs[0].spec.race is not None and len(races) == 1
 
 
 def still_racing(runs: Sequence[Run]) -> list[Run]:

@@ -95,7 +95,9 @@ def _retriever(spec: RunSpec, corpus: Corpus, tell: Tell) -> Retriever:
     tell(f"Indexing {len(corpus.passages):,} passages: {corpus.name}.")
     if spec.retrieval == SPARSE:
         return open_sparse(corpus.texts, folder)
-    encoder = load_encoder(spec.encoder, encoder_settings(spec))
+    for name in ("encoder_url", "service") if contacts_encoder(spec) else ():
+        spec.opened(name)
+    encoder = load_encoder(spec.opened("encoder"), encoder_settings(spec))
     return open_dense(corpus.texts, folder, encoder, tell)
 
 

@@ -47,7 +47,7 @@ def answer(
 ) -> Iterator[Event]:
     """Asks the pending statements of a run: all of them at first; after an interruption, the rest and failed calls.
 
-    key: of a service, and sent only there. Without it, a service that only an imported file names is not asked.
+    key: of a service, and sent only there. Without it, a service that only a run's file names is not asked.
     budget: USD for the whole run. service: settings from now on. Both replace those of the run's spec.
     race: the race that it takes part in, whose other runs must be asked at the same time. stopped_as: the state and the reason
     of a run that `stopped` has ended.
@@ -87,7 +87,7 @@ def _answer(
     purse = purse_of(record, store, budget)
     try:
         if key is None:
-            check_address(record, store)
+            check_address(record)
         claim = _claim(record, store, stop)
         if store.run(record.run).changed != record.changed + 1:  # another process has answered some meanwhile
             pending = _pending(record, store)
@@ -192,12 +192,12 @@ def _without_tries(failure: str) -> str:
     return re.sub(r" \(\d+ tr(?:y|ies)\)\Z", "", failure)
 
 
-def is_ones_own(record: Run, store: Store) -> bool:
-    """Whether the command line of this machine recorded a run, so that the address of its service was typed here."""
-    return record.owner == LOCAL_OWNER and not store.was_imported(record.run)
+def is_ones_own(record: Run) -> bool:
+    """Whether the address of a run's service was typed at the command line of this machine."""
+    return record.owner == LOCAL_OWNER and "service" not in record.spec.imported
 
 
-def check_address(record: Run, store: Store) -> None:
-    """Raises Mistake if a run came from a file and asks a service that only the file names."""
-    if is_service(record.model) and store.was_imported(record.run):
+def check_address(record: Run) -> None:
+    """Raises Mistake if a run asks a service that only a run's file names."""
+    if is_service(record.model) and "service" in record.spec.imported:
         check_imported_run(record.run, record.spec.service)

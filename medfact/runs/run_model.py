@@ -12,8 +12,9 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from medfact.errors import Mistake
 from medfact.extras import named_if_missing
-from medfact.models import Model
+from medfact.models import Model, check_spec
 from medfact.models.services.monitor import Monitor
 from medfact.runs.events import Loading
 from medfact.runs.plan import facts_aside
@@ -23,14 +24,27 @@ from medfact.store import Run, Store
 def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key: str | None) -> Generator[Loading, None, Model]:
     """Loads a run's model in a thread, yields the steps meanwhile and the model's notes, and returns the model.
 
-    Raises what `load` raises.
+    Raises what `load` raises, and Mistake where only a run's file names where the model is.
     """
     spec = record.spec
+    check_source(record)
     service = replace(spec.service, key=key)
     options = {"placement": spec.placement, "service": service, "monitor": monitor, "aside": lambda: facts_aside(spec)}
     model = yield from with_progress(lambda tell: load(record.model, seed=spec.seed, tell=tell, **options), record.model)
     yield from (Loading(note) for note in model.info.get("notes", ()))
     return model
+
+
+def check_source(record: Run) -> None:
+    """Raises Mistake where only a run's file names the folder or repository that the model, or its encoder, is loaded from."""
+    kind, _, name = record.model.partition(":")
+    if "model" not in record.spec.imported or not (kind == "hf" or (kind == "baseline" and ":" in name)):
+        return
+    check_spec(record.model)  # of a model that a public server never loads, it says no more than that
+    raise Mistake(
+        f"Run {record.run} was imported from a file, which names the model {record.model}.",
+        "If you trust that model, resume it at the command line with --yes; or choose it in a new run.",
+    )
 
 
 Result = TypeVar("Result")

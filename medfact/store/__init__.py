@@ -42,7 +42,7 @@ from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.prototype_edits import PrototypeEdits
 from medfact.store.publications import Publications
-from medfact.store.recording import Recording
+from medfact.store.recording import MADE_FROM_IMPORTED, Recording
 from medfact.store.room import Ended, Room
 from medfact.store.run_answers import News, RunAnswers
 from medfact.store.seen_labels import SeenLabels
@@ -51,10 +51,11 @@ from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
 
 __all__ = [
-    "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED",
-    "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked",
-    "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run",
-    "RunEvent", "Sheet", "Store", "Verdict", "default_url", "exists", "home", "is_lasting",
+    "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
+    "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED",
+    "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published",
+    "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "Verdict", "default_url", "exists", "home",
+    "is_lasting",
 ]  # fmt: skip
 
 

@@ -29,7 +29,8 @@ GOING = frozenset({WAITING, RUNNING})
 RESUMABLE = frozenset({STOPPED, DECIDED, FAILED_RUN, PAUSED, INTERRUPTED})
 
 IMPORTED, STOP_ASKED, NOTED = "imported", "stop asked", "noted"
-"""Events of a run that are not states: it came from a file, another program asked to stop it, its model gave rise to a note."""
+"""Events of a run that are not states: it came from a file, or was made from a run that did; another program asked to stop it;
+its model gave rise to a note."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,13 @@ class Lifecycle(Lookup):
         """Sets a run's name and note; empty ones remove them."""
         self._update(run, name=name or None, note=note or None)
 
+    def trust(self, run: str, *names: str) -> None:
+        """Records that a person agrees to what a run's file says in these fields of its spec."""
+        spec = self.run(run).spec
+        agreed = spec.chosen(**{name: getattr(spec, name) for name in names})
+        if agreed.imported != spec.imported:
+            self._update(run, spec=json.dumps(agreed.to_record()))
+
     def delete(self, run: str) -> None:
         """Hides a run. It can be restored for KEPT_DELETED."""
         self._update(run, deleted_at=now())

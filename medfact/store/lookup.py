@@ -75,16 +75,17 @@ class Lookup(Database):
     def last_complete(self, model: str) -> Run | None:
         """The run of a model that was completed last, of any owner; None if there is none.
 
-        One that took answers of earlier runs does not count: its time says nothing of the model.
+        One that took answers of earlier runs does not count, nor one out of a file: its time says nothing of the model here.
         """
         row, answer = schema.runs.c, schema.answers.c
         taken = sql.exists().where(answer.run == row.run, answer.attempts == 0, answer.served_model.is_(None))
-        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None), ~taken)
+        ended = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None))
+        complete = ended.where(~taken, ~_was_imported())
         return next(iter(self._runs(complete.order_by(row.finished_at.desc()).limit(1))), None)
 
     def _runs(self, query: sql.Select[Any]) -> list[Run]:
         with self._reading() as connection:
-            return [_run(row) for row in connection.execute(query)]
+            return [_run(row) for row in connection.execute(query.add_columns(_was_imported().label("was_imported")))]
 
     def pulse(self, run: str) -> tuple[int, str]:
         """A run's `changed` and state, which tell a page whether anything is new. Raises UnknownName."""
@@ -117,8 +118,14 @@ class Lookup(Database):
             return int(connection.execute(query).scalar_one())
 
     def was_imported(self, run: str) -> bool:
-        """Whether a run came from a file."""
+        """Whether a run came from a file, or was made from one that did."""
         return bool(self.events(run, IMPORTED, most=1))
+
+
+def _was_imported() -> Any:
+    """A condition: that a run came from a file, or was made from one that did."""
+    event = schema.events.c
+    return sql.exists().where(event.run == schema.runs.c.run, event.what == IMPORTED)
 
 
 def oldest_restorable() -> str:
@@ -128,7 +135,8 @@ def oldest_restorable() -> str:
 
 def _run(row: Any) -> Run:
     values = {f.name: getattr(row, f.name) for f in fields(Run)}
-    values["spec"] = RunSpec.from_record(json.loads(row.spec))
+    spec = RunSpec.from_record(json.loads(row.spec))
+    values["spec"] = spec.from_a_file() if row.was_imported and not spec.imported else spec  # an older medfact took it in
     for name, empty in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}"), ("population", "{}")):
         values[name] = json.loads(values[name] or empty)
     values["state"] = _state(row)

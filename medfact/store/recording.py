@@ -21,6 +21,9 @@ from medfact.store.workers import myself
 _UPDATED_TOGETHER = 500
 """Statements whose ids fit into one query."""
 
+MADE_FROM_IMPORTED = "from a run that came from a file"
+"""What the event says of a run that was made here."""
+
 _PLACE_COLUMNS = ("run", "position", "statement_id", "shots_of", "draw", "fact")
 _ID = schema.statements.c.statement_id
 
@@ -70,6 +73,8 @@ class Recording(RetrievedPassages):
             self.add_passages(connection, run, passages)
             connection.execute(schema.sheets.insert().values(run=run, columns=sheet))
             add_event(connection, run, WAITING)
+            if spec.imported:
+                add_event(connection, run, IMPORTED, MADE_FROM_IMPORTED)
         return run
 
     def _add_statements(self, connection: sql.Connection, values: Mapping[str, tuple[Any, ...]]) -> None:

@@ -217,7 +217,7 @@ def _call_of(spec: RunSpec) -> str:
     if spec.facts and PurePath(spec.facts).name.startswith("data-frame-"):  # as `medfact.notebook` keeps it
         facts = "table"
     if spec.columns:
-        columns = [f"{ours}={theirs!r}" for ours, theirs in spec.columns]
+        columns = [f"{ours}={theirs!r}" for ours, theirs in spec.columns if ours.isidentifier()]
         facts = f"medfact.load_facts({', '.join([facts, *columns])})"
     settings = [
         f"{field.name}={getattr(spec, field.name)!r}"

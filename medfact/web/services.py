@@ -27,7 +27,7 @@ from medfact.results.live import Reports
 from medfact.reviews.studio import asked_of, bases, edited, edited_pool
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
-from medfact.runs.plan import NOTHING_HELD, plan
+from medfact.runs.plan import NOTHING_HELD, files_of, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
@@ -143,6 +143,11 @@ class Services:
         """
         return pool if not pool or pool in pool_names() else str(self.uploads.of(owner, pool))
 
+    def check_files(self, owner: str, spec: RunSpec) -> None:
+        """Raises Mistake where a spec names a file that is not one of this visitor's."""
+        for name in files_of(spec):
+            self.uploads.of(owner, name)
+
     def drafted_pool(self, owner: str, writing: str) -> Path:
         """A file of the visitor's: the pool of the drafts that the visitor has accepted in a writing. Raises Mistake."""
         return self._own_file(owner, "drafted.yaml", accepted_pool(self.run(writing).run, self.store.of(owner)))
@@ -175,7 +180,7 @@ class Services:
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
-        return load(spec) if spec.facts is None else _read(spec)  # anew: a file may have changed since
+        return load(spec) if spec.opened("facts") is None else _read(spec)  # anew: a file may have changed since
 
     def has(self, run: object) -> bool:
         """Whether there is a run of this whole id."""
@@ -254,14 +259,16 @@ def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = 
     return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())), tuple(sorted(held.items())))
 
 
-def plan_again(spec: RunSpec, rejections: Rejections) -> Plan:
-    """The plan of a spec recorded here, whose facts may be a visitor's file. Raises MedfactError where they cannot be read."""
+def plan_again(services: Services, owner: str, spec: RunSpec) -> Plan:
+    """The plan of a recorded spec for a visitor, whose own files are all that it may name. Raises MedfactError."""
+    services.check_files(owner, spec)
+    rejections = services.store.of(owner).rejections()
     return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), tuple(sorted(rejections.items())))
 
 
 def _source_in(spec: RunSpec) -> RunSpec:
     """The source of a spec's facts, as a spec of nothing else."""
-    names = ("dataset", "facts", "columns", "rela", "sab", "language")
+    names = ("dataset", "facts", "columns", "rela", "sab", "language", "imported")
     return replace(RunSpec(model=""), **{name: getattr(spec, name) for name in names})
 
 
@@ -277,7 +284,7 @@ def _planned(
 
 def collection_of_spec(source: RunSpec) -> Collection:
     """The facts of a spec's source. Visitors' files never crowd out the bundled data. Raises FactsError or UnknownName."""
-    return _bundled(source) if source.facts is None else _uploaded(source)
+    return _bundled(source) if source.opened("facts") is None else _uploaded(source)
 
 
 _bundled = keep(8)(load)

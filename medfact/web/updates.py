@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 from fastapi import APIRouter, Request, Response
@@ -56,9 +57,13 @@ class Pressed(BaseModel):
 
 
 class Question(BaseModel):
-    """What a page shows, the fingerprints of its fragments, the runs that the browser remembers, and a pressed button."""
+    """What a page shows, the fingerprints of its fragments, the runs that the browser remembers, and a pressed button.
+
+    address: the query of the page's address, where it was not answered yet.
+    """
 
     page: str = Field(max_length=40)
+    address: str = ""
     show: dict[str, str | int | float | bool | None] = Field(default={}, max_length=MOST_VALUES)
     kept: str = Field("", max_length=2_000)
     drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
@@ -97,7 +102,7 @@ def prepare(services: Services, demonstration: str) -> None:
 
 def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
     """The fragments that differ from what the page has, as JSON, and when it should ask again."""
-    show = shown(page.show, question.show | {"kept": question.kept})
+    show = shown(page.show, question.show | told_by_address(page, question.address) | {"kept": question.kept})
     said: dict[str, Markup] = {}
     if question.action is not None:
         show, message = act(visitor, page, show, question.action)
@@ -122,8 +127,17 @@ def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
     )
 
 
+def told_by_address(page: Page, query: str) -> dict[str, str]:
+    """What a page takes from its address: nothing but the fields that it has for that."""
+    try:
+        told = parse_qsl(query.removeprefix("?"), keep_blank_values=True, max_num_fields=MOST_VALUES)
+    except ValueError:  # there are more
+        return {}
+    return {name: value for name, value in told if name in page.address}
+
+
 def shown(model: type[Show], values: dict[str, Any]) -> Show:
-    """A page's view from an address or a browser: what cannot be is left at its default."""
+    """A page's view as a browser tells it: what cannot be is left at its default."""
     try:
         return model.model_validate(values)
     except ValidationError as error:

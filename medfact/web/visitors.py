@@ -10,18 +10,24 @@ import os
 import re
 import secrets
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 
 from medfact.limits import SIGNED_IN, is_public_server
+from medfact.models.services.policy import is_loopback
 from medfact.spec import LOCAL_OWNER
+from medfact.web.clients import is_behind_proxy
 from medfact.web.sign_in import owner_of_person
 from medfact.web.signed import person_of
 
 COOKIE = "medfact-visitor"
 NOBODY = "nobody"
 """The owner of a request without a cookie: it may look, and do nothing."""
+PROXY_HEADERS = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""What proxies add to a request."""
+
 LONGEST_NAME = 120
 """Characters of the name of somebody who has signed in."""
 NO_COOKIE = "This page needs its cookie, which tells your runs and files from others'. Allow cookies for it, and load it again."
@@ -60,12 +66,31 @@ def why_nobody() -> str:
 def owners_seen_by(request: Any) -> tuple[str, ...]:
     """Whose runs a request may list: its own, those of the same browser before one signed in, and, from this very machine,
     those of its command line."""
-    here = request.client is not None and request.client.host in {"127.0.0.1", "::1"}
-    forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
-    alone = here and not forwarded and not is_public_server()
     owner = owner_of(request)
     before = (browser_of(request),) if owner.startswith(SIGNED_IN) and browser_of(request) != NOBODY else ()
-    return (owner, *before, LOCAL_OWNER) if alone else (owner, *before)
+    is_host = is_from_this_machine(request) and not is_public_server()
+    return (owner, *before, LOCAL_OWNER) if is_host else (owner, *before)
+
+
+def is_from_this_machine(request: Any) -> bool:
+    """Whether a browser on this machine asks, at an address of this machine. A proxy here asks from this machine too: for a
+    name of its own, or with headers of its own, or in an older HTTP than any browser's.
+    """
+    peer = request.client.host if request.client is not None else ""
+    names = [request.headers.get("host", ""), *request.headers.getlist("origin"), *request.headers.getlist("referer")]
+    proxied = is_behind_proxy() or any(name in request.headers for name in PROXY_HEADERS)
+    return (
+        is_loopback(peer) and all(map(_is_loopback_address, names)) and not proxied and request.scope["http_version"] != "1.0"
+    )
+
+
+def _is_loopback_address(text: str) -> bool:
+    """Whether a Host header, or an address, names this machine: "localhost:7860", "http://127.0.0.1:7860/runs"."""
+    try:
+        name = urlsplit(text if "://" in text else f"//{text}").hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name.rstrip("."))
 
 
 def owners_reviewing(request: Any) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan, pool_of
 from medfact.runs.run import answer
 from medfact.runs.start import notes_on_data, start_planned
-from medfact.spec import RunSpec
+from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Plan, Planned, Run, Store
 from medfact.writing.eight import eight_of
@@ -54,7 +54,7 @@ def planned_writing(
     if kind not in KINDS:
         raise UnknownName("kind of writing", kind, [*KINDS])
     if spec.entailment:
-        load_entailment(spec.entailment)
+        load_entailment(spec.opened("entailment"))
     if spec.model.startswith("baseline:"):
         raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
     writing = replace(spec, task=TASKS[kind])
@@ -134,7 +134,8 @@ def writing_of(run_id: str, store: Store) -> Run:
     record = store.run(run_id)
     if record.spec.task is None:
         raise Mistake(f"Run {record.run} asked questions: it wrote no sentences.", "Give the id that `write` printed.")
-    return store.run(record.spec.writing) if record.spec.writing else record
+    belongs = record.spec.writing and "writing" not in record.spec.imported
+    return store.run(str(record.spec.writing)) if belongs else record
 
 
 def state_of(attempts: Iterable[Run]) -> tuple[str, str | None]:
@@ -144,21 +145,32 @@ def state_of(attempts: Iterable[Run]) -> tuple[str, str | None]:
 
 def attempts_of(writing: str, store: Store) -> dict[str, Run]:
     """Task → the run of that attempt, in their order."""
-    later = (run for run in store.writings() if run.spec.writing == writing)
-    return {run.spec.task: run for run in (store.run(writing), *later) if run.spec.task is not None}
+    first = store.run(writing)
+    attempts = {str(first.spec.task): first}
+    for run in store.writings(first.owner, LOCAL_OWNER):
+        if _is_attempt_of(run, first):
+            attempts.setdefault(str(run.spec.task), run)
+    return attempts
+
+
+def _is_attempt_of(run: Run, first: Run) -> bool:
+    """Whether a run is a later attempt at a writing: begun here, and asked as its first one is, so that a key for that goes
+    nowhere else. What a run's file says it belongs to does not count.
+    """
+    same = replace(run.spec, task=first.spec.task, writing=first.spec.writing) == first.spec
+    return same and run.spec.writing == first.run and "writing" not in run.spec.imported
 
 
 def guards_of(writing: str, store: Store) -> Guards:
     """The guards over a rephrasing. Raises ModelError, or Mistake where a writing from a file names a model for them."""
     first = writing_of(writing, store)
-    imported = store.was_imported(first.run)
-    if imported and first.spec.entailment:
+    if first.spec.entailment and "entailment" in first.spec.imported:
         raise Mistake(
             f"The writing {first.run} came from a file, and its guards need the model {first.spec.entailment}.",
             "Write anew; a run that asks its sentences can be read as it is.",
         )
-    own = None if imported else first.spec  # what a stranger's file names is not opened
-    follows = load_entailment(first.spec.entailment) if first.spec.entailment else None
+    own = None if first.spec.imported else first.spec  # its claims are judged by what the file itself says
+    follows = load_entailment(first.spec.opened("entailment")) if first.spec.entailment else None
     return Guards(reader_of(own, [item.statement for item in store.asked(first.run)]), follows)
 
 
@@ -217,7 +229,7 @@ def _start_again(first: Run, task: str, store: Store) -> Run | None:
     if not asked:
         return None
     planned = _plan_of(first, tuple(Planned(item.statement, item.shots_of) for item in asked), store)
-    return store.run(start_planned(replace(first.spec, task=task, writing=first.run), planned, store))
+    return store.run(start_planned(first.spec.chosen(task=task, writing=first.run), planned, store.of(first.owner)))
 
 
 def _plan_of(record: Run, statements: tuple[Planned, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
@@ -286,7 +298,7 @@ def warned(planned: Plan, first: Run, model: str) -> Plan:
 
 def evaluation_spec(first: Run) -> RunSpec:
     """The spec of a run that asks what a writing wrote; its model is still the writer."""
-    return replace(first.spec, task=None, writing=first.run, writer=first.model, budget=None)
+    return first.spec.chosen(task=None, writing=first.run, writer=first.model, budget=None)
 
 
 def _eight_sentences(first: Run, store: Store) -> Plan:

@@ -5,7 +5,6 @@ sentence a fact (PretextTrans, Tables 3, 4 and 13).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from medfact.prototypes import ORIGIN
 from medfact.runs.plan import plan
@@ -25,8 +24,8 @@ def asked_set(
     name: a writing's id, PROTOTYPES or ORIGINALS. beside: the writing about whose facts these two are. Raises MedfactError.
     """
     if name in (PROTOTYPES, ORIGINALS):
-        pool = ORIGINALS if name == ORIGINALS else beside.spec.pool
-        spec = replace(beside.spec, task=None, budget=None, pool=pool)
+        spec = beside.spec.chosen(task=None, budget=None)
+        spec = spec.chosen(pool=ORIGINALS) if name == ORIGINALS else spec
         return spec, make_plan(spec)
     first = writing_of(name, store)
     return evaluation_spec(first), warned(evaluation_plan(first.run, store), first, model)

@@ -163,10 +163,11 @@ def hosts_of(settings: ServiceSettings) -> list[str]:
 
 def is_on_this_machine(settings: ServiceSettings) -> bool:
     """Whether the service, with all its replicas, runs on this machine. Raises as `address_of` does."""
-    return all(map(_is_loopback, hosts_of(settings)))
+    return all(map(is_loopback, hosts_of(settings)))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or number is this machine's own."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -245,8 +246,10 @@ def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> N
 
 
 def check_imported_run(run_id: str, settings: ServiceSettings) -> None:
-    """Raises Mistake if an imported run names a service that is neither the default one nor on this machine."""
-    others = [host for host in hosts_of(settings) if host != host_of(DEFAULTS) and not _is_loopback(host)]
+    """Raises Mistake if an imported run names another service than this machine asks by default. One on this machine is
+    another one, too: what listens here may be meant for nobody else.
+    """
+    others = dict.fromkeys(host_of(one) for one in each_address(settings) if address_of(one) != address_of(DEFAULTS))
     if others:
         raise Mistake(
             f"Run {run_id} was imported from a file, which names the service at {', '.join(others)}.",

@@ -105,13 +105,12 @@ def _more_models() -> None:
             label="address (base URL)", placeholder="https://api.openai.com/v1", elem_id="service-address", max_length=300
         )
         budget = gr.Number(label="stop after so many US dollars (0: never)", value=0, minimum=0, elem_id="service-budget")
-        agreed = gr.Checkbox(label="My own facts may go to that server. They hold no patient data.", elem_id="service-leave")
+        part("consent")
     for component, name in (
         (other, "other"),
         (service, "service"),
         (address, "address"),
         (budget, "budget"),
-        (agreed, "agreed"),
     ):
         tells(component, name)
 

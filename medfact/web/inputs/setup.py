@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 from math import isinf
 from typing import Annotated, Any
 
+import orjson
 from pydantic import BaseModel, Field, StringConstraints
 
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
+from medfact.facts import digest
 from medfact.limits import limits
 from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_local, is_service, known_models
 from medfact.models.services.addresses import parsed_address
@@ -21,7 +23,7 @@ from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.checks import check_settings
 from medfact.runs.jobs.manager import minutes_are_used_up
-from medfact.runs.plan import protocol_of
+from medfact.runs.plan import opens_files, protocol_of
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
@@ -43,7 +45,8 @@ Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 class Setup(BaseModel):
     """The values of the inputs. source: the visitor's own file in use, None for the bundled data set. other: a repository or
     folder;
-    service, address: a model behind a service. agreed: whether own facts may go there. budget: US dollars, 0 for any sum.
+    service, address: a model behind a service. agreed: whether own facts may go there; agreed_to: to what that was said
+    (`consent_of`), "" where it is said of this very set-up. budget: US dollars, 0 for any sum.
     shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
     are those of the first. drafts: a writing whose accepted templates are used. studio: "POOL:DATA", a
@@ -62,6 +65,7 @@ class Setup(BaseModel):
     service: Short = ""
     address: Short = ""
     agreed: bool = False
+    agreed_to: Annotated[str, Field(max_length=100)] = ""
     budget: float = Field(0, ge=0, le=1e9)
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
     shots: int = Field(-1, ge=-1, le=50)
@@ -81,6 +85,17 @@ class Setup(BaseModel):
     def sets(self) -> list[str]:
         """The sets of sentences to ask, each once."""
         return list(dict.fromkeys(filter(None, self.writing.split(","))))[:MOST_MODELS]
+
+    @property
+    def consent_of(self) -> str:
+        """A code of what a person agrees to: that these facts and documents go to this address."""
+        files = orjson.dumps([self.source, self.corpus], option=orjson.OPT_SORT_KEYS).decode()
+        return digest(self.address.rstrip("/"), files, self.dataset, self.writing, self.drafts, self.studio)
+
+    def with_consent(self) -> Setup:
+        """The same, with no consent but to what is chosen: what was agreed to of another file or address does not count."""
+        agreed = self.agreed and self.agreed_to in ("", self.consent_of)
+        return self.model_copy(update={"agreed": agreed, "agreed_to": self.consent_of if agreed else ""})
 
     @property
     def names(self) -> list[str]:
@@ -199,11 +214,10 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
-    rejections = services.store.of(owner).rejections()
-    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(other, rejections))
+    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other))
     if setup.shots == 0:
-        asked, plan = replace(asked, shots=0), replace(plan, shots=0, demonstrations={})
-    return replace(asked, model=spec.model, service=spec.service, budget=spec.budget), plan
+        asked, plan = asked.chosen(shots=0), replace(plan, shots=0, demonstrations={})
+    return asked.chosen(model=spec.model, service=spec.service, budget=spec.budget), plan
 
 
 def evaluate(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
@@ -215,8 +229,10 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
     if setup.address:
         parsed_address(setup.address)  # as it was typed: a spec keeps no user name
     asked = planned_runs(services, owner, setup, reviewers)
-    for spec, _ in asked:
+    for spec, plan in asked:
         check_settings(spec)
+        if opens_files(spec, plan):
+            services.check_files(owner, spec)
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:

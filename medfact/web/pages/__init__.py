@@ -38,7 +38,9 @@ class Visitor:
 
 
 class Show(BaseModel):
-    """What a visitor looks at: the fields of a page's address and of its controls. Each page has its own."""
+    """What a visitor looks at: the fields of a page's address and of its controls. Each page has its own. Most are told by the
+    page's script alone; anybody can write a link, so only a page's `address` fields come from one.
+    """
 
     model_config = ConfigDict(extra="ignore", str_max_length=20_000)
 
@@ -103,9 +105,11 @@ Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]
 @dataclass(frozen=True)
 class Page:
     """A page: the model of its view, how it is shown, its buttons by name, and the part that says what a button did ("said"
-    for most)."""
+    for most). address: the fields of its view that it takes from its address: what is looked at, never what is to be done.
+    """
 
     show: type[Show]
     view: Callable[[Visitor, Any], View]
     actions: Mapping[str, Act]
     says: Mapping[str, str] = field(default_factory=dict)
+    address: tuple[str, ...] = ()

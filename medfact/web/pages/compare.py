@@ -216,4 +216,4 @@ def _true_fact(visitor: Visitor, table: FactTable, row: int) -> Fact | None:
     return visitor.services.reports.true_fact(table.runs[index], int(table.number[index, row]))
 
 
-COMPARE = Page(CompareShow, view, {})
+COMPARE = Page(CompareShow, view, {}, address=("runs",))

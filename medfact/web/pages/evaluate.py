@@ -11,7 +11,6 @@ from markupsafe import Markup
 from pydantic import Field
 
 from medfact.datasets.bundled import words_alone
-from medfact.models import is_service
 from medfact.results import wording
 from medfact.results.live import PACE, Live
 from medfact.results.report import Report
@@ -100,6 +99,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     if show.demo:
         return tour(visitor, show)
     if show.setup:
+        show = setup.with_consent(show)
         setup.note_choice(visitor, show)
     runs, missing = _runs(visitor, show)
     missing = missing or (show.missing and not show.run)
@@ -185,7 +185,7 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
         gallery=is_open(visitor.services),
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
-        asks_for_key=any(live.resumable and is_service(live.run.model) for live in mine),
+        services=run_actions.services_of([live.run for live in mine if live.resumable]),
         others=own and len(mine) < len(lives),
         keeping=keeping([live.run for live in mine]) if own else Markup(),
         ids=",".join(live.run.run for live in lives.values()),
@@ -290,4 +290,5 @@ EVALUATE = Page(
         "take_frequencies": "rarity-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },
+    address=("run", "tab", "chosen", "fact", "writing", "drafts", "studio", "demo", "step", "pair"),
 )

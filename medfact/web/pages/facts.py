@@ -226,4 +226,4 @@ def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 
-FACTS = Page(FactsShow, view, {"reject": reject, "accept": accept})
+FACTS = Page(FactsShow, view, {"reject": reject, "accept": accept}, address=("data",))

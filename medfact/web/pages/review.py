@@ -48,6 +48,9 @@ from medfact.web.pages.review_desk import (
 from medfact.web.pages.review_material import Material, contested_facts
 from medfact.web.visitors import NOBODY, is_adjudicator
 
+ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place")
+"""The fields of the page's address."""
+
 QUEUE_TITLES = {
     RANDOM: "a random sample, the same for all",
     CONTESTED: "contested: all models deny the label first, then where strong ones differ",
@@ -116,8 +119,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
 
 def _query(show: ReviewShow) -> str:
     """The address, from which a reload goes on: who reviews what, and where in the queue."""
-    names = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place")
-    changed = {name: getattr(show, name) for name in names if getattr(show, name) != ReviewShow.model_fields[name].default}
+    changed = {name: getattr(show, name) for name in ADDRESS if getattr(show, name) != ReviewShow.model_fields[name].default}
     if show.data == (OF_RUNS if show.run else RunSpec.dataset):
         del changed["data"]
     return f"?{urlencode(changed)}" if changed else ""
@@ -192,4 +194,4 @@ def _minutes_left(said: Mapping[str, Opinion], left: int) -> int | None:
     return None if not seconds else max(1, round(seconds[len(seconds) // 2] * left / 60))
 
 
-REVIEW = Page(ReviewShow, view, {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump})
+REVIEW = Page(ReviewShow, view, {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump}, address=ADDRESS)

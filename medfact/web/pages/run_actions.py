@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from medfact.errors import Mistake
-from medfact.models import is_service
+from medfact.errors import Mistake, ModelError
+from medfact.models import ServiceSettings, is_service
+from medfact.models.services.policy import hosts_of
+from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
-from medfact.runs.start import start_again
+from medfact.runs.run_model import check_source
+from medfact.runs.start import recorded_plan, start_again
 from medfact.store import Run
 from medfact.web.inputs.setup import MOST_MODELS, check_room
 from medfact.web.inputs.setup import evaluate as begin
@@ -38,8 +40,10 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     """
     services = visitor.services
     records = [record for record in map(services.run, _shown(visitor, show)) if not is_service(record.model)]
+    for record in records:
+        _check_sources(visitor, record)
     raced = of_one_race(records)
-    specs = [replace(record.spec, race=None, racers=0) for record in records]
+    specs = [record.spec.chosen(race=None, racers=0) for record in records]
     specs = racing_specs(specs) if raced else specs
     with services.planning:
         _check_room(visitor, visitor.owner, records)
@@ -47,6 +51,14 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
         new = [start_again(record.run, store, spec) for record, spec in zip(records, specs, strict=True)]
         _submit(visitor, dict.fromkeys(new, (None, None)), new if raced else [])
     return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
+
+
+def _check_sources(visitor: Visitor, record: Run) -> None:
+    """Raises Mistake where a repeated run would open what only a run's file, or another visitor, has named."""
+    check_source(record)
+    theirs = record.owner not in visitor.owners
+    if theirs and files_of(record.spec) and opens_files(record.spec, recorded_plan(record, visitor.services.store)):
+        visitor.services.check_files(visitor.owner, record.spec)
 
 
 def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
@@ -92,11 +104,27 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
     with visitor.services.planning:
         lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
         records = [live.run for live in lives if live.resumable]
+        if key and len(hosts := services_of(records)) > 1:
+            raise Mistake(f"These runs ask {' and '.join(hosts)}, and a key is for one of them.", "Resume them one by one.")
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
         asking = {record.run: (key, budget) if is_service(record.model) else (None, None) for record in records}
         _submit(visitor, asking, [record.run for record in still_racing(records)])
     return show, Message()
+
+
+def services_of(records: Sequence[Run]) -> list[str]:
+    """The services that runs ask, each once: the names of their hosts."""
+    asked = dict.fromkeys(record.spec.service for record in records if is_service(record.model))
+    by_address = {(one.base_url, one.replicas): one for one in asked}
+    return [_hosts(service) for service in by_address.values()]
+
+
+def _hosts(service: ServiceSettings) -> str:
+    try:
+        return ", ".join(hosts_of(service))
+    except ModelError:  # an old record may hold what is no address
+        return "a service without an address"
 
 
 def _dollars(text: str) -> float | None:

@@ -10,13 +10,14 @@ from medfact.errors import MedfactError
 from medfact.kept import keep
 from medfact.results import wording
 from medfact.results.endings import state_in_words as in_words
-from medfact.runs.plan import changes, names_files
+from medfact.runs.plan import changes
 from medfact.store import (
     COMPLETE,
     DECIDED,
     FAILED_RUN,
     IMPORTED,
     INTERRUPTED,
+    MADE_FROM_IMPORTED,
     NOTED,
     PAUSED,
     RUNNING,
@@ -73,17 +74,15 @@ def run_story(visitor: Visitor, run: Run, opened: str) -> Markup:
 def _event(one: RunEvent) -> str:
     if one.what == WAITING and one.said:
         return "waits for its next turn"
+    if one.what == IMPORTED and one.said == MADE_FROM_IMPORTED:
+        return "made here"
     return "stopped" if one.what == STOPPED and one.said else EVENTS.get(one.what, one.what)
 
 
 @keep(200)
 def _changes(services: Services, run_id: str, _: str) -> tuple[str, ...]:
-    """What has changed since a run was recorded. A file that names its data may come from a stranger: what only such a file
-    names is not read.
-    """
+    """What has changed since a run was recorded."""
     run = services.run(run_id)
-    if services.store.was_imported(run_id) and names_files(run.spec):
-        return ("It came out of a file, and what it was made from is not compared.",)
     try:
         return tuple(changes(run, services.data_of))
     except MedfactError as error:

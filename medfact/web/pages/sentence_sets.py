@@ -37,7 +37,9 @@ def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
         return render("message", message=Message(error.public, "warn"))
     writings = [run for run in services.store.writings(*visitor.owners) if run.spec.writing is None and _is_beside(run, first)]
     known = {run.run: run for run in (first, *reversed(writings))}
-    texts = {run.run: f"{KIND_IN_WORDS[str(run.spec.task)]} {model_name(run.model)}" for run in known.values()}
+    texts = {
+        run.run: f"{KIND_IN_WORDS.get(str(run.spec.task), 'written by')} {model_name(run.model)}" for run in known.values()
+    }
     texts |= {PROTOTYPES: "the sentence templates as they are (−LMReph)", ORIGINALS: "one plain sentence a fact (Origin)"}
     sets = [SentenceSet(key, text, key in setup.sets) for key, text in texts.items()]
     own = sorted({model_name(run.model) for run in known.values() if run.run in setup.sets and run.model in setup.names})

@@ -20,8 +20,6 @@ from medfact.datasets.collection import summary
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.kept import keep
 from medfact.models import is_service
-from medfact.models.services.policy import host_of
-from medfact.models.services.settings import ServiceSettings
 from medfact.negatives import RULES, explain
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.live import Live
@@ -34,6 +32,7 @@ from medfact.store import Run
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, planned_runs, source_of
 from medfact.web.pages import Action, Message, Visitor
+from medfact.web.pages.consent import consent, host_in_words
 from medfact.web.pages.sentence_sets import sentence_sets
 from medfact.web.services import Choice, collection_of, collection_of_spec, spec_of
 
@@ -62,11 +61,15 @@ FROM_SHOW = {"writing", "drafts", "studio", "reviewed"}
 """What of the setup stands in the page's address or its fragments, and not in its inputs."""
 
 
+def _record_in(show: Any) -> Any:
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(show.setup or "{}")
+    return {}
+
+
 def setup_in(show: Any) -> Setup:
     """What a visitor has chosen; what cannot be is at its default."""
-    record = {}
-    with suppress(orjson.JSONDecodeError):
-        record = orjson.loads(show.setup or "{}")
+    record = _record_in(show)
     try:
         setup = Setup.model_validate(record)
     except ValidationError as error:
@@ -74,25 +77,34 @@ def setup_in(show: Any) -> Setup:
         setup = Setup.model_validate(
             {name: value for name, value in record.items() if name not in wrong} if isinstance(record, dict) else {}
         )
-    return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW})
+    return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW}).with_consent()
 
 
 def with_setup(show: Any, setup: Setup, **more: str) -> Any:
-    """The view with another setup."""
-    return show.model_copy(update={"setup": orjson.dumps(setup.model_dump(exclude=FROM_SHOW)).decode(), **more})
+    """The view with another setup. What was agreed to before counts for what it was said of."""
+    chosen = setup.with_consent().model_dump(exclude=FROM_SHOW)
+    return show.model_copy(update={"setup": orjson.dumps(chosen).decode(), **more})
+
+
+def with_consent(show: Any) -> Any:
+    """The view, for a browser to keep: with what is agreed to of the set-up that it shows, and of no other."""
+    setup, record = setup_in(show), _record_in(show)
+    told = (record.get("agreed", False), record.get("agreed_to", "")) if isinstance(record, dict) else ()
+    return show if told == (setup.agreed, setup.agreed_to) else with_setup(show, setup)
 
 
 # ------------------------------------------------------------------------------------------------ fragments
 
 
 def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[str, Markup]:
-    """The parts "mapping", "facts", "method" and "go". lives: the runs that are open, the inputs folded away; {} for none."""
+    """The parts beside the inputs. lives: the runs that are open, the inputs folded away; {} for none."""
     setup = setup_in(show)
     if lives:
         return {"go": _folded(lives)}
     return {
         "mapping": sentence_sets(visitor, setup) if setup.sets else _mapping(show),
         "facts": _facts(visitor, setup),
+        "consent": consent(visitor, setup),
         "method": render(
             "message", message=Message(PROTOCOLS[setup.protocol].explanation if setup.protocol in PROTOCOLS else "")
         ),
@@ -205,7 +217,7 @@ def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
         pending=bool(show.pending),
         estimate=estimate,
         precision=precision,
-        host=_host(setup) if services else "",
+        host=host_in_words(setup) if services else "",
     )
 
 
@@ -236,12 +248,6 @@ def pairs_of(run: Run) -> int:
     protocol = PROTOCOLS.get(run.spec.protocol)
     negatives = run.spec.negatives if run.spec.negatives is not None else protocol.negatives if protocol else 0
     return run.facts // (1 + negatives)
-
-
-def _host(setup: Setup) -> str:
-    with suppress(MedfactError):
-        return host_of(ServiceSettings(base_url=setup.address or None))
-    return "the service"
 
 
 def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:

@@ -330,4 +330,4 @@ def _at(visitor: Visitor, show: StudioShow) -> Desk:
     return desk
 
 
-STUDIO = Page(StudioShow, view, {"save": save, "sign": sign, "take_back": take_back})
+STUDIO = Page(StudioShow, view, {"save": save, "sign": sign, "take_back": take_back}, address=("pool", "data", "relation"))

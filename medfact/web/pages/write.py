@@ -25,6 +25,7 @@ from medfact.views.fragments import render
 from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page
+from medfact.web.pages.consent import consent, host_in_words
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.writings import (
@@ -78,6 +79,7 @@ class WriteShow(Show):
     address: str = Field("", max_length=300)
     budget: float = Field(0, ge=0, le=1e9)
     agreed: bool = False
+    agreed_to: str = Field("", max_length=100)
     writing: str = Field("", max_length=40)
     only: str = Field("all", max_length=20)
     page: int = Field(0, ge=0, le=10**9)
@@ -100,10 +102,12 @@ def view(visitor: Visitor, show: WriteShow) -> View:
     )
     listed = lines(visitor, LISTED)
     opened, show = _opened(visitor, show)
+    setup = _setup_of(visitor, show)
+    show = show.model_copy(update={"agreed": setup.agreed, "agreed_to": setup.agreed_to})
     going = any(line.going for line in listed) or (opened.line is not None and opened.line.going)
     return View(
         {
-            "form": _form(visitor, show, own),
+            "form": _form(visitor, show, own, setup),
             "writings": render("writings", lines=listed, opened=show.writing),
             "opened": opened.fragment,
         },
@@ -131,9 +135,10 @@ def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
         service=show.service if behind else "",
         address=show.address if behind else "",
         agreed=show.agreed,
+        agreed_to=show.agreed_to,
         budget=show.budget if behind else 0,
         pairs=show.pairs,
-    )
+    ).with_consent()
 
 
 def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
@@ -150,7 +155,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     )
 
 
-def _form(visitor: Visitor, show: WriteShow, own: Source | None) -> Markup:
+def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -> Markup:
     problem, price = "", ""
     try:
         spec, plan = _planned(visitor, show)
@@ -165,7 +170,8 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None) -> Markup:
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
-        own=show.data == OWN_DATA,
+        consent=consent(visitor, setup, of_view=True),
+        host=host_in_words(setup),
         problem=problem,
         price=price,
     )
@@ -278,7 +284,7 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     spec, plan = _planned(visitor, show)
     check_settings(spec)
     if is_service(spec.model):
-        check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
+        check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=_setup_of(visitor, show).agreed)
     with services.planning:
         check_room(services, visitor.owner, 1, [spec.model], show.pairs)
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
@@ -335,4 +341,5 @@ WRITE = Page(
         "save_draft": drafts_page.save,
     },
     says={"start": "form-said"},
+    address=("writing",),
 )

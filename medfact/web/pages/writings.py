@@ -14,17 +14,18 @@ from medfact.results.endings import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
 from medfact.web.pages import Visitor
+from medfact.web.pages.run_actions import services_of
 from medfact.web.services import Services
 from medfact.writing.diversity import Diversity, diversity
 from medfact.writing.eight import eight_of, usable_lines
 from medfact.writing.guards import REASONS, cleaned
 from medfact.writing.marks import Marks, marks
-from medfact.writing.runs import attempts_of, evaluation_plan, guards_of, sentences, state_of
+from medfact.writing.runs import ATTEMPTS, attempts_of, evaluation_plan, guards_of, sentences, state_of
 from medfact.writing.sentences import Guards, Sentence, rejections
 from medfact.writing.templates import FORMS
 
 DOES = {
-    "rephrase": "rephrases the sentence templates of",
+    **dict.fromkeys(ATTEMPTS, "rephrases the sentence templates of"),
     "llmeval": "writes eight statements about each fact of",
     "templates": "drafts eight templates a relation of",
     "template": "drafts a template a relation of",
@@ -34,7 +35,7 @@ DOES = {
 
 @dataclass(frozen=True)
 class Line:
-    """A writing in the list. done, total: of the attempt that goes on. error: whether its state needs a look."""
+    """A writing in the list. done, total: of the attempt that goes on. host: of the writer's service."""
 
     run: Run
     title: str
@@ -47,6 +48,7 @@ class Line:
     going: bool
     resumable: bool
     own: bool
+    host: str
 
     @property
     def complete(self) -> bool:
@@ -56,7 +58,7 @@ class Line:
 def lines(visitor: Visitor, most: int) -> list[Line]:
     """The visitor's last writings, newest first."""
     runs = visitor.services.store.writings(*visitor.owners)
-    firsts = [run for run in runs if run.spec.writing is None][::-1][:most]
+    firsts = [run for run in runs if run.spec.writing is None or "writing" in run.spec.imported][::-1][:most]
     return [line_of(visitor, run) for run in firsts]
 
 
@@ -73,7 +75,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
     done, total = (job.done, job.total) if job is not None and going else (attempts[-1].statements,) * 2
     return Line(
         first,
-        f"{wording.model_name(first.model)} {DOES[str(first.spec.task)]} {first.dataset}",
+        f"{wording.model_name(first.model)} {DOES.get(str(first.spec.task), 'writes about')} {first.dataset}",
         state,
         state_in_words(state, reason),
         reason or "",
@@ -83,6 +85,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
         going,
         state in RESUMABLE,
         first.owner in visitor.owners,
+        " and ".join(services_of([first])),
     )
 
 
