@@ -119,6 +119,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     pool_text: dict[str, dict[str, str]] = field(default_factory=dict)
     population: Mapping[str, int] = field(default_factory=dict)
+    partners: tuple[Statement, ...] = ()
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
@@ -179,7 +180,8 @@ class Verdict:
 
     number, owner, decided_at: set when it is recorded. reasons: names of `REASONS`. wording: a better one, "" for none. role:
     reviewer or adjudicator. blind: whether the label was hidden. queue: why the fact was up. bulk: decided with others at once.
-    seconds: from the moment it was shown; None where nobody measured.
+    seconds: from the moment it was shown; None where nobody measured. record: names the fact as the reviewer was shown it, ""
+    if that is not known.
     """
 
     reviewer: str
@@ -198,6 +200,7 @@ class Verdict:
     number: int = 0
     owner: str = ""
     decided_at: str = ""
+    record: str = ""
 
 
 @dataclass(frozen=True)

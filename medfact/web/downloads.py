@@ -137,7 +137,8 @@ def own_verdicts(services: Services, owner: str, kind: str) -> Response:
     log = services.store.verdicts(owners=[owner])
     if kind not in MEDIA_TYPES or not log:
         return PlainTextResponse("You have judged nothing yet.", status_code=404)
-    rows = rows_of(log, services.store.statements_of({verdict.fact_id for verdict in log}))
+    store = services.store.of(owner)
+    rows = rows_of(log, store.statements_of({verdict.fact_id for verdict in log}), store.facts_shown(log))
     return _table(rows, "medfact-verdicts", kind)
 
 

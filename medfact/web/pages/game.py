@@ -112,7 +112,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     store = visitor.services.store.of(visitor.owner)
     seen = {one.fact_id for one in store.verdicts([fact.fact_id for fact in following.facts], [visitor.owner])}
     said = answers_from(following, action.fields)
-    store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen))
+    store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen), following.statements)
     return show, SILENCE
 
 
