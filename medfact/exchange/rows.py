@@ -16,7 +16,7 @@ from medfact.statements import Statement
 from medfact.store import Asked, Retrieved, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
-_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "difficulty")
+_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "as_of", "difficulty")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
 
