@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sql
 from test_migrations import shape, working_on
 
-from medfact.exchange.rows import fact_row
+from medfact.exchange.rows import fact_rows
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.reviews.transfer import rows_of
@@ -158,5 +158,6 @@ def test_facts_that_no_run_and_no_verdict_needs_are_erased(either_url: str) -> N
 
 
 def test_the_year_of_a_source_is_among_the_rows_of_facts() -> None:
-    assert fact_row(replace(FACT, as_of="2024"))["as_of"] == "2024"
-    assert fact_row(FACT)["as_of"] is None
+    rows = list(fact_rows([replace(FACT, as_of="2024"), FALSE]))
+    assert [row["as_of"] for row in rows] == ["2024", None]
+    assert "as_of" not in next(fact_rows([FACT, FALSE]))

@@ -13,7 +13,7 @@ from medfact.results.report import report_of
 from medfact.results.wording import counted
 from medfact.store import Run, Store
 
-_RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "dataset")
+_RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "imported", "dataset")
 _SCORES = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")
 
 

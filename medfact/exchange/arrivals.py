@@ -28,6 +28,7 @@ from medfact.exchange.portable import portable
 from medfact.facts import FACT_COLUMNS
 from medfact.models.services.replies import shortened
 from medfact.store import schema
+from medfact.store.contents import content_of
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
 from medfact.store.retrieval import gold_rank
@@ -247,6 +248,7 @@ class Arrival:
         event = self._staged[EVENT].c
         happened = sql.select(event.run, event.at, event.what, event.said).order_by(event.number)
         execute(schema.events.insert().from_select(["run", "at", "what", "said"], happened))
+        _refuse_altered(self._connection, self.run)
         add_event(self._connection, self.run, IMPORTED, f"from a file that shows it as it was at {self._latest}")
 
     def _add_statements(self, store: Store) -> None:
@@ -309,3 +311,13 @@ def _refuse_known(connection: sql.Connection, run: str) -> None:
     if known.deleted_at is None:
         raise Mistake(f"Run {run} is here already.")
     raise Mistake(f"Run {run} is here already, but was deleted on {known.deleted_at[:10]}.", "It can be restored.")
+
+
+def _refuse_altered(connection: sql.Connection, run: str) -> None:
+    """Raises Mistake if the database had a run of this id that was erased, and it held something else."""
+    content = connection.execute(sql.select(schema.erased_runs.c.content).where(schema.erased_runs.c.run == run)).scalar()
+    if content is not None and content != content_of(connection, run):
+        raise Mistake(
+            f"Run {run} was here and was erased, and this file holds something else under its id.",
+            "Import the file that was exported here, unaltered; or import this one into another database with --db.",
+        )

@@ -17,7 +17,6 @@ import sqlalchemy as sql
 
 from medfact.errors import Mistake
 from medfact.exchange.arrivals import Arrival
-from medfact.exchange.checks import AT_REST
 from medfact.exchange.lines import (
     ANSWER,
     COUNTED,
@@ -41,16 +40,13 @@ from medfact.exchange.lines import (
 from medfact.exchange.portable import addressed, portable
 from medfact.spec import RunSpec
 from medfact.store import schema
-from medfact.store.entities import PAUSED, STOPPED
+from medfact.store.contents import ending_of, public_reason
+from medfact.store.entities import PAUSED
 
 if TYPE_CHECKING:
     from medfact.store import Store
 
 _ROWS_AT_ONCE = 1_000
-
-_WAS_GOING = "It was going on when it was exported."
-_DATABASE_ERROR = "Its database could not be written."
-"""Replaces the database's own error, which names its folder."""
 
 # ------------------------------------------------------------------------------------------------ out
 
@@ -80,7 +76,7 @@ def _lines_of(connection: sql.Connection, run: str) -> Iterator[bytes]:
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
             values = row._asdict()
             if kind == EVENT and values["what"] == PAUSED:
-                values["said"] = _public_reason(values["said"])
+                values["said"] = public_reason(values["said"])
             yield encode_row(kind, values)
 
 
@@ -119,27 +115,12 @@ def _has_partners_or_years(connection: sql.Connection, run: str) -> bool:
 
 
 def _run_row(connection: sql.Connection, run: str) -> dict[str, Any]:
-    row = dict(connection.execute(sql.select(schema.runs).where(schema.runs.c.run == run)).one()._mapping)
+    found = connection.execute(sql.select(schema.runs).where(schema.runs.c.run == run)).one()
+    row = {**found._mapping, **ending_of(connection, found)}
     for name, kind in JSON_COLUMNS.items():
         row[name] = json.loads(row[name] or json.dumps(kind()))
     row["spec"] = portable(addressed(RunSpec.from_record(row["spec"]))).to_record()
-    if row["state"] not in AT_REST:
-        row |= {"state": STOPPED, "reason": _WAS_GOING, "finished_at": _latest(connection, run) or row["started_at"]}
-    elif row["state"] == PAUSED:
-        row["reason"] = _public_reason(row["reason"])
     return row
-
-
-def _public_reason(reason: str | None) -> str | None:
-    """Why a run paused, without details of its database."""
-    return _DATABASE_ERROR if reason is None or "database" in reason.lower() else reason
-
-
-def _latest(connection: sql.Connection, run: str) -> str | None:
-    """The time of a run's last event or answer."""
-    times = (schema.events.c.at, schema.answers.c.asked_at)
-    latest = [connection.execute(sql.select(sql.func.max(time)).where(time.table.c.run == run)).scalar() for time in times]
-    return max(filter(None, latest), default=None)
 
 
 # ------------------------------------------------------------------------------------------------- in

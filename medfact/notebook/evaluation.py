@@ -19,6 +19,7 @@ from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
 from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
 from medfact.results.report import report_of
+from medfact.results.wording import marked
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Started
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.runs.run import answer
@@ -77,7 +78,7 @@ class Evaluated:
 
     def __repr__(self) -> str:
         record = self.record
-        return f"<run {self.id[:8]}: {record.model}, {record.dataset}, {record.state}>"
+        return f"<run {self.id[:8]}: {marked(record.model, record.imported)}, {record.dataset}, {record.state}>"
 
     def _repr_html_(self) -> str:
         record = self.record

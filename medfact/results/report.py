@@ -43,6 +43,7 @@ class Report(Measures):
     implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
+    imported: the run came from a file, which anybody may have written.
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
@@ -68,6 +69,7 @@ class Report(Measures):
     shot_draws: int
     state: str
     reason: str | None
+    imported: bool
     cut: int
     p_true_source: str
     service: Mapping[str, Any] | None
@@ -106,6 +108,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         shot_draws=run.spec.shot_draws,
         state=run.state,
         reason=run.reason,
+        imported=run.imported,
         cut=bill["cut"] if bill else 0,
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,

@@ -162,16 +162,47 @@ def model_name(spec: str) -> str:
     return PurePath(name.rstrip("/")).name or name if kind == "hf" else name if kind == "openai" else spec
 
 
+FROM_FILE = "from a file"
+"""What is said wherever figures stand that were not measured here: anybody may have written the file."""
+
+_TURNING = dict.fromkeys(map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
+"""Signs that turn the letters after them round."""
+
+
+def marked(name: str, imported: bool) -> str:
+    """A name with the mark of a run from a file, which no name can hide."""
+    return f"{' '.join(name.translate(_TURNING).split())} ({FROM_FILE})" if imported else name
+
+
+def own_name(run: Run) -> str:
+    """What its owner calls a run, else its model's name; without the mark of a run from a file."""
+    return run.name or model_name(run.model)
+
+
 def run_name(run: Run) -> str:
     """What to call a run: its own name, else its model's."""
-    return run.name or model_name(run.model)
+    return marked(own_name(run), run.imported)
+
+
+def short_name(run: Run) -> str:
+    """The same, with a long name cut."""
+    return marked(shortened(own_name(run)), run.imported)
+
+
+def model_of(report: Report) -> str:
+    """What to call the model of a report."""
+    return marked(model_name(report.model), report.imported)
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
     """What to call runs beside each other: where two would be alike, with what tells them apart: their sentences, their
     passages, or else the beginning of the id.
     """
-    names = [run_name(run) for run in runs]
+    return [marked(name, run.imported) for name, run in zip(_told_apart(runs), runs, strict=True)]
+
+
+def _told_apart(runs: Sequence[Run]) -> list[str]:
+    names = [own_name(run) for run in runs]
     for trait in (_sentences_of, _passages_of):
         often = Counter(names)
         told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]

@@ -133,7 +133,8 @@ class Run:
 
     facts: number of true and false facts. pool_text: relation → variant → sentence, as asked. population: relation → of how
     many positive facts they were drawn, empty where that was not recorded. name, note: set by its owner.
-    changed: grows with every write about its answers or state. worker: the process that works on it.
+    changed: grows with every write about its answers or state. worker: the process that works on it. imported: it came from a
+    file, which anybody may have written.
     """
 
     run: str
@@ -163,6 +164,7 @@ class Run:
     worker: str | None
     beat_at: str | None
     deleted_at: str | None
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import sqlalchemy as sql
 
 from medfact.errors import Mistake
 from medfact.store import schema
+from medfact.store.contents import content_of
 from medfact.store.database import now
 from medfact.store.entities import GOING, NOTED, RUNNING, STOP_ASKED
 from medfact.store.lookup import Lookup, oldest_restorable
@@ -115,10 +116,19 @@ class Lifecycle(Lookup):
 
 
 def erase_runs(connection: sql.Connection, runs: Sequence[str]) -> None:
-    """Erases runs, and statements that no other run asks."""
+    """Erases runs, and statements that no other run asks. What remains is a hash of what each held."""
+    for run in runs:
+        _record_erased(connection, run)
     for table in _TABLES_OF_RUNS:
         connection.execute(table.delete().where(table.c.run.in_(runs)))
     _delete_unasked(connection)
+
+
+def _record_erased(connection: sql.Connection, run: str) -> None:
+    """Records that a run was erased. Of a copy that was erased too, the first one counts."""
+    known = connection.execute(sql.select(schema.erased_runs.c.run).where(schema.erased_runs.c.run == run)).first()
+    if known is None:
+        connection.execute(schema.erased_runs.insert().values(run=run, content=content_of(connection, run)))
 
 
 def _delete_unasked(connection: sql.Connection) -> None:

@@ -51,7 +51,7 @@ class Lookup(Database):
 
     def _all_runs(self, *owners: str, states: Sequence[str] = ()) -> list[Run]:
         row = schema.runs.c
-        query = sql.select(schema.runs).where(row.deleted_at.is_(None)).order_by(row.number)
+        query = _selected().where(row.deleted_at.is_(None)).order_by(row.number)
         query = query.where(row.state.in_(states)) if states else query
         return self._runs(query.where(row.owner.in_(owners)) if owners else query)
 
@@ -59,7 +59,7 @@ class Lookup(Database):
         """The run whose id begins so. Raises UnknownName if there is none, Mistake if there are several."""
         row = schema.runs.c
         matching = row.run.startswith(run.lower(), autoescape=True)
-        matches = self._runs(sql.select(schema.runs).where(matching, row.deleted_at.is_(None)).limit(2)) if run else []
+        matches = self._runs(_selected().where(matching, row.deleted_at.is_(None)).limit(2)) if run else []
         if len(matches) > 1:
             raise Mistake(f"Several runs begin with {run!r}.", "Give more of the id.")
         if not matches:
@@ -69,7 +69,7 @@ class Lookup(Database):
     def deleted(self, *owners: str) -> list[Run]:
         """Runs of these owners that can be restored, the last deleted first."""
         row = schema.runs.c
-        restorable = sql.select(schema.runs).where(row.deleted_at > oldest_restorable(), row.owner.in_(owners))
+        restorable = _selected().where(row.deleted_at > oldest_restorable(), row.owner.in_(owners))
         return self._runs(restorable.order_by(row.deleted_at.desc()))
 
     def last_complete(self, model: str) -> Run | None:
@@ -79,7 +79,7 @@ class Lookup(Database):
         """
         row, answer = schema.runs.c, schema.answers.c
         taken = sql.exists().where(answer.run == row.run, answer.attempts == 0, answer.served_model.is_(None))
-        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None), ~taken)
+        complete = _selected().where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None), ~taken)
         return next(iter(self._runs(complete.order_by(row.finished_at.desc()).limit(1))), None)
 
     def _runs(self, query: sql.Select[Any]) -> list[Run]:
@@ -119,6 +119,13 @@ class Lookup(Database):
     def was_imported(self, run: str) -> bool:
         """Whether a run came from a file."""
         return bool(self.events(run, IMPORTED, most=1))
+
+
+def _selected() -> sql.Select[Any]:
+    """Runs with all that `_run` reads."""
+    of, event = schema.runs.c.run, schema.events.c
+    imported = sql.exists().where(event.run == of, event.what == IMPORTED)
+    return sql.select(schema.runs, imported.label("imported"))
 
 
 def oldest_restorable() -> str:

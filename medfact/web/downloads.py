@@ -164,7 +164,7 @@ def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:
     reports = [services.reports.live(record.run).report for record in records]
     if name == "scores":
-        return (row for report in reports for row in score_rows(report.run, report.model, report))
+        return (row for report in reports for row in score_rows(report.run, report.model, report, report.imported))
     if name == "answers":
         store = services.store
         return (

@@ -284,7 +284,7 @@ def notice(runs: Sequence[Run]) -> dict[str, Any]:
     more = len(waiting) - NOTICED
     return {
         "text": begins + ("open it, and choose Resume." if one else "open one, and choose Resume.") if waiting else "",
-        "runs": [(run, wording.shortened(wording.run_name(run))) for run in waiting[:NOTICED]],
+        "runs": [(run, wording.short_name(run)) for run in waiting[:NOTICED]],
         "more": f"And {more:,} more: choose the state “{FILTERS['resumable']}” below." if more > 0 else "",
     }
 
@@ -321,7 +321,7 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
 
 
 def _short(run: Run) -> str:
-    return wording.shortened(wording.run_name(run))
+    return wording.short_name(run)
 
 
 RUNS = Page(RunsShow, view, {"save": save, "delete": delete, "undo": undo, "bring": bring})
