@@ -128,9 +128,10 @@ def packed(lines: list[Any]) -> bytes:
 
 
 def report(medfact: Callable[..., Any], url: str, run: str) -> str:
+    """All that a report says but for whether the run came from a file."""
     outcome = medfact("report", run, "--db", url, "--json")
     assert outcome.code == 0, outcome.err
-    return str(outcome.out)
+    return json.dumps({name: value for name, value in json.loads(outcome.out).items() if name != "imported"})
 
 
 @pytest.fixture
@@ -873,7 +874,8 @@ def test_the_command_line(
     assert (outcome.code, outcome.err) == (0, "")
     shown = [medfact("runs", "--db", url).rows for url in (store.url, other.url)]
     assert outcome.rows == shown[1]
-    assert shown[1] == [{**shown[0][0], "owner": "local"}]
+    assert shown[0][0]["imported"] is False
+    assert shown[1] == [{**shown[0][0], "owner": "local", "imported": True}]
     outcome = medfact("import", file, "--db", other.url)
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"medfact: Run {run} is here already.\n")
     assert not list(tmp_path.glob("*.part"))
