@@ -21,7 +21,9 @@ from medfact.statements import Statement
 from medfact.store import SCHEMA_VERSION, Plan, Planned, Store, Verdict
 from medfact.store.statement_rows import record_id
 
-FACT = Fact("influenza", "symptoms", "fever", head_type="Disease", source="textbook", source_id="p. 3", strength="a", specialty="é")
+FACT = Fact(
+    "influenza", "symptoms", "fever", head_type="Disease", source="textbook", source_id="p. 3", strength="a", specialty="é"
+)
 FALSE = replace(FACT.negative("rash", "S9", 1), difficulty="near")
 LONE = Fact("gout", "symptoms", "pain").negative("cough", None, 1)
 READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").stated_as("Aspirin may treat pain.")
@@ -86,7 +88,9 @@ def test_a_database_of_schema_12_holds_what_it_held(old: str, fresh: Callable[[]
     assert shape(old) == shape(new)
     assert shape(old)["version"] == [SCHEMA_VERSION]
     assert [item.statement for item in store.asked(RUN)] == list(stated(FACT, FALSE, READY))
-    assert [item.statement.statement_id for item in store.asked(RUN)] == [one.statement_id for one in stated(FACT, FALSE, READY)]
+    assert [item.statement.statement_id for item in store.asked(RUN)] == [
+        one.statement_id for one in stated(FACT, FALSE, READY)
+    ]
     assert [(one, one.difficulty) for one in store.facts(RUN)] == [(one, one.difficulty) for one in (FACT, FALSE, READY)]
     assert store.facts(ALONE) == [FALSE]
     assert [(one.fact, one.fact.difficulty) for one in store.partners(ALONE)] == [(FACT, None)]
@@ -97,7 +101,9 @@ def test_a_database_of_schema_12_holds_what_it_held(old: str, fresh: Callable[[]
 def test_an_old_database_and_a_new_run_share_one_record(old: str) -> None:
     """The record is a hash of the content, whoever computes it, and when."""
     store = Store(old)
-    store.start_run(RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, tuple(Planned(s, "") for s in stated(FACT, FALSE)), {}), {})
+    store.start_run(
+        RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, tuple(Planned(s, "") for s in stated(FACT, FALSE)), {}), {}
+    )
     with working_on(old) as connection:
         assert connection.execute(sql.text("SELECT count(*) FROM facts")).scalar() == 3
 

@@ -223,7 +223,7 @@ class Arrival:
         yield alone.where(other), "is no negative of its fact"
 
     def _check_partners(self) -> None:
-        """Finds the statements that nobody asks: one of each true fact of which false partners alone are asked, and no other."""
+        """Finds the statements that nobody asks: one of each true fact of which false partners alone are asked."""
         statement, place = self._staged[STATEMENT], self._staged[PLACE]
         unasked = statement.outerjoin(place, place.c.statement_id == statement.c.statement_id)
         query = sql.select(statement.c.statement_id, statement.c.fact_id, statement.c.record).select_from(unasked)
@@ -253,10 +253,11 @@ class Arrival:
 
     def _add_statements(self, store: Store) -> None:
         staged, here = self._staged[STATEMENT], schema.statements
-        new = sql.select(*(staged.c[name] for name in here.c.keys())).where(sql.true()).order_by(staged.c.statement_id)
-        self._connection.execute(store._insert_new(here).from_select(here.c.keys(), new))
+        columns = here.c.keys()
+        new = sql.select(*(staged.c[name] for name in columns)).where(sql.true()).order_by(staged.c.statement_id)
+        self._connection.execute(store._insert_new(here).from_select(columns, new))
         both = staged.join(here, here.c.statement_id == staged.c.statement_id)
-        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in here.c.keys()))
+        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in columns))
         query = sql.select(staged.c.statement_id).select_from(both).where(differs).limit(1)
         if (differing := self._connection.execute(query).scalar()) is not None:
             raise Mistake(

@@ -1,8 +1,8 @@
 """The format of a run's file: how lines are written, and the limits and types within which they are read.
 
 A file has one JSON object per line, compressed with gzip: a header, the run, its statements sorted by id, each with its fact,
-their places in the run, its demonstrations, the passages retrieved for its statements, its events, and its answers sorted by place. Null values are
-left out.
+their places in the run, its demonstrations, the passages retrieved for its statements, its events, and its answers sorted by
+place. Null values are left out.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ TABLES = {
     EVENT: schema.events,
     ANSWER: schema.answers,
 }
-"""Kind of a line → the table whose rows they hold, in the order of the file; of statements, their own rows with their facts'."""
+"""Kind of a line → the table whose rows they hold, in the order of the file; of statements, with their facts."""
 
 COUNTED = {STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", RETRIEVED: "retrieved", ANSWER: "answers"}
 """Kind → its name in the header, which counts its lines; 0 where it has no such name. Events are not counted: an imported run
@@ -108,7 +108,9 @@ def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
 
 def encode_header(run: str, format_: int, counts: Mapping[str, int]) -> bytes:
     """The first line of a file. format_: FORMAT, or an older one that it keeps to."""
-    return _json({"medfact": "run", "format": format_, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
+    return _json(
+        {"medfact": "run", "format": format_, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}}
+    )
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -111,7 +111,10 @@ def _has_partners_or_years(connection: sql.Connection, run: str) -> bool:
     of_run = schema.run_facts.c
     joined = schema.run_facts.join(schema.facts, schema.facts.c.record == of_run.record)
     new = schema.facts.c.as_of.is_not(None) | of_run.statement_id.is_not(None)
-    return connection.execute(sql.select(of_run.fact).select_from(joined).where(of_run.run == run, new).limit(1)).first() is not None
+    return (
+        connection.execute(sql.select(of_run.fact).select_from(joined).where(of_run.run == run, new).limit(1)).first()
+        is not None
+    )
 
 
 def _run_row(connection: sql.Connection, run: str) -> dict[str, Any]:

@@ -134,7 +134,9 @@ def comparison(sides: Sequence[Side]) -> Comparison:
     same, differs = _settings(sides)
     names = names_of_runs([side.run for side in sides])
     return Comparison(
-        runs=tuple(RunName(side.run.run, side.run.model, name, side.run.imported) for side, name in zip(sides, names, strict=True)),
+        runs=tuple(
+            RunName(side.run.run, side.run.model, name, side.run.imported) for side, name in zip(sides, names, strict=True)
+        ),
         facts_of=tuple(side.run.facts for side in sides),
         shared_facts=len(_shared(sides)),
         same=same,

@@ -103,7 +103,10 @@ def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Seque
 
 def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
     """Whether a run may stand in a row: of the same model and facts, in columns that are still free."""
-    same = all((one.model, one.imported, one.dataset, one.shots) == (report.model, report.imported, report.dataset, report.shots) for one, _ in row)
+    same = all(
+        (one.model, one.imported, one.dataset, one.shots) == (report.model, report.imported, report.dataset, report.shots)
+        for one, _ in row
+    )
     return same and not any(cell and there for _, of in row for cell, there in zip(cells, of, strict=True))
 
 

@@ -114,10 +114,10 @@ class RareType:
 class Rarity:
     """A run's right answers against frequencies.
 
-    imported: the run came from a file. source: where the frequencies come from. facts: answered facts, true and false. by_tail (the paper's "object"), by_head,
-    by_rarer: against the frequency of the tail, the head, and the rarer of the two. types: by semantic type of the tail, the
-    rarest first. types_line: accuracy of types against their mean_log_frequency, each type one point; none with fewer than
-    four types.
+    imported: the run came from a file. source: where the frequencies come from. facts: answered facts, true and false. by_tail
+    (the paper's "object"), by_head, by_rarer: against the frequency of the tail, the head, and the rarer of the two. types: by
+    semantic type of the tail, the rarest first. types_line: accuracy of types against their mean_log_frequency, each type one
+    point; none with fewer than four types.
     """
 
     run: str

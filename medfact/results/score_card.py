@@ -45,8 +45,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """A card's content. ids, names, imported: one a run; imported: it came from a file. about: the facts, and how they were asked. marks: what else is to be known.
-    difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
+    """A card's content. ids, names, imported: one a run, which may come from a file. about: the facts, and how they were asked.
+    marks: what else is to be known. difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]

@@ -45,9 +45,7 @@ class FactRecords(Database):
         in_order = (statements[name] for name in sorted(statements))
         self._insert_rows(connection, self._insert_new(schema.statements), STATEMENT_COLUMNS, in_order)
         described = sorted({values[0]: values for values in facts.values()}.items())
-        self._insert_rows(
-            connection, self._insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described)
-        )
+        self._insert_rows(connection, self._insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described))
 
 
 def rows_of(statements: Iterable[Statement]) -> dict[str, tuple[Any, ...]]:

@@ -219,6 +219,7 @@ _RECORDS_OF_VERDICTS = (
     "CREATE INDEX ix_verdicts_record ON verdicts (record)",
 )
 
+
 def _record_facts(connection: sql.Connection, columns: str) -> None:
     """Fills `facts`, and `described`: which of them each statement says."""
     known: dict[tuple[Any, ...], str] = {}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
-from typing import Any
 
 import sqlalchemy as sql
 
@@ -59,14 +57,13 @@ class Recording(RetrievedPassages, FactRecords):
             for position, (planned, fact) in enumerate(zip(plan.statements, numbers, strict=True))
         ]
         described = [(run, number, values[0], None) for number, values in enumerate(facts.values())]
-        described += [
-            (run, number, partners[one.fact.fact_id][0], one.statement_id) for number, one in enumerate(plan.partners, len(facts))
-        ]
+        shown = enumerate(plan.partners, len(facts))
+        beside = [(run, number, partners[one.fact.fact_id][0], one.statement_id) for number, one in shown]
         sheet, passages = sheet_of(plan.statements).to_bytes(), planned_passages(plan.statements)
         with self._writing() as connection:
             connection.execute(schema.runs.insert().values(row))
             self.add_statements(connection, statements, {**facts, **partners})
-            self._insert_rows(connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, described)
+            self._insert_rows(connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*described, *beside])
             self._insert_rows(connection, schema.run_statements.insert(), _PLACE_COLUMNS, places)
             _add_demonstrations(connection, run, plan)
             self.add_passages(connection, run, passages)

@@ -219,7 +219,7 @@ verdicts = sql.Table(
     sql.Column("decided_at", StoredText(32), nullable=False),
     sql.Column("record", StoredText(), nullable=False, server_default="", index=True),
 )
-"""A log: rows are added, never changed. `record` is the fact as the reviewer was shown it (`facts.record`), "" if nobody knows."""
+"""A log: rows are added, never changed. `record` (of `facts`) is the fact as the reviewer was shown it, "" if not known."""
 
 prototype_edits = sql.Table(
     "prototype_edits",
@@ -241,7 +241,7 @@ erased_runs = sql.Table(
     sql.Column("run", StoredText(), primary_key=True),
     sql.Column("content", StoredText(), nullable=False),
 )
-"""Of a run that was erased, its id and a hash of what its file held; "" if it could not be read. No other run may take its id."""
+"""Of a run that was erased, its id, which no other run may take, and a hash of what it held; "" if it could not be read."""
 
 publications = sql.Table(
     "publications",

@@ -26,6 +26,7 @@ WITHDRAWN = "withdrawn"
 GAME = "game"
 """The queue of answers against the clock, which are no judgements."""
 
+
 class Verdicts(FactRecords):
     """The log of verdicts. Whoever records, records as the store's owner."""
 
