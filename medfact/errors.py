@@ -8,6 +8,7 @@ MedfactError
 │   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; names those that do
 │   ├── ModelError     a model that cannot be loaded or reached
 │   │   └── ServiceAway  a service that answered before and no longer does
+│   ├── UnreadableRun  a run whose record is damaged, or of a newer medfact; it can be deleted
 │   ├── ReferenceAway  an outside database (PubMed, UMLS) that cannot be asked now
 │   └── PartMissing    a part of medfact that is not installed; names the command that brings it
 └── StoreError         the database cannot be read or written; stored data is kept
@@ -82,6 +83,14 @@ class ModelError(Mistake):
 
 class ServiceAway(ModelError):
     """A service answered before and no longer does."""
+
+
+class UnreadableRun(Mistake):
+    """A run whose record cannot be read. run: its id. why: what is wrong with it, in a few words."""
+
+    def __init__(self, run: str, why: str) -> None:
+        self.run, self.why = run, why
+        super().__init__(f"Run {run} cannot be read: {why}.", f"Update medfact, or delete it: `medfact delete {run}`.")
 
 
 class ReferenceAway(Mistake):

@@ -36,6 +36,7 @@ from medfact.store.entities import (
     Retrieved,
     Run,
     RunEvent,
+    UnreadRun,
     Verdict,
 )
 from medfact.store.lookup import KEPT_DELETED
@@ -53,7 +54,7 @@ __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED", "NOTED",
     "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED", "WAITING", "Answer", "Asked",
     "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published", "Rejection", "Retrieved", "Run",
-    "RunEvent", "Sheet", "Store", "Verdict", "default_url", "exists", "home", "is_lasting",
+    "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home", "is_lasting",
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from medfact.errors import StoreError
 from medfact.store.engine import default_url, file_of, open_engine, without_password
 from medfact.store.migrations import migrate
 from medfact.store.schema import storable
+from medfact.store.user_info import remove_user_info
 
 _FREE_DISK = "Free space on its disk, then resume the run; the answers so far are kept."
 _CHECK_USER = "Check the user and the password in its address."
@@ -69,6 +70,8 @@ class Database:
         self._file = file and file.absolute()
         with self._explained_errors():
             up_to_date = migrate(self._engine)
+            if up_to_date:
+                remove_user_info(self._engine)
         if not up_to_date:
             raise StoreError(
                 f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."

@@ -167,6 +167,18 @@ class Run:
     imported: bool = False
 
 
+@dataclass(frozen=True)
+class UnreadRun:
+    """A recorded run whose record cannot be read, and why. state: as it is stored, which says nothing of its process."""
+
+    run: str
+    owner: str
+    state: str
+    started_at: str
+    model: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class RunEvent:
     """An event in a run's history, named as its columns: `what` is a state or another kind of event, `said` its details."""

@@ -14,7 +14,7 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 
 from medfact.answers import Demonstration
-from medfact.errors import StoreError
+from medfact.errors import StoreError, UnreadableRun
 from medfact.facts import Fact
 from medfact.statements import Statement
 from medfact.store import schema
@@ -22,7 +22,7 @@ from medfact.store.database import now
 from medfact.store.entities import IMPORTED, Answer, Asked, Planned
 from medfact.store.fact_records import facts_in
 from medfact.store.retrieval import RetrievedPassages, passages_in
-from medfact.store.sheets import Sheet, sheet_of
+from medfact.store.sheets import Sheet, readable_sheet, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
 
 _KEYS_PER_QUERY = 500
@@ -91,7 +91,7 @@ class RunAnswers(RetrievedPassages):
             query = query.where(places.c.position.in_(list(positions)))
         with self._reading() as connection:
             known = facts_in(connection, run, facts if positions is None else _facts_at(connection, run, positions))
-            asked = [_asked(row, known) for row in connection.execute(query.order_by(places.c.position))]
+            asked = [_asked(row, known, run) for row in connection.execute(query.order_by(places.c.position))]
             some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
             passages = passages_in(connection, run, some)
         return [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
@@ -133,10 +133,11 @@ class RunAnswers(RetrievedPassages):
         sheets = schema.sheets
         with self._reading() as connection:
             saved = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
-            if saved is not None:
-                return Sheet.from_bytes(saved)
+            if saved is not None and (sheet := readable_sheet(saved)) is not None:
+                return sheet
             sheet = sheet_of(_planned(connection, run))
         with suppress(StoreError), self._writing_soon() as connection:  # only a cache
+            connection.execute(sheets.delete().where(sheets.c.run == run))
             connection.execute(self._insert_new(sheets).values(run=run, columns=sheet.to_bytes()))
         return sheet
 
@@ -217,12 +218,19 @@ def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
     columns = (places.c.shots_of, places.c.draw, places.c.fact, *(statements.c[name] for name in STATEMENT_COLUMNS))
     query = sql.select(*columns).select_from(join).where(places.c.run == run).order_by(places.c.position)
     known = facts_in(connection, run)
-    for shots_of, draw, fact, *values in connection.execution_options(yield_per=1_000).execute(query):
-        yield Planned(statement_of(values, known[fact]), shots_of, draw)
+    with connection.execute(query, execution_options={"yield_per": 1_000}) as rows:
+        for shots_of, draw, fact, *values in rows:
+            yield Planned(statement_of(values, _one_of(known, fact, run)), shots_of, draw)
 
 
-def _asked(row: Any, facts: Mapping[int, Fact]) -> Asked:
+def _one_of(facts: Mapping[int, Fact], number: int, run: str) -> Fact:
+    if number not in facts:
+        raise UnreadableRun(run, "facts that it asks are missing")
+    return facts[number]
+
+
+def _asked(row: Any, facts: Mapping[int, Fact], run: str) -> Asked:
     position, shots_of, draw, fact, *values = row
     statement, answer = values[: len(STATEMENT_COLUMNS)], values[len(STATEMENT_COLUMNS) :]
-    made = statement_of(statement, facts[fact])
+    made = statement_of(statement, _one_of(facts, fact, run))
     return Asked(position, shots_of, made, None if answer[0] is None else Answer(*answer), draw, fact)

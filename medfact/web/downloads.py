@@ -78,9 +78,9 @@ def exported(services: Services, run: str) -> Response:
     """A run as a file."""
     if not services.has(run):
         return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
-    record = services.run(run)
     file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
     try:
+        record = services.run(run)
         export_run(services.store, record.run, file)
     except MedfactError as error:
         file.close()

@@ -17,7 +17,7 @@ from pathlib import Path
 from medfact.datasets import Collection, load
 from medfact.datasets.isolated import load_isolated
 from medfact.datasets.selection import Held, Rejections
-from medfact.errors import FactsError, Mistake, StoreError, UnknownName
+from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
@@ -189,8 +189,13 @@ class Services:
         return _held(self.store, owners, self.store.last_verdict())
 
     def asked(self, run: object) -> bool:
-        """Whether there is a run of this whole id that asked a model, and had it write nothing."""
-        return self.has(run) and self.store.run(str(run)).spec.task is None
+        """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
+        try:
+            return self.has(run) and self.store.run(str(run)).spec.task is None and bool(self.reports.live(str(run)))
+        except StoreError:
+            raise
+        except MedfactError:
+            return False
 
     def close(self) -> None:
         self.jobs.close()
