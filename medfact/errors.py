@@ -102,10 +102,10 @@ class PartMissing(Mistake):
 
 
 class StoreError(MedfactError):
-    """The database cannot be read or written. cause: why, without its address or user."""
+    """The database cannot be read or written. cause: why, without its address or user. may_pass: the same may succeed soon."""
 
-    def __init__(self, problem: str, hint: str = "", cause: str = "") -> None:
-        self.cause = cause
+    def __init__(self, problem: str, hint: str = "", cause: str = "", may_pass: bool = False) -> None:
+        self.cause, self.may_pass = cause, may_pass
         super().__init__(problem, hint)
 
     @property

@@ -22,7 +22,7 @@ from medfact.store import RUNNING, Store
 
 Medfact = Callable[..., Any]
 
-NO_ADDRESS = "127.0.0.1:8000/v1"
+NO_ADDRESS = {"base_url": "127.0.0.1:8000/v1"}
 BAD: dict[str, dict[str, Any]] = {
     "no JSON": {"spec": "{"},
     "no record": {"spec": "[]"},
@@ -31,7 +31,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a setting out of range": {"spec": json.dumps({"model": "openai:m", "service": {"tries": 0}})},
     "a placement that is none": {"spec": json.dumps({"model": "m", "placement": {"dtype": "float7"}})},
     "columns that are none": {"spec": json.dumps({"model": "m", "columns": [1]})},
-    "an address that is none": {"spec": f'{{"model": "openai:m", "service": {{"base_url": "{NO_ADDRESS}"}}}}', "model": "openai:m"},
+    "an address that is none": {"model": "openai:m", "spec": json.dumps({"model": "openai:m", "service": NO_ADDRESS})},
     "a protocol that is none": {"spec": json.dumps({"model": "m", "protocol": "exam"})},
     "notes that are none": {"notes": "no notes"},
     "decoding that is none": {"decoding": "{{"},

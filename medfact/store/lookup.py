@@ -44,10 +44,9 @@ class Lookup(Database):
         """The same, with those whose record cannot be read."""
         return [run for run in self._found(_listed(owners)) if isinstance(run, UnreadRun) or run.spec.task is None]
 
-    def cut_off(self, *owners: str) -> list[Run]:
-        """Those of some owners' runs that asked a model and were interrupted or paused."""
-        found = self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED))
-        return [run for run in found if run.spec.task is None and run.state in {INTERRUPTED, PAUSED}]
+    def unfinished(self, *owners: str) -> list[Run]:
+        """Those of some owners' runs that asked a model and are going on, paused or interrupted."""
+        return [run for run in self._all_runs(*owners, states=(*GOING, PAUSED)) if run.spec.task is None]
 
     def writings(self, *owners: str) -> list[Run]:
         """All runs that had a model write, or those of some owners, oldest first."""

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,7 +23,7 @@ from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.compare import Comparisons
-from medfact.results.live import Reports
+from medfact.results.live import Reports, state_now
 from medfact.reviews.studio import asked_of, bases, edited, edited_pool
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
@@ -187,6 +187,10 @@ class Services:
     def held(self, owners: tuple[str, ...]) -> Held:
         """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
         return _held(self.store, owners, self.store.last_verdict())
+
+    def as_now(self, runs: Iterable[Run]) -> list[Run]:
+        """Runs with the state that they have now, which a job may know sooner than the database."""
+        return [replace(run, state=state_now(run, self.jobs.snapshot(run.run))) for run in runs]
 
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""

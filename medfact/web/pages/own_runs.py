@@ -29,7 +29,7 @@ class OwnRuns:
 
     def all(self, owners: Owners) -> list[Run]:
         """Runs, newest first."""
-        return self._services.store.runs(*owners)[::-1]
+        return self._services.as_now(self._services.store.runs(*owners)[::-1])
 
     def one(self, owners: Owners, run: object) -> Run:
         """The run of this whole id. Raises Mistake where it is not among theirs, as if there were none."""
