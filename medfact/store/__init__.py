@@ -1,7 +1,7 @@
 """Runs, statements and answers on disk: in SQLite (write-ahead log) by default, or in PostgreSQL.
 
-Answers are committed before they are counted anywhere. All runs share one copy of a statement; each run stores the order in
-which it asks them.
+Answers are committed before they are counted anywhere. All runs share one copy of a statement, which is what its id is a hash
+of; each run stores the order in which it asks them, and how it names and describes their facts.
 """
 
 from __future__ import annotations

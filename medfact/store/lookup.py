@@ -46,7 +46,7 @@ class Lookup(Database):
 
     def unfinished(self, *owners: str) -> list[Run]:
         """Those of some owners' runs that asked a model and are going on, paused or interrupted."""
-        return [run for run in self._all_runs(*owners, states=(*GOING, PAUSED)) if run.spec.task is None]
+        return [run for run in self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED)) if run.spec.task is None]
 
     def writings(self, *owners: str) -> list[Run]:
         """All runs that had a model write, or those of some owners, oldest first."""
