@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sql
+from browser import served
+from processes import until
 from test_migrations import shape, working_on
+from visitors import Visitor
 
+from medfact.datasets import load_bundled
 from medfact.exchange.rows import fact_rows
 from medfact.facts import Fact
 from medfact.prototypes import load_pool
@@ -167,3 +175,70 @@ def test_the_year_of_a_source_is_among_the_rows_of_facts() -> None:
     rows = list(fact_rows([replace(FACT, as_of="2024"), FALSE]))
     assert [row["as_of"] for row in rows] == ["2024", None]
     assert "as_of" not in next(fact_rows([FACT, FALSE]))
+
+
+# ------------------------------------------------------------------------- strangers on one server
+
+FORGED = "RETRACTED"
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("laptop")) as address:
+        yield address
+
+
+def forged_table() -> bytes:
+    """The bundled facts with their own names and identifiers, and so their own ids, and forged descriptions."""
+    columns = ("head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id")
+    rows = [[getattr(fact, name) or "" for name in columns] for fact in load_bundled("clinical-core").facts]
+    text = io.StringIO()
+    csv.writer(text).writerows(
+        [[*columns, "source", "source_id", "specialty"], *([*row, FORGED, FORGED, FORGED] for row in rows)]
+    )
+    return text.getvalue().encode()
+
+
+def told_of(visitor: Visitor, run: str) -> str:
+    """All that pages and files say of a run."""
+    told = gzip.decompress(visitor.http.get(f"/export/{run}").content).decode()
+    told += json.dumps(visitor.look(run=run, tab="facts", fact=0)) + json.dumps(visitor.look("review", run=run, data="run"))
+    return told + visitor.http.get(f"/download/{run}/report.html").text
+
+
+def ended(visitor: Visitor, run: str) -> str:
+    until(lambda: "complete" in str(visitor.look("runs")["fragments"]["runs"]))
+    return run
+
+
+def test_a_strangers_table_changes_nothing_in_others_runs(laptop: str) -> None:
+    """The stranger is first: until now, whoever came first described the facts for all."""
+    with Visitor(laptop) as stranger, Visitor(laptop) as visitor:
+        path = stranger.upload("facts.csv", forged_table())
+        [theirs] = stranger.evaluate("baseline:random", source={"facts": path, "columns": []})
+        assert FORGED in told_of(stranger, ended(stranger, theirs))
+        [own] = visitor.evaluate("baseline:random")
+        assert FORGED not in told_of(visitor, ended(visitor, own))
+
+
+def test_a_strangers_file_changes_nothing_in_others_runs(laptop: str) -> None:
+    """Negatives with the ids of real ones, under a forged head: alone, with their facts, and with forged descriptions alone."""
+    with Visitor(laptop) as stranger, Visitor(laptop) as visitor:
+        [own] = visitor.evaluate("baseline:random", seed=7)
+        before = told_of(visitor, ended(visitor, own))
+        lines = [json.loads(line) for line in gzip.decompress(visitor.http.get(f"/export/{own}").content).splitlines()]
+        said = {}
+        for name, columns in {"head": {"head": FORGED}, "source": {"source": FORGED, "specialty": FORGED}}.items():
+            forged = json.loads(json.dumps(lines).replace(own, own[::-1]))
+            for line in forged:
+                if "statement" in line and not line["statement"]["positive"]:
+                    line["statement"] |= columns
+            data = gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in forged))
+            said[name] = str(stranger.act("bring", stranger.upload("run.gz", data), of="runs")["fragments"]["said"])
+        assert "is no negative of its fact" in said["head"]
+        assert "Brought" in said["source"]
+        assert FORGED in told_of(stranger, own[::-1])
+        assert FORGED not in told_of(visitor, own)
+        assert gzip.decompress(visitor.http.get(f"/export/{own}").content).decode() in before
+        [later] = visitor.evaluate("baseline:random", seed=7)
+        assert FORGED not in told_of(visitor, ended(visitor, later))
