@@ -190,7 +190,7 @@ def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def forged_table() -> bytes:
     """The bundled facts with their own names and identifiers, and so their own ids, and forged descriptions."""
-    columns = ("head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id")
+    columns = ("head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength")
     rows = [[getattr(fact, name) or "" for name in columns] for fact in load_bundled("clinical-core").facts]
     text = io.StringIO()
     csv.writer(text).writerows(
@@ -215,9 +215,9 @@ def test_a_strangers_table_changes_nothing_in_others_runs(laptop: str) -> None:
     """The stranger is first: until now, whoever came first described the facts for all."""
     with Visitor(laptop) as stranger, Visitor(laptop) as visitor:
         path = stranger.upload("facts.csv", forged_table())
-        [theirs] = stranger.evaluate("baseline:random", source={"facts": path, "columns": []})
+        [theirs] = stranger.evaluate("baseline:random", source={"facts": path, "columns": []}, pairs=150)
         assert FORGED in told_of(stranger, ended(stranger, theirs))
-        [own] = visitor.evaluate("baseline:random")
+        [own] = visitor.evaluate("baseline:random", pairs=150)  # more than the demonstration, which was here before
         assert FORGED not in told_of(visitor, ended(visitor, own))
 
 
