@@ -8,6 +8,7 @@ MedfactError
 │   ├── UnknownName    a data set, pool, protocol, model or run that does not exist; names those that do
 │   ├── ModelError     a model that cannot be loaded or reached
 │   │   └── ServiceAway  a service that answered before and no longer does
+│   ├── UnreadableRun  a run whose record is damaged, or of a newer medfact; it can be deleted
 │   ├── ReferenceAway  an outside database (PubMed, UMLS) that cannot be asked now
 │   └── PartMissing    a part of medfact that is not installed; names the command that brings it
 └── StoreError         the database cannot be read or written; stored data is kept
@@ -84,6 +85,14 @@ class ServiceAway(ModelError):
     """A service answered before and no longer does."""
 
 
+class UnreadableRun(Mistake):
+    """A run whose record cannot be read. run: its id. why: what is wrong with it, in a few words."""
+
+    def __init__(self, run: str, why: str) -> None:
+        self.run, self.why = run, why
+        super().__init__(f"Run {run} cannot be read: {why}.", f"Update medfact, or delete it: `medfact delete {run}`.")
+
+
 class ReferenceAway(Mistake):
     """An outside database cannot be asked: there is no network, it is busy, or it does not accept the key."""
 
@@ -93,10 +102,10 @@ class PartMissing(Mistake):
 
 
 class StoreError(MedfactError):
-    """The database cannot be read or written. cause: why, without its address or user."""
+    """The database cannot be read or written. cause: why, without its address or user. may_pass: the same may succeed soon."""
 
-    def __init__(self, problem: str, hint: str = "", cause: str = "") -> None:
-        self.cause = cause
+    def __init__(self, problem: str, hint: str = "", cause: str = "", may_pass: bool = False) -> None:
+        self.cause, self.may_pass = cause, may_pass
         super().__init__(problem, hint)
 
     @property

@@ -9,7 +9,7 @@ import hashlib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -85,6 +85,9 @@ class Fact:
             difficulty=None,
         )
 
+
+FACT_COLUMNS = tuple(one.name for one in fields(Fact))
+"""Everything that is recorded of a fact: its fields, as databases and files name them."""
 
 _INVISIBLE = dict.fromkeys(
     code
@@ -292,10 +295,17 @@ class KnowledgeBase:
         return digest("facts", *facts, "also true", *links, "synonyms", *names, "is a", *broader, *of_judged)
 
 
+_IN_FINGERPRINTS = (
+    "head", "relation", "tail", "positive", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "as_of",
+    "strength", "specialty", "text", "negative_of", "k", "fact_id",
+)  # fmt: skip
+"""What a fingerprint is of, in this order. A new field of a fact is none of it."""
+
+
 def described(fact: Fact, ready: Mapping[str, str]) -> str:
     """A fact and its ready sentence as text for a fingerprint. Recorded runs hold such fingerprints: never change this text."""
-    before, _, after = repr(fact).rpartition(", negative_of=")
-    return f"{before}, text={ready.get(fact.fact_id)!r}, negative_of={after}"
+    told = (ready.get(fact.fact_id) if name == "text" else getattr(fact, name) for name in _IN_FINGERPRINTS)
+    return f"Fact({', '.join(f'{name}={value!r}' for name, value in zip(_IN_FINGERPRINTS, told, strict=True))})"
 
 
 def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:

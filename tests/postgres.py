@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -32,6 +32,8 @@ class Server:
     """A running server. A schema in its one database is made sooner than a database, and is as empty."""
 
     folder: Path
+    start: Callable[[], subprocess.Popen[bytes]]
+    process: subprocess.Popen[bytes]
     _numbers: Iterator[int] = field(default_factory=count)
 
     def url(self, user: str = USER, database: str = "postgres") -> str:
@@ -42,6 +44,16 @@ class Server:
         name = f"test{next(self._numbers)}"
         self.run(f"CREATE SCHEMA {name}")
         return f"{self.url()}&options=-csearch_path%3D{name}"
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Ends the server with all its connections, as a restart does; what was written is kept."""
+        self.process.send_signal(how)
+        self.process.wait(timeout=30)
+
+    def begin_again(self) -> None:
+        """Starts it again, and waits until it answers."""
+        self.process = self.start()
+        _wait_for(self)
 
     def run(self, command: str) -> None:
         """Runs a command as the server's own user."""
@@ -88,25 +100,27 @@ def running() -> Iterator[Server]:
         as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
         shutil.chown(place, "postgres", "postgres")
     data, log = place / "data", place / "log"
-    process = None
+    server = None
     try:
         making = [folder / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(making, check=True, capture_output=True, cwd=place, **as_user)
         (data / "pg_hba.conf").write_text("local all locked scram-sha-256\nlocal all all trust\n")
         command = [folder / "postgres", "-D", data, "-k", place, *(word for setting in FAST for word in ("-c", setting))]
-        with log.open("wb") as told:
-            process = subprocess.Popen(command, stdout=told, stderr=told, cwd=place, **as_user)
-        server = Server(place)
-        _wait_for(server, process, log)
+
+        def start() -> subprocess.Popen[bytes]:
+            with log.open("ab") as told:
+                return subprocess.Popen(command, stdout=told, stderr=told, cwd=place, **as_user)
+
+        server = Server(place, start, start())
+        _wait_for(server)
         yield server
     finally:
-        if process is not None:
-            process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
-            process.wait(timeout=30)
+        if server is not None:
+            server.stop(signal.SIGQUIT)  # at once: nothing of it is kept
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_for(server: Server) -> None:
     import psycopg
 
     for _ in range(300):
@@ -114,7 +128,7 @@ def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> No
             psycopg.connect(host=str(server.folder), user=USER, dbname="postgres").close()
             return
         except psycopg.OperationalError:
-            if process.poll() is not None:
+            if server.process.poll() is not None:
                 break
             time.sleep(0.1)
-    pytest.fail(f"PostgreSQL did not start: {log.read_text(errors='replace')[-2000:]}")
+    pytest.fail(f"PostgreSQL did not start: {(server.folder / 'log').read_text(errors='replace')[-2000:]}")

@@ -128,9 +128,10 @@ def packed(lines: list[Any]) -> bytes:
 
 
 def report(medfact: Callable[..., Any], url: str, run: str) -> str:
+    """All that a report says but for whether the run came from a file."""
     outcome = medfact("report", run, "--db", url, "--json")
     assert outcome.code == 0, outcome.err
-    return str(outcome.out)
+    return json.dumps({name: value for name, value in json.loads(outcome.out).items() if name != "imported"})
 
 
 @pytest.fixture
@@ -358,37 +359,64 @@ def statements_in(lines: list[Any]) -> list[dict[str, Any]]:
     return [line["statement"] for line in lines if "statement" in line]
 
 
-@pytest.mark.parametrize("forged", [{"tail": "something else"}, {"head": "another head"}])
-def test_a_file_cannot_say_something_else_of_a_statement_that_is_here(
-    forged: dict[str, str], store: Store, either_url: str
-) -> None:
-    """The ids of a negative fact and of its statements do not name its head and tail: a file could give them others."""
-    there = Store(either_url)
-    alone = tuple(planned for planned in PLAN.statements if not planned.statement.fact.positive)
-    run = a_run(store, plan=replace(PLAN, statements=alone))
+def test_a_negative_comes_only_with_its_fact(store: Store, either_url: str) -> None:
+    """The ids of a negative fact and of its statements do not name its head: a file could give it another."""
+    there, run = Store(either_url), a_run(store)
     taken(there, exported(store, run))
     before = rows_in(there)
-    lines = another_run(lines_of(exported(store, run)))
+    alone = tuple(planned for planned in PLAN.statements if not planned.statement.fact.positive)
+    lines = lines_of(exported(store, a_run(store, plan=replace(PLAN, statements=alone))))
     for statement in statements_in(lines):
-        if statement["relation"] == "symptoms":
-            statement |= forged
-    with pytest.raises(Mistake, match="of this file is here already, and says something else here"):
+        statement["head"] = "RETRACTED"
+    with pytest.raises(Mistake, match="is the negative of a fact that the file does not hold"):
         taken(there, packed(lines))
     assert rows_in(there) == before
 
 
-def test_a_file_cannot_change_how_a_fact_is_described_here(store: Store, other: Store) -> None:
+def test_negatives_alone_go_along_where_their_facts_are_recorded_beside_them(store: Store, other: Store) -> None:
+    """A model that rephrased a true fact well, and its false partner not, is asked for the partner alone once more."""
+    statements = (*STATEMENTS, *READY_STATEMENTS)
+    alone = tuple(Planned(one, one.fact.relation) for one in statements if not one.fact.positive)
+    beside = {one.fact.fact_id: one for one in statements if one.fact.positive}
+    run = a_run(store, plan=replace(PLAN, statements=alone, partners=tuple(beside.values())))
+    data = exported(store, run)
+    assert len(statements_in(lines_of(data))) == len(alone) + len(beside)
+    assert lines_of(data)[0]["format"] == 5  # which older versions refuse in a sentence
+    taken(other, data)
+    assert [item.statement for item in other.asked(run)] == [planned.statement for planned in alone]
+    assert other.facts(run) == list(dict.fromkeys(planned.statement.fact for planned in alone))
+    other.purge()
+    assert statements_in(lines_of(exported(other, run))) == statements_in(lines_of(data))  # a copy of a copy is a copy
+    for forged, problem in (({"head": "RETRACTED"}, "the id of its fact is another"), ({"positive": False}, "another fact's")):
+        lines = lines_of(data)
+        partner = next(one for one in statements_in(lines) if one["positive"])
+        partner |= forged
+        with pytest.raises(Mistake, match=problem):
+            taken(Store(other.url.replace("other", "third")), packed(lines))
+
+
+@pytest.mark.parametrize("whose", ["the same owner's", "a stranger's"])
+def test_a_file_changes_no_name_and_no_description_in_other_runs(whose: str, store: Store, other: Store) -> None:
+    forged_columns = {"source": "forged", "tail_type": "Poison", "strength": "always", "specialty": "RETRACTED"}
     run = a_run(store)
     lines = another_run(lines_of(exported(store, run)))
     for statement in statements_in(lines):
-        statement |= {"source": "forged", "tail_type": "Poison", "strength": "always"}
-    before = store.asked(run)
-    new = taken(store, packed(lines))
+        statement |= forged_columns
+        if not statement["positive"]:
+            statement["tail"] = "forged"
+    before, row = store.asked(run), rows_in(store)
+    visitor = store if whose == "the same owner's" else store.of("stranger")
+    new = taken(visitor, packed(lines))
     assert store.asked(run) == before
-    assert {item.statement.fact.source for item in store.asked(new)} == {f.source for f in FACTS}
+    assert [rows for rows in row if rows not in rows_in(store)] == []
+    seen = {item.statement.fact for item in store.asked(new)}
+    assert {(fact.source, fact.tail_type, fact.specialty) for fact in seen} == {("forged", "Poison", "RETRACTED")}
+    assert exported(store, run) == exported(store, run)
+    taken(other, packed(lines))
+    assert {fact.source for fact in other.facts(new)} == {"forged"}
 
 
-def test_what_this_machine_says_of_a_fact_goes_before_what_a_file_said(store: Store, either_url: str) -> None:
+def test_what_a_strangers_file_said_first_is_not_said_by_later_runs(store: Store, either_url: str) -> None:
     """The stranger's file is here first; a run of one's own, later, is of one's own facts."""
     there = Store(either_url)
     lines = lines_of(exported(store, a_run(store)))
@@ -401,10 +429,36 @@ def test_what_this_machine_says_of_a_fact_goes_before_what_a_file_said(store: St
     own = there.start_run(SPEC, PLAN, {})
     assert [item.statement for item in there.asked(own)] == [planned.statement for planned in PLAN.statements]
     assert {item.statement.fact.tail_type for item in there.asked(own)} == {f.tail_type for f in FACTS}
-    later = replace(FACTS[0], source="another edition", fact_id="")
-    other_words = tuple(Planned(s, "symptoms / none") for s in load_pool("medfact").statements([later]))
-    again = there.start_run(SPEC, replace(PLAN, statements=other_words), {})
-    assert {item.statement.fact.source for item in there.asked(again)} == {None}  # one's own first words stay, as ever
+    assert {item.statement.fact.source for item in there.asked(theirs)} == {"forged"}
+
+
+def test_every_run_has_its_own_descriptions_whoever_came_first(store: Store, either_url: str) -> None:
+    there = Store(either_url)
+    forged = replace(FACTS[0], source="RETRACTED", specialty="none", fact_id="")
+    assert forged.fact_id == FACTS[0].fact_id
+    words = tuple(Planned(one, "symptoms / none") for one in load_pool("medfact").statements([forged]))
+    theirs = there.of("stranger").start_run(SPEC, replace(PLAN, statements=words), {})
+    own = there.start_run(SPEC, PLAN, {})
+    again = there.of("stranger").start_run(SPEC, replace(PLAN, statements=words), {})
+    assert [item.statement.fact for item in there.asked(own)] == [planned.statement.fact for planned in PLAN.statements]
+    for run in (theirs, again):
+        assert there.facts(run) == [forged]
+        assert {item.statement.fact.source for item in there.asked(run)} == {"RETRACTED"}
+
+
+def test_the_year_of_a_source_is_kept_and_goes_along(store: Store, other: Store) -> None:
+    dated = replace(FACTS[0], as_of="2024", fact_id="")
+    words = tuple(Planned(one, "symptoms / none") for one in load_pool("medfact").statements([dated]))
+    run = a_run(store, plan=replace(PLAN, statements=words))
+    assert {fact.as_of for fact in store.facts(run)} == {"2024"}
+    data = exported(store, run)
+    assert lines_of(data)[0]["format"] == 5
+    assert {statement["as_of"] for statement in statements_in(lines_of(data))} == {"2024"}
+    taken(other, data)
+    assert other.facts(run) == [dated]
+    without = exported(store, a_run(store))
+    assert lines_of(without)[0]["format"] == 4  # an older medfact can read it
+    assert not any("as_of" in statement for statement in statements_in(lines_of(without)))
 
 
 def test_answers_out_of_a_file_are_not_reused(store: Store, either_url: str) -> None:
@@ -590,7 +644,7 @@ HEADERS = [
     ({"medfact": "facts", "format": 1}, "is not a run"),
     ({"medfact": "run"}, "is not a run"),
     ({"medfact": "run", "format": "1"}, "is not a run"),
-    ({"medfact": "run", "format": 5}, "was written by a newer medfact. Update medfact"),
+    ({"medfact": "run", "format": 6}, "was written by a newer medfact. Update medfact"),
 ]
 
 
@@ -824,7 +878,8 @@ def test_the_command_line(
     assert (outcome.code, outcome.err) == (0, "")
     shown = [medfact("runs", "--db", url).rows for url in (store.url, other.url)]
     assert outcome.rows == shown[1]
-    assert shown[1] == [{**shown[0][0], "owner": "local"}]
+    assert shown[0][0]["imported"] is False
+    assert shown[1] == [{**shown[0][0], "owner": "local", "imported": True}]
     outcome = medfact("import", file, "--db", other.url)
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"medfact: Run {run} is here already.\n")
     assert not list(tmp_path.glob("*.part"))

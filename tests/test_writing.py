@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from scripted import Scripted, script
 from small_models import small_inference_model
 
 from medfact.errors import ModelError
+from medfact.exchange import export_run, import_run
 from medfact.models import ServiceSettings
 from medfact.results import papers
 from medfact.results.paper_rows import CHANCE
@@ -23,7 +25,7 @@ from medfact.results.report import report_of
 from medfact.runs.ask import BATCH
 from medfact.runs.plan import plan
 from medfact.runs.run import answer
-from medfact.runs.start import start_planned
+from medfact.runs.start import start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.statements import PROTOTYPE
 from medfact.store import Store
@@ -223,6 +225,30 @@ def test_eight_sentences_of_a_model_are_asked_without_implications(store: Store)
     assert not report.by_variant
     assert not report.by_form
     assert (report.method, report.rephraser) == ("LLMEval", None)
+
+
+def test_what_was_written_of_false_partners_alone_can_be_taken_elsewhere(store: Store, tmp_path: Path) -> None:
+    """Nothing is known of whose partner a false fact is unless the true one goes along, which this run does not ask."""
+
+    def writer(prompt: str) -> str:
+        return lines_about(prompt, 8 if triplet_in(prompt) in partners else 5)
+
+    partners = {f"({f.head}, {f.relation}, {f.tail})" for f in plan(RunSpec("", limit=FACTS, shots=0)).facts if not f.positive}
+    with MockService(Behaviour(writes=writer)) as service:
+        writing = written(service, store, "llmeval")
+    planned = evaluation_plan(writing, store)
+    assert {item.statement.fact.positive for item in planned.statements} == {False}
+    run = start_planned(replace(evaluation_spec(store.run(writing)), model="baseline:always-true"), planned, store)
+    assert list(answer(run, store))
+    again = start_again(run, store)
+    assert list(answer(again, store))
+    other = Store(f"sqlite:///{tmp_path / 'other.db'}")
+    for one in (run, again):
+        file = io.BytesIO()
+        export_run(store, one, file)
+        file.seek(0)
+        assert import_run(other, file, "run.jsonl.gz") == one
+        assert [item.statement for item in other.asked(one)] == [item.statement for item in planned.statements]
 
 
 # ------------------------------------------------------------------------------------------------ the papers' experiment

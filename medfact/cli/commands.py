@@ -211,6 +211,12 @@ COMMANDS = (
     ),
     Command("runs", "show_results:runs", "list the runs, oldest first", (DATABASE, OUTPUT)),
     Command(
+        "delete",
+        "delete:delete",
+        "delete runs; for seven days they can be brought back",
+        (RUNS, argument("--restore", action="store_true", help="bring deleted runs back"), DATABASE),
+    ),
+    Command(
         "report",
         "show_results:report",
         "show the scores of runs",

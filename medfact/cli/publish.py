@@ -8,7 +8,7 @@ from medfact.cli import OK
 from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress
 from medfact.errors import Mistake
-from medfact.results.wording import model_name, run_name
+from medfact.results.wording import model_name, own_name
 from medfact.store import COMPLETE, Run, Store
 
 LONGEST_NAME = 120
@@ -32,7 +32,7 @@ def publish(options: argparse.Namespace) -> int:
 def _publish(store: Store, run: Run, name: str | None) -> None:
     if run.spec.task is not None:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", "Publish a run that asked them.")
-    called = " ".join((name or run_name(run)).split())[:LONGEST_NAME] or model_name(run.model)
+    called = " ".join((name or own_name(run)).split())[:LONGEST_NAME] or model_name(run.model)
     store.publish(run.run, called)
     print_progress(f"published {run.run} as “{called}”: everybody who opens the gallery can read its facts and its answers")
     if run.state != COMPLETE:

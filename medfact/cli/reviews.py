@@ -29,8 +29,9 @@ def reviews(options: argparse.Namespace) -> int:
         return emit(_figures(summary(store, options.on)), options.output)
     log = store.verdicts()
     statements = store.statements_of({verdict.fact_id for verdict in log})
-    rows = map(_suggestion, suggestions(statements, opinions(log))) if options.suggestions else rows_of(log, statements)
-    return emit(rows, options.output)
+    if options.suggestions:
+        return emit(map(_suggestion, suggestions(statements, opinions(log))), options.output)
+    return emit(rows_of(log, statements, store.facts_shown(log)), options.output)
 
 
 def _suggestion(one: Suggestion) -> dict[str, Any]:

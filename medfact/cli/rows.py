@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from medfact.cli import OK
 from medfact.cli.terminal import say
 from medfact.datasets.table_writer import check_place, json_line, write_table
+from medfact.errors import MedfactError, StoreError, UnreadableRun
 from medfact.results.report import report_of
 from medfact.results.wording import counted
-from medfact.store import Run, Store
+from medfact.store import Run, Store, UnreadRun
 
-_RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "dataset")
+_RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "imported", "dataset")
+_NUMBERS = ("protocol", "pool", "shots", "seed", "facts", "statements", "answered", "failed")
 _SCORES = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")
+_COLUMNS = (*_RUN, *_NUMBERS, *_SCORES, "usd")
 
 
 def emit(rows: Iterable[dict[str, Any]], output: str | None) -> int:
@@ -43,6 +46,29 @@ def print_notes(lines: Iterable[str]) -> None:
     """Prints notes on stderr."""
     for line in lines:
         print_progress(f"note: {line}")
+
+
+def run_rows(store: Store) -> Iterator[dict[str, Any]]:
+    """The rows of `runs`, oldest first. One that cannot be read has the state UNREADABLE, and the reason."""
+    for run in store.listed():
+        if isinstance(run, UnreadRun):
+            yield _unread_row(run, run.why)
+            continue
+        try:
+            yield run_row(run, store)
+        except StoreError:
+            raise
+        except MedfactError as error:
+            yield _unread_row(run, error.why if isinstance(error, UnreadableRun) else error.problem)
+
+
+UNREADABLE = "unreadable"
+"""The state of a run whose record, or whose figures, cannot be read."""
+
+
+def _unread_row(run: Run | UnreadRun, why: str) -> dict[str, Any]:
+    known = {name: getattr(run, name) for name in ("run", "owner", "started_at", "model")}
+    return {**dict.fromkeys(_COLUMNS), **known, "state": UNREADABLE, "reason": why}
 
 
 def run_row(run: Run, store: Store) -> dict[str, Any]:

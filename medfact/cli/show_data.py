@@ -11,7 +11,7 @@ from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
 from medfact.datasets.collection import summary
-from medfact.exchange.rows import fact_row, statement_row
+from medfact.exchange.rows import fact_rows, statement_row
 from medfact.facts import Fact
 from medfact.models import Prompt, takes_messages
 from medfact.negatives import RULES, explain
@@ -66,11 +66,10 @@ def facts(options: argparse.Namespace) -> int:
     )
     print_notes((*collection.notes, *selection.notes, *_unstated(collection, pool)))
     explanation = _explainer(selection, collection, rejected) if options.explain else lambda _: {}
-    rows = (
-        fact_row(fact) | {"role": role} | explanation(fact)
-        for role, chosen in (("test", selection.test), ("shots", selection.shots))
-        for fact in chosen
-    )
+    chosen = (*selection.test, *selection.shots)
+    roles = ["test"] * len(selection.test) + ["shots"] * len(selection.shots)
+    told = zip(fact_rows(chosen), roles, chosen, strict=True)
+    rows = (row | {"role": role} | explanation(fact) for row, role, fact in told)
     return emit(rows, options.output)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from medfact.cli import OK
 from medfact.cli.database import kept
-from medfact.cli.rows import emit, print_progress, run_row
+from medfact.cli.rows import emit, print_progress, run_rows
 from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake, UnknownName
@@ -40,7 +40,7 @@ from medfact.views.report import html_report
 def runs(options: argparse.Namespace) -> int:
     """Lists the runs."""
     store = kept(options.db)
-    return emit((run_row(record, store) for record in store.runs()), options.output)
+    return emit(run_rows(store), options.output)
 
 
 def report(options: argparse.Namespace) -> int:

@@ -25,11 +25,14 @@ from medfact.exchange.lines import (
     Line,
 )
 from medfact.exchange.portable import portable
+from medfact.facts import FACT_COLUMNS
 from medfact.models.services.replies import shortened
 from medfact.store import schema
+from medfact.store.contents import content_of
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
 from medfact.store.retrieval import gold_rank
+from medfact.store.statement_rows import record_id
 
 if TYPE_CHECKING:
     from medfact.store import Store
@@ -39,8 +42,7 @@ _BATCH_LINES, _BATCH_BYTES = 500, 4 << 20
 
 _MAX_EVENTS = 10_000
 
-_IDENTITY = ("fact_id", "negative_of", "head", "relation", "tail", "positive", "k", "pool", "variant", "text", "origin")
-"""Columns of a statement that must be the same in every database; the others only describe its fact."""
+_RUN_FACT_COLUMNS = ("run", "fact", "record", "statement_id")
 
 _FACT = sql.table(
     "arriving_facts",
@@ -62,18 +64,19 @@ class Arrival:
         self.line: int | None = None
         self._connection = connection
         self._header = header
-        self._staged = {kind: _staged(table) for kind, table in TABLES.items() if kind != RUN}
+        self._staged = {kind: _staged(kind, table) for kind, table in TABLES.items() if kind != RUN}
         self._row: dict[str, Any] = {}
         self._counts = dict.fromkeys(TABLES, 0)
         self._fact_numbers: dict[str, int] = {}
+        self._records: dict[str, str] = {}
+        self._partners: dict[str, tuple[str, str]] = {}
         self._last: Any = None
         self._latest = ""
 
     def stage(self, lines: Iterable[Line]) -> None:
         """Reads all lines into temporary tables, and checks each."""
         for kind, table in self._staged.items():
-            columns = f"CREATE TEMPORARY TABLE {table.name} AS SELECT * FROM {TABLES[kind].name} WHERE 1 = 0"
-            self._connection.execute(sql.text(columns))
+            self._connection.execute(sql.text(f"CREATE TEMPORARY TABLE {table.name} AS {_WITHOUT_ROWS[kind]}"))
         for name, columns in (("statements", "statement_id"), ("run_statements", "statement_id, draw")):
             self._connection.execute(sql.text(f"CREATE INDEX ix_arriving_{name} ON arriving_{name} ({columns})"))
         rows_of = {STATEMENT: self._statements, PLACE: self._places, DEMONSTRATION: self._shots, EVENT: self._events}
@@ -120,13 +123,13 @@ class Arrival:
     def _statements(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         for row in self._rows(batch):
             self._check_order(row["statement_id"])
-            yield row
+            yield {**row, "record": record_id({name: row[name] for name in FACT_COLUMNS})}
 
     def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
         staged = self._staged[STATEMENT].c
         asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id, staged.fact_id).where(staged.statement_id.in_(asked))
-        facts = {row.statement_id: row.fact_id for row in self._connection.execute(query)}
+        query = sql.select(staged.statement_id, staged.fact_id, staged.record).where(staged.statement_id.in_(asked))
+        facts = {row.statement_id: (row.fact_id, row.record) for row in self._connection.execute(query)}
         for row in self._rows(batch):
             if row["position"] != self._counts[PLACE] - 1:
                 raise ValueError(f"its position is {row['position']}, not {self._counts[PLACE] - 1}")
@@ -134,7 +137,8 @@ class Arrival:
                 raise ValueError("its statement is not in the file")
             if row["draw"] >= self._draws:
                 raise ValueError("the run has no such draw")
-            fact = facts[row["statement_id"]]
+            fact, record = facts[row["statement_id"]]
+            self._records.setdefault(fact, record)
             yield {**row, "fact": self._fact_numbers.setdefault(fact, len(self._fact_numbers))}
 
     def _shots(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
@@ -199,22 +203,35 @@ class Arrival:
         if self._connection.dialect.name == "postgresql":  # whose planner assumes that unknown tables are small
             for table in (*self._staged.values(), _FACT):
                 self._connection.execute(sql.text(f"ANALYZE {table.name}"))
+        self._check_partners()
         for query, problem in self._contradictions():
             if (wrong_id := self._connection.execute(query.limit(1)).scalar()) is not None:
                 raise ValueError(f"{wrong_id} {problem}")
 
     def _contradictions(self) -> Iterator[tuple[sql.Select[Any], str]]:
         """Queries for ids that are wrong, and what is wrong with them."""
-        statement, place = self._staged[STATEMENT], self._staged[PLACE]
-        unasked = statement.outerjoin(place, place.c.statement_id == statement.c.statement_id)
-        yield sql.select(statement.c.statement_id).select_from(unasked).where(place.c.run.is_(None)), "is never asked"
+        place = self._staged[PLACE]
         once = sql.select(place.c.statement_id).group_by(place.c.statement_id, place.c.draw)
         yield once.having(sql.func.count() > 1), "is asked twice"
         yield sql.select(_FACT.c.fact_id).group_by(_FACT.c.fact_id).having(sql.func.count() > 1), "is several facts"
         negative = _FACT.alias("negative")
-        both = negative.join(_FACT, negative.c.negative_of == _FACT.c.fact_id)
+        both = negative.outerjoin(_FACT, negative.c.negative_of == _FACT.c.fact_id)
+        alone = sql.select(negative.c.fact_id).select_from(both).where(negative.c.negative_of.is_not(None))
+        # the id of a negative fact says nothing of its head: that of its true fact does
+        yield alone.where(_FACT.c.fact_id.is_(None)), "is the negative of a fact that the file does not hold"
         other = (negative.c.head != _FACT.c.head) | (negative.c.relation != _FACT.c.relation) | ~_FACT.c.positive
-        yield sql.select(negative.c.fact_id).select_from(both).where(other), "is no negative of its fact"
+        yield alone.where(other), "is no negative of its fact"
+
+    def _check_partners(self) -> None:
+        """Finds the statements that nobody asks: one of each true fact of which false partners alone are asked."""
+        statement, place = self._staged[STATEMENT], self._staged[PLACE]
+        unasked = statement.outerjoin(place, place.c.statement_id == statement.c.statement_id)
+        query = sql.select(statement.c.statement_id, statement.c.fact_id, statement.c.record).select_from(unasked)
+        wanted = set(self._connection.execute(sql.select(_FACT.c.negative_of).distinct()).scalars()) - self._fact_numbers.keys()
+        for name, fact, record in self._connection.execute(query.where(place.c.run.is_(None))):
+            if fact not in wanted or fact in self._partners:
+                raise ValueError(f"{name} is never asked")
+            self._partners[fact] = name, record
 
     def take_over(self, store: Store) -> None:
         """Adds it to the database as a run of the store's owner."""
@@ -223,6 +240,7 @@ class Arrival:
         if execute(store._insert_new(schema.runs).values(**row).returning(schema.runs.c.run)).first() is None:
             _refuse_known(self._connection, self.run)
         self._add_statements(store)
+        self._add_facts(store)
         for kind in (PLACE, DEMONSTRATION, RETRIEVED, ANSWER):
             staged, table = self._staged[kind], TABLES[kind]
             names = table.c.keys()
@@ -230,20 +248,33 @@ class Arrival:
         event = self._staged[EVENT].c
         happened = sql.select(event.run, event.at, event.what, event.said).order_by(event.number)
         execute(schema.events.insert().from_select(["run", "at", "what", "said"], happened))
+        _refuse_altered(self._connection, self.run)
         add_event(self._connection, self.run, IMPORTED, f"from a file that shows it as it was at {self._latest}")
 
     def _add_statements(self, store: Store) -> None:
         staged, here = self._staged[STATEMENT], schema.statements
-        new = sql.select(staged).where(sql.true()).order_by(staged.c.statement_id)
-        self._connection.execute(store._insert_new(here).from_select(staged.c.keys(), new))
+        columns = here.c.keys()
+        new = sql.select(*(staged.c[name] for name in columns)).where(sql.true()).order_by(staged.c.statement_id)
+        self._connection.execute(store._insert_new(here).from_select(columns, new))
         both = staged.join(here, here.c.statement_id == staged.c.statement_id)
-        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in _IDENTITY))
+        differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in columns))
         query = sql.select(staged.c.statement_id).select_from(both).where(differs).limit(1)
         if (differing := self._connection.execute(query).scalar()) is not None:
             raise Mistake(
                 f"The statement {differing} of this file is here already, and says something else here.",
-                "The file was altered, or its facts differ: import it into another database with --db.",
+                "The file was altered: import it into another database with --db.",
             )
+
+    def _add_facts(self, store: Store) -> None:
+        """Adds the facts as the file describes them, for this run alone."""
+        asked = [(self.run, number, self._records[fact], None) for fact, number in self._fact_numbers.items()]
+        beside = [(self.run, number, record, name) for number, (name, record) in enumerate(self._partners.values(), len(asked))]
+        store._insert_rows(self._connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*asked, *beside])
+        staged, of_run = self._staged[STATEMENT], schema.run_facts.c
+        used = sql.select(of_run.record).where(of_run.run == self.run)
+        columns = schema.facts.c.keys()
+        new = sql.select(*(staged.c[name] for name in columns)).where(staged.c.record.in_(used)).distinct()
+        self._connection.execute(store._insert_new(schema.facts).from_select(columns, new.order_by(staged.c.record)))
 
 
 def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -259,10 +290,17 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def _staged(table: sql.Table) -> sql.TableClause:
-    """The temporary table for rows of a table. Their texts are storable already."""
-    kinds = {column.name: sql.Text() if isinstance(column.type, schema.StoredText) else column.type for column in table.c}
-    return sql.table(f"arriving_{table.name}", *(sql.column(name, kind) for name, kind in kinds.items()))
+_WITHOUT_ROWS = {kind: f"SELECT * FROM {table.name} WHERE 1 = 0" for kind, table in TABLES.items()} | {
+    STATEMENT: "SELECT s.statement_id, s.pool, s.variant, s.text, s.origin, f.* FROM statements s, facts f WHERE 1 = 0"
+}
+"""Kind of a line → what gives a table with its columns and no row."""
+
+
+def _staged(kind: str, table: sql.Table) -> sql.TableClause:
+    """The temporary table for the rows of a kind. Their texts are storable already."""
+    columns = [*table.c, *([schema.facts.c.record] if kind == STATEMENT else [])]
+    kinds = {column.name: sql.Text() if isinstance(column.type, schema.StoredText) else column.type for column in columns}
+    return sql.table(f"arriving_{table.name}", *(sql.column(name, kind_) for name, kind_ in kinds.items()))
 
 
 def _refuse_known(connection: sql.Connection, run: str) -> None:
@@ -274,3 +312,13 @@ def _refuse_known(connection: sql.Connection, run: str) -> None:
     if known.deleted_at is None:
         raise Mistake(f"Run {run} is here already.")
     raise Mistake(f"Run {run} is here already, but was deleted on {known.deleted_at[:10]}.", "It can be restored.")
+
+
+def _refuse_altered(connection: sql.Connection, run: str) -> None:
+    """Raises Mistake if the database had a run of this id that was erased, and it held something else."""
+    content = connection.execute(sql.select(schema.erased_runs.c.content).where(schema.erased_runs.c.run == run)).scalar()
+    if content is not None and content != content_of(connection, run):
+        raise Mistake(
+            f"Run {run} was here and was erased, and this file holds something else under its id.",
+            "Import the file that was exported here, unaltered; or import this one into another database with --db.",
+        )

@@ -1,8 +1,8 @@
 """The format of a run's file: how lines are written, and the limits and types within which they are read.
 
-A file has one JSON object per line, compressed with gzip: a header, the run, its statements sorted by id, their places in the
-run, its demonstrations, the passages retrieved for its statements, its events, and its answers sorted by place. Null values are
-left out.
+A file has one JSON object per line, compressed with gzip: a header, the run, its statements sorted by id, each with its fact,
+their places in the run, its demonstrations, the passages retrieved for its statements, its events, and its answers sorted by
+place. Null values are left out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from medfact.errors import Mistake
 from medfact.store import schema
 from medfact.store.schema import storable
 
-FORMAT = 4
+FORMAT = 5
 """Grows when older versions of medfact could not read new files."""
+
+FORMAT_WITHOUT_YEARS = 4
+"""Of a file whose facts have no `as_of`, and whose every false partner stands beside its fact: older versions read it."""
 
 MAX_LINE_BYTES = 4 << 20
 MAX_BYTES = 1 << 30
@@ -41,16 +44,21 @@ EXPORT_AGAIN = "Export the run again, or get the file again."
 RUN, STATEMENT, PLACE, DEMONSTRATION, RETRIEVED = "run", "statement", "place", "demonstration", "retrieved"
 EVENT, ANSWER = "event", "answer"
 
+STATED = {column.name: column for column in (*schema.statements.c, *schema.facts.c) if column.name != "record"}
+"""The columns of a statement's line: its own and its fact's."""
+
 TABLES = {
     RUN: schema.runs,
-    STATEMENT: schema.statements,
+    STATEMENT: sql.Table(
+        "statements", sql.MetaData(), *(sql.Column(one.name, one.type, nullable=one.nullable) for one in STATED.values())
+    ),
     PLACE: schema.run_statements,
     DEMONSTRATION: schema.demonstrations,
     RETRIEVED: schema.retrieved,
     EVENT: schema.events,
     ANSWER: schema.answers,
 }
-"""Kind of a line → the table whose rows they hold, in the order of the file."""
+"""Kind of a line → the table whose rows they hold, in the order of the file; of statements, with their facts."""
 
 COUNTED = {STATEMENT: "statements", PLACE: "places", DEMONSTRATION: "demonstrations", RETRIEVED: "retrieved", ANSWER: "answers"}
 """Kind → its name in the header, which counts its lines; 0 where it has no such name. Events are not counted: an imported run
@@ -111,9 +119,11 @@ def encode_row(kind: str, row: Mapping[str, Any]) -> bytes:
     return _json({kind: {name: row[name] for name in COLUMNS[kind] if _has_value(row[name])}})
 
 
-def encode_header(run: str, counts: Mapping[str, int]) -> bytes:
-    """The first line of a file."""
-    return _json({"medfact": "run", "format": FORMAT, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}})
+def encode_header(run: str, format_: int, counts: Mapping[str, int]) -> bytes:
+    """The first line of a file. format_: FORMAT, or an older one that it keeps to."""
+    return _json(
+        {"medfact": "run", "format": format_, "run": run, **{COUNTED[kind]: number for kind, number in counts.items()}}
+    )
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from medfact.facts import Fact
@@ -16,14 +16,15 @@ from medfact.statements import Statement
 from medfact.store import Asked, Retrieved, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
-_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id", "difficulty")
+_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
 
 
-def fact_row(fact: Fact) -> dict[str, Any]:
-    """A row of `facts`, without the role."""
-    return _fields(fact, _FACT)
+def fact_rows(facts: Sequence[Fact]) -> Iterator[dict[str, Any]]:
+    """The rows of `facts`, without the role. They have a column `as_of` where a fact has the year of its source."""
+    years = ("as_of",) if any(fact.as_of for fact in facts) else ()
+    return (_fields(fact, (*_FACT, *years, "difficulty")) for fact in facts)
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
@@ -59,15 +60,16 @@ def _fields(record: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: record and getattr(record, name) for name in names}
 
 
-def score_rows(run: str, model: str, measures: Measures) -> Iterator[dict[str, Any]]:
-    """The figures of a run that have an interval, one a row; `group` and `name` say over which statements.
+def score_rows(run: str, model: str, measures: Measures, imported: bool = False) -> Iterator[dict[str, Any]]:
+    """The figures of a run that have an interval, one a row; `group` and `name` say over which statements. imported: the run
+    came from a file.
 
     Left out are the curves over ways of asking and over the surest answers, and how far P(True) is off in parts.
     """
     for group, value in vars(measures).items():
         for name, figure, estimate in _figures(group, value):
             bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
-            yield {"run": run, "model": model, "figure": figure, "group": group, "name": name, **bounds}
+            yield {"run": run, "model": model, "imported": imported, "figure": figure, "group": group, "name": name, **bounds}
 
 
 def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | TypeAccuracy | Harm]]:

@@ -17,18 +17,20 @@ import sqlalchemy as sql
 
 from medfact.errors import Mistake
 from medfact.exchange.arrivals import Arrival
-from medfact.exchange.checks import AT_REST
 from medfact.exchange.lines import (
     ANSWER,
     COUNTED,
     DEMONSTRATION,
     EVENT,
     EXPORT_AGAIN,
+    FORMAT,
+    FORMAT_WITHOUT_YEARS,
     JSON_COLUMNS,
     MAX_BYTES,
     PLACE,
     RETRIEVED,
     RUN,
+    STATED,
     STATEMENT,
     TABLES,
     encode_header,
@@ -38,16 +40,13 @@ from medfact.exchange.lines import (
 from medfact.exchange.portable import addressed, portable
 from medfact.spec import RunSpec
 from medfact.store import schema
-from medfact.store.entities import PAUSED, STOPPED
+from medfact.store.contents import ending_of, public_reason
+from medfact.store.entities import PAUSED
 
 if TYPE_CHECKING:
     from medfact.store import Store
 
 _ROWS_AT_ONCE = 1_000
-
-_WAS_GOING = "It was going on when it was exported."
-_DATABASE_ERROR = "Its database could not be written."
-"""Replaces the database's own error, which names its folder."""
 
 # ------------------------------------------------------------------------------------------------ out
 
@@ -71,27 +70,24 @@ def _lines_of(connection: sql.Connection, run: str) -> Iterator[bytes]:
         kind: connection.execute(sql.select(sql.func.count()).select_from(queries[kind].subquery())).scalar_one()
         for kind in COUNTED
     }
-    yield encode_header(run, counts)
+    yield encode_header(run, FORMAT if _has_partners_or_years(connection, run) else FORMAT_WITHOUT_YEARS, counts)
     yield encode_row(RUN, _run_row(connection, run))
     for kind, query in queries.items():
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
             values = row._asdict()
             if kind == EVENT and values["what"] == PAUSED:
-                values["said"] = _public_reason(values["said"])
+                values["said"] = public_reason(values["said"])
             yield encode_row(kind, values)
 
 
 def _queries(connection: sql.Connection, run: str) -> dict[str, sql.Select[Any]]:
     """Kind → a query for a run's rows, in an order that is the same in every database."""
     bytewise = "BINARY" if connection.dialect.name == "sqlite" else "C"
-    statements, places, shots = schema.statements, schema.run_statements, schema.demonstrations
-    asked = sql.select(places.c.statement_id).where(places.c.run == run)
+    shots = schema.demonstrations
     of_run = {kind: sql.select(table).where(table.c.run == run) for kind, table in TABLES.items() if "run" in table.c}
     return {
-        STATEMENT: sql.select(statements)
-        .where(statements.c.statement_id.in_(asked))
-        .order_by(sql.collate(statements.c.statement_id, bytewise)),
-        PLACE: of_run[PLACE].order_by(places.c.position),
+        STATEMENT: _stated(run).order_by(sql.collate(schema.statements.c.statement_id, bytewise)),
+        PLACE: of_run[PLACE].order_by(schema.run_statements.c.position),
         DEMONSTRATION: of_run[DEMONSTRATION].order_by(sql.collate(shots.c.shots_of, bytewise), shots.c.position),
         RETRIEVED: of_run[RETRIEVED].order_by(sql.collate(schema.retrieved.c.statement_id, bytewise)),
         EVENT: of_run[EVENT].order_by(schema.events.c.number),
@@ -99,28 +95,35 @@ def _queries(connection: sql.Connection, run: str) -> dict[str, sql.Select[Any]]
     }
 
 
+def _stated(run: str) -> sql.Select[Any]:
+    """The statements that a run asks, each with its fact as the run describes it; and one of each fact that it has beside."""
+    place, of_run, statements, facts = schema.run_statements.c, schema.run_facts.c, schema.statements, schema.facts
+    asked = sql.select(place.statement_id, place.fact).where(place.run == run)
+    beside = sql.select(of_run.statement_id, of_run.fact).where(of_run.run == run, of_run.statement_id.is_not(None))
+    named = asked.union(beside).subquery()
+    joined = statements.join(named, named.c.statement_id == statements.c.statement_id)
+    joined = joined.join(schema.run_facts, (of_run.run == run) & (of_run.fact == named.c.fact))
+    return sql.select(*STATED.values()).select_from(joined.join(facts, facts.c.record == of_run.record))
+
+
+def _has_partners_or_years(connection: sql.Connection, run: str) -> bool:
+    """Whether a run has facts with the year of their source, or true ones that it does not ask."""
+    of_run = schema.run_facts.c
+    joined = schema.run_facts.join(schema.facts, schema.facts.c.record == of_run.record)
+    new = schema.facts.c.as_of.is_not(None) | of_run.statement_id.is_not(None)
+    return (
+        connection.execute(sql.select(of_run.fact).select_from(joined).where(of_run.run == run, new).limit(1)).first()
+        is not None
+    )
+
+
 def _run_row(connection: sql.Connection, run: str) -> dict[str, Any]:
-    row = dict(connection.execute(sql.select(schema.runs).where(schema.runs.c.run == run)).one()._mapping)
+    found = connection.execute(sql.select(schema.runs).where(schema.runs.c.run == run)).one()
+    row = {**found._mapping, **ending_of(connection, found)}
     for name, kind in JSON_COLUMNS.items():
         row[name] = json.loads(row[name] or json.dumps(kind()))
     row["spec"] = portable(addressed(RunSpec.from_record(row["spec"]))).to_record()
-    if row["state"] not in AT_REST:
-        row |= {"state": STOPPED, "reason": _WAS_GOING, "finished_at": _latest(connection, run) or row["started_at"]}
-    elif row["state"] == PAUSED:
-        row["reason"] = _public_reason(row["reason"])
     return row
-
-
-def _public_reason(reason: str | None) -> str | None:
-    """Why a run paused, without details of its database."""
-    return _DATABASE_ERROR if reason is None or "database" in reason.lower() else reason
-
-
-def _latest(connection: sql.Connection, run: str) -> str | None:
-    """The time of a run's last event or answer."""
-    times = (schema.events.c.at, schema.answers.c.asked_at)
-    latest = [connection.execute(sql.select(sql.func.max(time)).where(time.table.c.run == run)).scalar() for time in times]
-    return max(filter(None, latest), default=None)
 
 
 # ------------------------------------------------------------------------------------------------- in

@@ -20,6 +20,7 @@ from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
 from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
 from medfact.results.report import report_of
+from medfact.results.wording import marked
 from medfact.runs.checks import check_settings
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
@@ -79,7 +80,8 @@ class Evaluated:
 
     def __repr__(self) -> str:
         record = self.record
-        return one_line(f"<run {self.id[:8]}: {record.model}, {record.dataset}, {record.state}>")
+        model = marked(record.model, record.imported)
+        return one_line(f"<run {self.id[:8]}: {model}, {record.dataset}, {record.state}>")
 
     def _repr_html_(self) -> str:
         record = self.record

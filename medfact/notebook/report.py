@@ -63,7 +63,7 @@ class Scores:
 
         Without the curves: `record()` holds all.
         """
-        return frame_of(row for report in self.reports for row in score_rows(report.run, report.model, report))
+        return frame_of(row for report in self.reports for row in score_rows(report.run, report.model, report, report.imported))
 
     def record(self) -> dict[str, Any]:
         """All figures of the first run, by their names: the JSON of `medfact report RUN --json`."""

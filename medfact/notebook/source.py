@@ -19,7 +19,7 @@ from medfact.datasets.columns import REQUIRED
 from medfact.datasets.hub import PREFIX
 from medfact.datasets.table_writer import write_table
 from medfact.errors import ColumnsMissing, FactsError, Mistake, UnknownName
-from medfact.exchange.rows import fact_row, statement_row
+from medfact.exchange.rows import fact_rows, statement_row
 from medfact.extras import named_if_missing
 from medfact.facts import digest
 from medfact.models import Placement, ServiceSettings
@@ -55,7 +55,7 @@ class Facts:
 
     def frame(self) -> pandas.DataFrame:
         """A row a fact, with the columns of `medfact facts` but for its role."""
-        return frame_of(fact_row(fact) for fact in self.collection.facts)
+        return frame_of(fact_rows(self.collection.facts))
 
     @property
     def problems(self) -> list[str]:

@@ -70,11 +70,12 @@ def checked(sides: list[Side]) -> list[Side]:
 
 @dataclass(frozen=True)
 class RunName:
-    """A run in a comparison. name: what a person reads."""
+    """A run in a comparison. name: what a person reads. imported: it came from a file."""
 
     run: str
     model: str
     name: str
+    imported: bool
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,9 @@ def comparison(sides: Sequence[Side]) -> Comparison:
     same, differs = _settings(sides)
     names = names_of_runs([side.run for side in sides])
     return Comparison(
-        runs=tuple(RunName(side.run.run, side.run.model, name) for side, name in zip(sides, names, strict=True)),
+        runs=tuple(
+            RunName(side.run.run, side.run.model, name, side.run.imported) for side, name in zip(sides, names, strict=True)
+        ),
         facts_of=tuple(side.run.facts for side in sides),
         shared_facts=len(_shared(sides)),
         same=same,

@@ -165,6 +165,6 @@ def marks(one: Shown) -> tuple[str, ...]:
     found = {
         f"{state_in_words(state, one.run.reason)}, {asked}: no place": state != COMPLETE,
         f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
-        "from a file": one.imported,
+        wording.FROM_FILE: one.imported,
     }
     return tuple(text for text, holds in found.items() if holds)

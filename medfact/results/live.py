@@ -15,9 +15,9 @@ from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.metrics.estimand import LIKE
 from medfact.results.pairs import Pairs, pairs_of_run
-from medfact.results.report import Board, Report, keep, kept_report, report
+from medfact.results.report import Board, Report, keep, kept_report, readable, report
 from medfact.runs.jobs import Jobs, Snapshot
-from medfact.store import PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
+from medfact.store import GOING, PAUSED, RESUMABLE, RUNNING, WAITING, Run, Store
 
 Version = tuple[int, str, int]
 """A run's `changed`, its state, and the version of its job in this process: equal ones have nothing new between them."""
@@ -44,6 +44,13 @@ BOARDS, OVERHEAD = 4_000_000, 1_000
 """Statements of the records that are kept, and how many of them the fixed part of a run's records is worth."""
 
 
+def state_now(run: Run, job: Snapshot | None) -> str:
+    """A run's state; a job that could not write it, or has just been taken up again, knows better."""
+    if job and job.state == PAUSED and run.state in GOING:
+        return PAUSED
+    return job.state if job and job.state in GOING and run.state in RESUMABLE else run.state
+
+
 @dataclass(frozen=True)
 class Live:
     """A run at one moment: its record, its job in this process (None where there is none), and its report.
@@ -59,12 +66,8 @@ class Live:
 
     @property
     def state(self) -> str:
-        """The run's state; a job that could not write it, or has just been taken up again, knows better."""
-        if self.job and self.job.state == PAUSED and self.run.state in {WAITING, RUNNING}:
-            return PAUSED
-        if self.job and self.job.state in {WAITING, RUNNING} and self.run.state in RESUMABLE:
-            return self.job.state
-        return self.run.state
+        """The run's state as it is now."""
+        return state_now(self.run, self.job)
 
     @property
     def going(self) -> bool:
@@ -210,7 +213,9 @@ class Reports:
         version = self.version(run)
         record = self._store.run(run)
         begun = time.monotonic()
-        made = Live(version, record, self._jobs.snapshot(run), kept_report(self._store, record) or self._report(record))
+        with readable(run):
+            found = kept_report(self._store, record) or self._report(record)
+        made = Live(version, record, self._jobs.snapshot(run), found)
         with self._lock:
             self._took[run] = time.monotonic() - begun, time.monotonic()
             self._made[run] = made

@@ -56,6 +56,7 @@ def _lm_eval(run: Run, number: int, item: Asked, answer: Answer, demonstrations:
     prompt = prompt_of(item, demonstrations, run.spec, chat=bool(run.chat))
     text, target = prompt_text(run, item, demonstrations), _word(item.statement.label)
     doc = {**statement_row(item.statement), "shot_draw": item.draw, "p_true": answer.p_true, "failure": answer.failure}
+    doc["run_imported"] = run.imported
     doc["run_ended"] = state_in_words(run.state, run.reason)
     return {
         "doc_id": number,
@@ -97,6 +98,7 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
                 "spec": run.spec.to_record(),
                 "dataset_fingerprint": run.dataset_fingerprint,
                 "pool": run.pool,
+                "imported": run.imported,
                 "ended": state_in_words(run.state, run.reason),
                 "why": how_it_ended(run.state, run.reason),
             },

@@ -12,7 +12,7 @@ from medfact.metrics.hardness import FEWEST_MODELS
 from medfact.metrics.uncertainty import FEWEST_HEADS
 from medfact.results.citations import bibtex, data_key, latex_citations, papers_of
 from medfact.results.report import Report
-from medfact.results.wording import count, counted, model_name, pool_title
+from medfact.results.wording import count, counted, marked, model_name, pool_title
 from medfact.runs.plan import protocol_of
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import Run
@@ -71,7 +71,7 @@ def _model(run: Run) -> str:
 
 
 def _named(run: Run) -> str:
-    return _text(model_name(run.model))
+    return _text(marked(model_name(run.model), run.imported))
 
 
 def _text(text: str) -> str:

@@ -10,7 +10,7 @@ import yaml
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.endings import how_it_ended
 from medfact.results.report import Report
-from medfact.results.wording import counted, model_name, share
+from medfact.results.wording import counted, model_of, share
 
 _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
@@ -40,7 +40,7 @@ def model_card(reports: Sequence[Report]) -> str:
 def _by_model(reports: Sequence[Report]) -> Mapping[str, list[Report]]:
     of: dict[str, list[Report]] = {}
     for report in reports:
-        of.setdefault(model_name(report.model), []).append(report)
+        of.setdefault(model_of(report), []).append(report)
     return of
 
 
@@ -72,7 +72,7 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
     for report in reports:
         shots = f"{report.shots}-shot" if report.shots else "zero-shot"
         yield ""
-        asked = ", ".join(map(_cell, (f"{model_name(report.model)} on {report.dataset}", report.method, shots)))
+        asked = ", ".join(map(_cell, (f"{model_of(report)} on {report.dataset}", report.method, shots)))
         yield f"{asked}, seed {report.seed}, run {report.run}:"
         yield ""
         yield "| score | value and 95% interval | of |"

@@ -12,7 +12,7 @@ from medfact.datasets import read_table
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
-from medfact.results.wording import counted, model_name
+from medfact.results.wording import counted, model_of
 
 FOLDER = ASSETS / "published"
 
@@ -78,7 +78,7 @@ def rows_of_runs(reports: Sequence[Report], cells: Callable[[Report], Sequence[C
     for report in reports:
         made = tuple(cells(report))
         if any(cell and cell.value is not None for cell in made):
-            yield Row(model_name(report.model), RUN, detail_of(report), made)
+            yield Row(model_of(report), RUN, detail_of(report), made)
 
 
 def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
@@ -98,12 +98,15 @@ def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Seque
         facts = "/".join(dict.fromkeys(f"{report.facts:,}" for report, _ in row))
         detail = detail_of(first) if len(row) == 1 else f"{first.dataset}, {facts} facts, {shots}"
         filled = (next(filter(None, column), None) for column in zip(*(made for _, made in row), strict=True))
-        yield Row(model_name(first.model), RUN, detail, tuple(filled))
+        yield Row(model_of(first), RUN, detail, tuple(filled))
 
 
 def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
     """Whether a run may stand in a row: of the same model and facts, in columns that are still free."""
-    same = all((one.model, one.dataset, one.shots) == (report.model, report.dataset, report.shots) for one, _ in row)
+    same = all(
+        (one.model, one.imported, one.dataset, one.shots) == (report.model, report.imported, report.dataset, report.shots)
+        for one, _ in row
+    )
     return same and not any(cell and there for _, of in row for cell, there in zip(cells, of, strict=True))
 
 

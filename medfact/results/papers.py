@@ -19,7 +19,7 @@ from medfact.results.paper_rows import (
     values_of,
 )
 from medfact.results.report import Report
-from medfact.results.wording import model_name
+from medfact.results.wording import model_of
 from medfact.spec import NO_RETRIEVAL
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 
@@ -180,7 +180,7 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
 def _mkj_table_2(reports: Sequence[Report]) -> Table:
     rows = tuple(
         Row(
-            model_name(report.model),
+            model_of(report),
             RUN,
             f"{side} error-prone; {detail_of(report)}",
             (Figure(*values_of(report.by_tail_type[name])),),

@@ -114,14 +114,15 @@ class RareType:
 class Rarity:
     """A run's right answers against frequencies.
 
-    source: where the frequencies come from. facts: answered facts, true and false. by_tail (the paper's "object"), by_head,
-    by_rarer: against the frequency of the tail, the head, and the rarer of the two. types: by semantic type of the tail, the
-    rarest first. types_line: accuracy of types against their mean_log_frequency, each type one point; none with fewer than
-    four types.
+    imported: the run came from a file. source: where the frequencies come from. facts: answered facts, true and false. by_tail
+    (the paper's "object"), by_head, by_rarer: against the frequency of the tail, the head, and the rarer of the two. types: by
+    semantic type of the tail, the rarest first. types_line: accuracy of types against their mean_log_frequency, each type one
+    point; none with fewer than four types.
     """
 
     run: str
     model: str
+    imported: bool
     dataset: str
     source: str
     notes: tuple[str, ...]
@@ -173,6 +174,7 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
     return Rarity(
         run=report.run,
         model=report.model,
+        imported=report.imported,
         dataset=report.dataset,
         source=frequencies.source,
         notes=(*frequencies.notes, *_left_out(frequencies)),

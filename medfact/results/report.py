@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from pydantic import ValidationError
 
 from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
-from medfact.errors import Mistake, StoreError
+from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.coherence import SelfAgreement, self_agreement
@@ -44,6 +45,7 @@ class Report(Measures):
     implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off for their length.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
+    imported: the run came from a file, which anybody may have written.
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
@@ -69,6 +71,7 @@ class Report(Measures):
     shot_draws: int
     state: str
     reason: str | None
+    imported: bool
     cut: int
     p_true_source: str
     service: Mapping[str, Any] | None
@@ -107,6 +110,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         shot_draws=run.spec.shot_draws,
         state=run.state,
         reason=run.reason,
+        imported=run.imported,
         cut=store.replies_cut(run.run, LENGTH),
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,
@@ -148,11 +152,21 @@ def report_of(store: Store, run: Run, estimand: str = LIKE) -> Report:
     """The report of a run: one that was kept, if its answers have not changed since. That of a run that has ended is kept,
     if it is about facts like these, as most are.
     """
-    made = kept_report(store, run)
-    if made is None or estimand != LIKE:
-        made = report(run, board_of(store, run.run).records(), store, estimand)
-        keep(store, run, made)
+    with readable(run.run):
+        made = kept_report(store, run)
+        if made is None or estimand != LIKE:
+            made = report(run, board_of(store, run.run).records(), store, estimand)
+            keep(store, run, made)
     return made
+
+
+@contextmanager
+def readable(run: str) -> Iterator[None]:
+    """Turns what a damaged record leads to into one error, which lists of runs can show."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, EOFError, BadZipFile) as error:
+        raise UnreadableRun(run, f"its record is damaged ({type(error).__name__})") from error
 
 
 FIGURES = 2

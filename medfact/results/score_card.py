@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from medfact import __version__
 from medfact.errors import Mistake
@@ -14,9 +14,11 @@ from medfact.results.endings import state_in_words
 from medfact.results.report import Report, report_of
 from medfact.results.text import difference
 from medfact.results.wording import (
+    FROM_FILE,
     TOO_FEW,
     counted,
     date,
+    marked,
     names_of_runs,
     points,
     score,
@@ -43,11 +45,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """A card's content. ids, names: one a run. about: the facts, and how they were asked. marks: what else is to be known.
-    difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
+    """A card's content. ids, names, imported: one a run, which may come from a file. about: the facts, and how they were asked.
+    marks: what else is to be known. difference: of two runs, in a sentence, else "". made: when, and by which medfact."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
+    imported: tuple[bool, ...]
     about: str
     figures: tuple[Figure, ...]
     marks: tuple[str, ...]
@@ -58,7 +61,7 @@ class ScoreCard:
     def words(self) -> str:
         """All that the card says, for those who cannot see it."""
         scores = [
-            f"{name}: "
+            f"{marked(name, self.imported[place])}: "
             + "; ".join(
                 f"{figure.title} {share(figure.estimates[place])} of {counted(figure.estimates[place].n, figure.of)}"
                 for figure in self.figures
@@ -75,16 +78,18 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
     if not 1 <= len(records) <= MOST_RUNS:
         raise Mistake(f"A card shows one run or two, not {len(records)}.", "Choose one or two runs.")
     reports = [report_of(store, record) for record in records]
-    names = [_readable(name) or f"run {record.run[:8]}" for name, record in zip(names_of_runs(records), records, strict=True)]
+    plain = [replace(record, imported=False) for record in records]  # a long name is cut, and the mark is not
+    names = [_readable(name) or f"run {record.run[:8]}" for name, record in zip(names_of_runs(plain), records, strict=True)]
     told, differs = _paired(store, records, names)
     ended = max(record.finished_at or record.started_at for record in records)
-    files = [name for name, record in zip(names, records, strict=True) if store.was_imported(record.run)]
+    files = [name for name, record in zip(names, records, strict=True) if record.imported]
     return ScoreCard(
         ids=tuple(record.run[:8] for record in records),
         names=tuple(names),
+        imported=tuple(record.imported for record in records),
         about=_about(records, reports),
         figures=tuple(_figure(name, reports) for name in FIGURES),
-        marks=(*_open(names, records, reports), *differs, *(f"{name}: from a file" for name in files)),
+        marks=(*(f"{name}: {FROM_FILE}" for name in files), *_open(names, records, reports), *differs),
         difference=told,
         made=f"{date(ended).partition(',')[0]}, medfact {__version__}",
     )
@@ -138,7 +143,7 @@ def _paired(store: Store, records: Sequence[Run], names: Sequence[str]) -> tuple
         return "", []
     made = comparison(sides_of(store, [record.run for record in records]))
     pair = next(pair for pair in made.pairs if pair.metric == FIGURES[0])
-    named = dict(zip((record.run for record in records), names, strict=True))
+    named = {record.run: marked(name, record.imported) for name, record in zip(names, records, strict=True)}
     return difference_in_words(pair, named), [f"The runs also differ in: {', '.join(made.differs)}"] if made.differs else []
 
 

@@ -29,6 +29,7 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    marked,
     nothing_stands_out,
     p_value,
     percent,
@@ -44,7 +45,7 @@ from medfact.statements import VARIANTS
 def report_text(report: Report, danger: Danger | None = None) -> str:
     """A report for a person: plain names, every share with its interval and n. danger: the false facts that it accepts."""
     lines = [
-        f"run {report.run} ({report.state}): {report.model} on {report.dataset}, pool {report.pool}, "
+        f"run {report.run} ({report.state}): {marked(report.model, report.imported)} on {report.dataset}, pool {report.pool}, "
         f"{report.shots} shots, seed {report.seed}",
         f"{report.answered} of {report.statements} statements answered: {report.right} right, {report.wrong} wrong, "
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
@@ -197,7 +198,7 @@ def comparison_text(
     """A comparison for a person: what differs, each run's scores, and every pair of runs. found: what passages change;
     together: what all models show of the facts.
     """
-    names = {run.run: f"{run.run[:8]} {run.name.removesuffix(f' ({run.run[:8]})')}" for run in comparison.runs}
+    names = {run.run: f"{run.run[:8]} {run.name.replace(f' ({run.run[:8]})', '')}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
     lines = [f"{counted(comparison.shared_facts, 'fact')} in all runs, which have {of}."]
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
@@ -245,7 +246,7 @@ RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rare
 def rarity_text(rarity: Rarity) -> str:
     """The rarity view for a person: the slope per tenfold frequency, and the semantic types from rare to common."""
     lines = [
-        f"run {rarity.run}: {rarity.model} on {rarity.dataset}; frequencies from {rarity.source}",
+        f"run {rarity.run}: {marked(rarity.model, rarity.imported)} on {rarity.dataset}; frequencies from {rarity.source}",
         f"{counted(rarity.facts, 'fact')} answered, true and false ones, each with its own tail",
         "",
         "right answers for a tenfold frequency of",

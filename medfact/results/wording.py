@@ -4,11 +4,9 @@ numbers."""
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePath
 
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import STANDS_OUT
@@ -16,10 +14,17 @@ from medfact.metrics.estimand import THESE
 from medfact.metrics.measures import Chance
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import Estimate
-from medfact.models import BUNDLED_MODEL, NARROW_MODEL
-from medfact.prototypes import load_pool, pool_names
+from medfact.results.names import FROM_FILE as FROM_FILE
+from medfact.results.names import marked as marked
+from medfact.results.names import model_name as model_name
+from medfact.results.names import model_of as model_of
+from medfact.results.names import names_of_runs as names_of_runs
+from medfact.results.names import own_name as own_name
+from medfact.results.names import pool_title as pool_title
+from medfact.results.names import run_name as run_name
+from medfact.results.names import short_name as short_name
+from medfact.results.names import shortened as shortened
 from medfact.results.report import Report
-from medfact.spec import NO_RETRIEVAL
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -31,7 +36,6 @@ from medfact.store import (
     WAITING,
     Answer,
     Asked,
-    Run,
 )
 
 NO_VALUE = "no value"
@@ -137,71 +141,6 @@ def date(moment: str) -> str:
     except ValueError:
         return moment
     return f"{at.day} {at:%b %Y, %H:%M}"
-
-
-# ------------------------------------------------------------------------------------------------ names
-
-MODELS = {
-    BUNDLED_MODEL: "medfact-tiny (demonstration)",
-    "baseline:random": "a coin",
-    "baseline:always-true": "always says true",
-    "baseline:always-false": "always says false",
-    "baseline:negation-cue": "true unless denied",
-    "baseline:tail": "how often the tail is true",
-    "baseline:embedding": "words alone (embedding)",
-    NARROW_MODEL: "medfact-tiny-narrow (demonstration)",
-}
-
-
-def model_name(spec: str) -> str:
-    """What to call a model: the last part of a folder or repository, a service's own name, a baseline in words."""
-    if spec in MODELS:
-        return MODELS[spec]
-    kind, _, name = spec.partition(":")
-    return PurePath(name.rstrip("/")).name or name if kind == "hf" else name if kind == "openai" else spec
-
-
-def run_name(run: Run) -> str:
-    """What to call a run: its own name, else its model's."""
-    return run.name or model_name(run.model)
-
-
-def names_of_runs(runs: Sequence[Run]) -> list[str]:
-    """What to call runs beside each other: where two would be alike, with what tells them apart: their sentences, their
-    passages, or else the beginning of the id.
-    """
-    names = [run_name(run) for run in runs]
-    for trait in (_sentences_of, _passages_of):
-        often = Counter(names)
-        told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
-        names = told if len(set(map(trait, runs))) > 1 else names
-    often = Counter(names)
-    return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
-
-
-def _sentences_of(run: Run) -> str:
-    """What a run asks, in a word or two."""
-    if run.pool == "llmeval":
-        return "LLMEval"
-    return "rephrased" if run.spec.writer else "one plain sentence" if run.pool == "origin" else "templates"
-
-
-def _passages_of(run: Run) -> str:
-    """Whether a run shows passages, and in which setting."""
-    spec = run.spec
-    if spec.retrieval == NO_RETRIEVAL:
-        return "without passages"
-    return f"{spec.retrieval} passages, fact left out" if spec.leave_out else f"{spec.retrieval} passages"
-
-
-def shortened(text: str, most: int = 60) -> str:
-    """A text cut to so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def pool_title(pool: str) -> str:
-    """A name for people of a pool that comes with the project; any other one's own. A run's file may name whatever it likes."""
-    return load_pool(pool).title if pool in pool_names() else PurePath(pool).name
 
 
 # ------------------------------------------------------------------------------------------------ states and fates

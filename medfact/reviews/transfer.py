@@ -9,7 +9,7 @@ from typing import Any
 from medfact.datasets import read_table
 from medfact.datasets.headers import Columns
 from medfact.errors import FactsError
-from medfact.facts import digest
+from medfact.facts import Fact, digest
 from medfact.reviews.verdicts import (
     ADJUDICATOR,
     FACT_VERDICTS,
@@ -30,14 +30,10 @@ LONGEST_NAME, LONGEST_TEXT = 120, 20_000
 _COLUMNS = ("reviewer", "fact_id", "verdict")
 
 
-def _row(
-    verdict: Verdict, before: str | None, statements: Mapping[str, Statement], of_fact: Mapping[str, Statement]
-) -> dict[str, Any]:
-    """A verdict with all its circumstances, and what it is about. before: the reviewer's verdict on the same thing until then.
-    statements: by id; of_fact: one of each fact.
+def _row(verdict: Verdict, before: str | None, about: Statement | None, fact: Fact | None) -> dict[str, Any]:
+    """A verdict with all its circumstances. before: the reviewer's verdict on the same thing until then. about: the statement
+    that it is about, if it is about one; fact: the fact.
     """
-    about = statements.get(verdict.statement_id) or of_fact.get(verdict.fact_id)
-    fact = about.fact if about else None
     return {
         "number": verdict.number,
         "decided_at": verdict.decided_at,
@@ -50,8 +46,8 @@ def _row(
         "tail": fact.tail if fact else None,
         "positive": fact.positive if fact else None,
         "statement_id": verdict.statement_id or None,
-        "variant": about.variant if about and verdict.statement_id else None,
-        "statement": about.text if about and verdict.statement_id else None,
+        "variant": about.variant if about else None,
+        "statement": about.text if about else None,
         "verdict": verdict.verdict,
         "before": before,
         "reasons": ", ".join(verdict.reasons),
@@ -65,14 +61,22 @@ def _row(
     }
 
 
-def rows_of(log: Sequence[Verdict], statements: Sequence[Statement]) -> Iterator[dict[str, Any]]:
-    """A row for each verdict of a log, in its order, with what the reviewer said before."""
+NOBODY_KNOWS: Mapping[str, Fact] = {}
+
+
+def rows_of(
+    log: Sequence[Verdict], statements: Sequence[Statement], shown: Mapping[str, Fact] = NOBODY_KNOWS
+) -> Iterator[dict[str, Any]]:
+    """A row for each verdict of a log, in its order, with what the reviewer said before. shown: facts as reviewers were shown
+    them, by `Verdict.record`; others are named as the statements name them.
+    """
     by_id = {statement.statement_id: statement for statement in statements}
-    of_fact = {statement.fact.fact_id: statement for statement in statements}
+    of_fact = {statement.fact.fact_id: statement.fact for statement in statements}
     last: dict[tuple[str, ...], str] = {}
     for verdict in log:
         thing = (who(verdict), verdict.fact_id, verdict.statement_id, str(verdict.queue == GAME))
-        yield _row(verdict, last.get(thing), by_id, of_fact)
+        fact = shown.get(verdict.record) or of_fact.get(verdict.fact_id)
+        yield _row(verdict, last.get(thing), by_id.get(verdict.statement_id), fact)
         last[thing] = verdict.verdict
 
 

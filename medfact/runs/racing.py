@@ -24,6 +24,7 @@ from medfact.metrics.paired import raced
 from medfact.metrics.race import Race, order_of, race
 from medfact.models import is_local
 from medfact.runs.board import Board
+from medfact.runs.patience import patient
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, DECIDED, STOPPED, Plan, Run, Sheet, Store
 from medfact.store.sheets import sheet_of
@@ -93,7 +94,7 @@ class RacingRuns:
 
     def __init__(self, runs: Sequence[Run], store: Store, tell: Callable[[list[Standing]], None] = lambda _: None) -> None:
         self._runs: Mapping[str, Run] = {run.run: run for run in runs}
-        self._store, self._tell = store, tell
+        self._store, self._tell = patient(store), tell
         self._boards = {run.run: Board(store.sheet(run.run)) for run in runs}
         # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
         self._places = {name: np.maximum.accumulate(_places(board.sheet)) for name, board in self._boards.items()}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, is_service, load_model
@@ -19,6 +20,7 @@ from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.first_replies import FirstReplies
 from medfact.runs.monotony import Monotony
+from medfact.runs.patience import PatientStore
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
@@ -53,19 +55,20 @@ def answer(
     of a run that `stopped` has ended.
     """
     stop = StopSignal(stopped, stopped_as)
+    patience = PatientStore(store, stop)
     if race is None:
-        yield from _answer(run_id, store, stop, load, key, budget, service, None)
+        yield from _answer(run_id, patience, stop, load, key, budget, service, None)
         return
     racing = race()
     try:
-        yield from _answer(run_id, store, stop, load, key, budget, service, racing)
+        yield from _answer(run_id, patience, stop, load, key, budget, service, racing)
     finally:
         racing.leave(run_id)
 
 
 def _answer(
     run_id: str,
-    store: Store,
+    patience: PatientStore,
     stop: StopSignal,
     load: Callable[..., Model],
     key: str | None,
@@ -73,6 +76,7 @@ def _answer(
     service: ServiceSettings | None,
     race: RacingRuns | None,
 ) -> Iterator[Event]:
+    store = cast(Store, patience)
     record = store.run(run_id)
     if service is not None:
         record = replace(record, spec=replace(record.spec, service=service))
@@ -94,7 +98,7 @@ def _answer(
     except (Mistake, StoreError) as error:
         yield Failed(record.run, error)
         return
-    watch = RunMonitor(stop, purse, record.spec.service.timeout)
+    watch = RunMonitor(stop, purse, record.spec.service.timeout, patience.hangs)
     load_it = partial(loaded_model, load, record, watch, key)
     events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key, race)
 
@@ -104,8 +108,8 @@ def _answer(
             return ended
         return (STOPPED, purse.reason) if purse.empty else stop.how()
 
-    with supervised(record.run, store, claim, stop):
-        yield from _until_end(record, store, claim, events, len(pending), early_end)
+    with supervised(record.run, patience.hasty, claim, stop):
+        yield from _until_end(record, patience, claim, events, len(pending), early_end)
 
 
 def _pending(record: Run, store: Store) -> list[Asked]:
@@ -151,7 +155,7 @@ def _ask(
 
 def _until_end(
     record: Run,
-    store: Store,
+    patience: PatientStore,
     claim: int,
     events: Iterator[Event],
     pending: int,
@@ -169,18 +173,18 @@ def _until_end(
                 failures.update(_without_tries(answer.failure) for answer in event.answers if answer.failure is not None)
             yield event
         state, reason = (COMPLETE, None) if done == pending else early_end()
-        store.set_state(record.run, state, reason)
+        patience.set_state(record.run, state, reason)
     except StoreError as error:
         try:
             yield Failed(record.run, error)  # before the record, which may have to wait for the database
         finally:
-            record_end(record.run, store, PAUSED, error.public, claim)
+            record_end(record.run, patience.hasty, PAUSED, error.public, claim)
     except MedfactError as error:
-        record_end(record.run, store, PAUSED if isinstance(error, ServiceAway) else FAILED_RUN, error.public, claim)
+        record_end(record.run, patience.hasty, PAUSED if isinstance(error, ServiceAway) else FAILED_RUN, error.public, claim)
         yield Failed(record.run, error)
     except (GeneratorExit, KeyboardInterrupt):
         with contextlib.suppress(StoreError):
-            store.set_state(record.run, STOPPED, since=claim)
+            patience.hasty.set_state(record.run, STOPPED, since=claim)
         raise
     else:
         commonest = failures.most_common(1)[0] if failures else None

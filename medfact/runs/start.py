@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections.abc import Iterable
 from functools import cache
 
 from medfact import __version__
@@ -13,6 +14,7 @@ from medfact.runs.checks import check_addresses
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
 from medfact.spec import NO_RETRIEVAL, RunSpec
+from medfact.statements import Statement
 from medfact.store import NOTED, Plan, Planned, Run, Store
 
 
@@ -61,7 +63,16 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,
         population=record.population,
+        partners=store.partners(record.run),
     )
+
+
+def partners_of(asked: Iterable[Planned], known: Iterable[Statement]) -> tuple[Statement, ...]:
+    """A statement of each true fact of which false partners alone are asked, out of some that are known."""
+    facts = {item.statement.fact.fact_id: item.statement.fact.negative_of for item in asked}
+    missing = {of for of in facts.values() if of is not None} - facts.keys()
+    found = {statement.fact.fact_id: statement for statement in known if statement.fact.fact_id in missing}
+    return tuple(found.values())
 
 
 def notes_on_data(record: Run, store: Store) -> list[str]:

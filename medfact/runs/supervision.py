@@ -89,10 +89,12 @@ def record_end(run_id: str, store: Store, state: str, reason: str, claim: int) -
 
 
 class RunMonitor(Monitor):
-    """Pays for a service's replies as they come, and ends the calls of a run that is stopped or has spent its budget."""
+    """Pays for a service's replies as they come, and ends the calls of a run that is stopped or has spent its budget. hangs:
+    whether the database holds up what is to be saved.
+    """
 
-    def __init__(self, stop: StopSignal, purse: Purse, timeout: float) -> None:
-        self._stop, self._purse, self._timeout = stop, purse, timeout
+    def __init__(self, stop: StopSignal, purse: Purse, timeout: float, hangs: Callable[[], bool]) -> None:
+        self._stop, self._purse, self._timeout, self._hangs = stop, purse, timeout, hangs
 
     def completed(self, completion: Completion) -> None:
         served = completion.served
@@ -106,3 +108,6 @@ class RunMonitor(Monitor):
         if self._stop():
             return _STOP_SECONDS
         return self._timeout if self._purse.empty else None
+
+    def must_wait(self) -> bool:
+        return self._hangs()

@@ -1,7 +1,7 @@
 """Runs, statements and answers on disk: in SQLite (write-ahead log) by default, or in PostgreSQL.
 
-Answers are committed before they are counted anywhere. All runs share one copy of a statement; each run stores the order in
-which it asks them.
+Answers are committed before they are counted anywhere. All runs share one copy of a statement, which is what its id is a hash
+of; each run stores the order in which it asks them, and how it names and describes their facts.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from medfact.store.entities import (
     Retrieved,
     Run,
     RunEvent,
+    UnreadRun,
     Verdict,
 )
 from medfact.store.lookup import KEPT_DELETED
@@ -54,7 +55,7 @@ __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED",
     "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published",
-    "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "Verdict", "default_url", "exists", "home",
+    "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home",
     "is_lasting",
 ]  # fmt: skip
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from medfact.errors import StoreError
-from medfact.store.engine import default_url, file_of, open_engine, without_password
+from medfact.store.engine import default_url, file_of, open_engine, patience_with, without_password
 from medfact.store.migrations import migrate
 from medfact.store.schema import storable
+from medfact.store.user_info import remove_user_info
 
 _FREE_DISK = "Free space on its disk, then resume the run; the answers so far are kept."
 _CHECK_USER = "Check the user and the password in its address."
@@ -47,6 +48,12 @@ _OTHER_HINTS = {
 }
 """What to do about all other errors, by the kind of database."""
 
+_MAY_PASS = ("is locked", "disk I/O error")
+"""Words of SQLite's errors after which the same may succeed a moment later."""
+
+_STAYS = ("No space", "password", "role ", "pg_hba", "permission denied", 'database "', "read-only")
+"""Words of a server's errors after which it will not, although its connections break."""
+
 _FULL_DISK_BYTES = 1 << 18
 """A disk with less free space than this counts as full when SQLite only reports that it cannot read or write."""
 
@@ -65,10 +72,13 @@ class Database:
     def __init__(self, url: str | None = None) -> None:
         self.url = url or default_url()
         self._engine = open_engine(self.url)
+        self.patience_seconds = patience_with(self._engine)
         file = file_of(self.url)
         self._file = file and file.absolute()
         with self._explained_errors():
             up_to_date = migrate(self._engine)
+            if up_to_date:
+                remove_user_info(self._engine)
         if not up_to_date:
             raise StoreError(
                 f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
@@ -112,11 +122,14 @@ class Database:
             yield
         except SQLAlchemyError as error:
             cause = _cause(error)
-            if self._has_full_disk(cause):
+            is_full = self._has_full_disk(cause)
+            may_pass = not is_full and _may_pass(error, cause)
+            if is_full:
                 cause = f"its disk is full ({cause})"
             hint = next((hint for word, hint in _HINTS.items() if word in cause), _OTHER_HINTS[self._engine.dialect.name])
             public = cause if self._engine.dialect.name == "sqlite" else ""  # a server's errors name its users
-            raise StoreError(f"The database {without_password(self.url)} cannot be used: {cause}.", hint, public) from error
+            problem = f"The database {without_password(self.url)} cannot be used: {cause}."
+            raise StoreError(problem, hint, public, may_pass) from error
 
     def _has_full_disk(self, cause: str) -> bool:
         """Whether a full disk explains that a file cannot be read, written or opened."""
@@ -217,6 +230,14 @@ def _cause(error: SQLAlchemyError) -> str:
     attempts = [line for line in lines if line.startswith("- ")]
     line = attempts[-1] if attempts else lines[0]
     return line.rpartition("FATAL:")[2].strip().removesuffix(".")
+
+
+def _may_pass(error: SQLAlchemyError, cause: str) -> bool:
+    """Whether the same may succeed a moment later: a lock is let go, a server comes back."""
+    if any(word in cause for word in _MAY_PASS):
+        return True
+    from_server = isinstance(error, OperationalError | InterfaceError) and "sqlite" not in type(error.orig).__module__
+    return from_server and not any(word in cause for word in _STAYS)
 
 
 @contextmanager

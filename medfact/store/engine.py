@@ -26,6 +26,10 @@ WRITE_WAIT_SECONDS = 20.0
 """How long a write waits for another program's. An address can set it: `sqlite:///file.db?timeout=60`."""
 
 
+PATIENCE_SECONDS = 60.0
+"""How long a run tries again what a database refuses that is away: at most three times as long as a write waits."""
+
+
 def home() -> Path:
     """The folder of all data: `MEDFACT_HOME`, else a Space's persistent storage, else the platform's folder for user data."""
     if folder := os.environ.get("MEDFACT_HOME"):
@@ -83,6 +87,12 @@ def _parsed(url: str) -> sql.URL:
     if parsed.get_backend_name() == "postgresql" and "connect_timeout" not in parsed.query:
         parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)})
     return parsed
+
+
+def patience_with(engine: sql.Engine) -> float:
+    """Seconds of patience with a database."""
+    wait_seconds = float(str(engine.url.query.get("timeout", WRITE_WAIT_SECONDS)))
+    return PATIENCE_SECONDS if engine.dialect.name == "postgresql" else min(PATIENCE_SECONDS, 3 * wait_seconds)
 
 
 def open_engine(url: str) -> sql.Engine:

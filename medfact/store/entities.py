@@ -120,6 +120,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     pool_text: dict[str, dict[str, str]] = field(default_factory=dict)
     population: Mapping[str, int] = field(default_factory=dict)
+    partners: tuple[Statement, ...] = ()
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
@@ -133,7 +134,8 @@ class Run:
 
     facts: number of true and false facts. pool_text: relation → variant → sentence, as asked. population: relation → of how
     many positive facts they were drawn, empty where that was not recorded. name, note: set by its owner.
-    changed: grows with every write about its answers or state. worker: the process that works on it.
+    changed: grows with every write about its answers or state. worker: the process that works on it. imported: it came from a
+    file, which anybody may have written.
     """
 
     run: str
@@ -163,6 +165,19 @@ class Run:
     worker: str | None
     beat_at: str | None
     deleted_at: str | None
+    imported: bool = False
+
+
+@dataclass(frozen=True)
+class UnreadRun:
+    """A recorded run whose record cannot be read, and why. state: as it is stored, which says nothing of its process."""
+
+    run: str
+    owner: str
+    state: str
+    started_at: str
+    model: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,8 @@ class Verdict:
 
     number, owner, decided_at: set when it is recorded. reasons: names of `REASONS`. wording: a better one, "" for none. role:
     reviewer or adjudicator. blind: whether the label was hidden. queue: why the fact was up. bulk: decided with others at once.
-    seconds: from the moment it was shown; None where nobody measured.
+    seconds: from the moment it was shown; None where nobody measured. record: names the fact as the reviewer was shown it, ""
+    if that is not known.
     """
 
     reviewer: str
@@ -199,6 +215,7 @@ class Verdict:
     number: int = 0
     owner: str = ""
     decided_at: str = ""
+    record: str = ""
 
 
 @dataclass(frozen=True)

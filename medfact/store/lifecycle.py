@@ -10,6 +10,7 @@ import sqlalchemy as sql
 
 from medfact.errors import Mistake
 from medfact.store import schema
+from medfact.store.contents import content_of
 from medfact.store.database import now
 from medfact.store.entities import GOING, NOTED, RUNNING, STOP_ASKED
 from medfact.store.lookup import Lookup, oldest_restorable
@@ -17,8 +18,8 @@ from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
 _TABLES_OF_RUNS = (
-    schema.answers, schema.run_statements, schema.demonstrations, schema.retrieved, schema.events, schema.sheets,
-    schema.publications, schema.runs,
+    schema.answers, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved, schema.events,
+    schema.sheets, schema.publications, schema.runs,
 )  # fmt: skip
 
 
@@ -122,21 +123,33 @@ class Lifecycle(Lookup):
 
 
 def erase_runs(connection: sql.Connection, runs: Sequence[str]) -> None:
-    """Erases runs, and statements that no other run asks."""
+    """Erases runs, and statements that no other run asks. What remains is a hash of what each held."""
+    for run in runs:
+        _record_erased(connection, run)
     for table in _TABLES_OF_RUNS:
         connection.execute(table.delete().where(table.c.run.in_(runs)))
     _delete_unasked(connection)
 
 
+def _record_erased(connection: sql.Connection, run: str) -> None:
+    """Records that a run was erased. Of a copy that was erased too, the first one counts."""
+    known = connection.execute(sql.select(schema.erased_runs.c.run).where(schema.erased_runs.c.run == run)).first()
+    if known is None:
+        connection.execute(schema.erased_runs.insert().values(run=run, content=content_of(connection, run)))
+
+
 def _delete_unasked(connection: sql.Connection) -> None:
-    """Erases statements that no run asks, and of whose fact nobody has said anything."""
-    statements, places = schema.statements, schema.run_statements
+    """Erases statements that no run asks, and facts that none has, unless somebody has said something of the fact."""
+    statements, facts, of_runs, said = schema.statements, schema.facts, schema.run_facts, schema.verdicts.c
     if connection.dialect.name == "postgresql":  # a run that is being recorded may rely on one of them
-        connection.execute(sql.text("LOCK TABLE statements IN SHARE ROW EXCLUSIVE MODE"))
-    asked = statements.outerjoin(places, places.c.statement_id == statements.c.statement_id)
-    judged = sql.exists().where(schema.verdicts.c.fact_id == statements.c.fact_id)
-    unasked = sql.select(statements.c.statement_id).select_from(asked).where(places.c.run.is_(None), ~judged)
+        connection.execute(sql.text("LOCK TABLE statements, facts IN SHARE ROW EXCLUSIVE MODE"))
+    asked = sql.select(schema.run_statements.c.statement_id).union_all(sql.select(of_runs.c.statement_id)).subquery()
+    found = statements.outerjoin(asked, asked.c.statement_id == statements.c.statement_id)
+    unasked = sql.select(statements.c.statement_id).select_from(found).where(asked.c.statement_id.is_(None))
+    unasked = unasked.where(~sql.exists().where(said.fact_id == statements.c.fact_id))
     connection.execute(statements.delete().where(statements.c.statement_id.in_(unasked)))
+    used = (sql.exists().where(column == facts.c.record) for column in (of_runs.c.record, said.record))
+    connection.execute(facts.delete().where(*(~one for one in used)))
 
 
 def _last_claim(run: str) -> sql.Select[Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import sqlalchemy as sql
 
-from medfact.errors import Mistake, UnknownName
+from medfact.errors import Mistake, UnknownName, UnreadableRun
 from medfact.spec import RunSpec
 from medfact.store import schema
 from medfact.store.database import Database
-from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, PAUSED, STOP_ASKED, Run, RunEvent
+from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, PAUSED, STOP_ASKED, Run, RunEvent, UnreadRun
 from medfact.store.workers import is_alive
 
 MOST_EVENTS = 1_000
@@ -40,37 +40,53 @@ class Lookup(Database):
         """All runs that asked a model, or those of some owners, oldest first."""
         return [run for run in self._all_runs(*owners) if run.spec.task is None]
 
-    def cut_off(self, *owners: str) -> list[Run]:
-        """Those of some owners' runs that asked a model and were interrupted or paused."""
-        found = self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED))
-        return [run for run in found if run.spec.task is None and run.state in {INTERRUPTED, PAUSED}]
+    def listed(self, *owners: str) -> list[Run | UnreadRun]:
+        """The same, with those whose record cannot be read."""
+        return [run for run in self._found(_listed(owners)) if isinstance(run, UnreadRun) or run.spec.task is None]
+
+    def unfinished(self, *owners: str) -> list[Run]:
+        """Those of some owners' runs that asked a model and are going on, paused or interrupted."""
+        return [run for run in self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED)) if run.spec.task is None]
 
     def writings(self, *owners: str) -> list[Run]:
         """All runs that had a model write, or those of some owners, oldest first."""
         return [run for run in self._all_runs(*owners) if run.spec.task is not None]
 
     def _all_runs(self, *owners: str, states: Sequence[str] = ()) -> list[Run]:
-        row = schema.runs.c
-        query = sql.select(schema.runs).where(row.deleted_at.is_(None)).order_by(row.number)
-        query = query.where(row.state.in_(states)) if states else query
-        return self._runs(query.where(row.owner.in_(owners)) if owners else query)
+        query = _listed(owners)
+        return self._runs(query.where(schema.runs.c.state.in_(states)) if states else query)
 
     def run(self, run: str) -> Run:
-        """The run whose id begins so. Raises UnknownName if there is none, Mistake if there are several."""
-        row = schema.runs.c
-        matching = row.run.startswith(run.lower(), autoescape=True)
-        matches = self._runs(sql.select(schema.runs).where(matching, row.deleted_at.is_(None)).limit(2)) if run else []
+        """The run whose id begins so. Raises UnknownName if there is none, Mistake if there are several, UnreadableRun."""
+        found = self.recorded(run)
+        if isinstance(found, UnreadRun):
+            raise UnreadableRun(found.run, found.why)
+        return found
+
+    def recorded(self, run: str) -> Run | UnreadRun:
+        """The same, also of a run whose record cannot be read."""
+        matching = schema.runs.c.run.startswith(run.lower(), autoescape=True)
+        matches = self._found(_listed().where(matching).limit(2)) if run else []
         if len(matches) > 1:
             raise Mistake(f"Several runs begin with {run!r}.", "Give more of the id.")
         if not matches:
             raise UnknownName("run", run, hint=_named([latest.run for latest in self.runs()[-LISTED:]]))
         return matches[0]
 
-    def deleted(self, *owners: str) -> list[Run]:
-        """Runs of these owners that can be restored, the last deleted first."""
+    def put_away(self, run: str) -> list[str]:
+        """The ids of deleted runs that can be restored and begin so."""
         row = schema.runs.c
-        restorable = sql.select(schema.runs).where(row.deleted_at > oldest_restorable(), row.owner.in_(owners))
-        return self._runs(restorable.order_by(row.deleted_at.desc()))
+        query = sql.select(row.run).where(
+            row.deleted_at > oldest_restorable(), row.run.startswith(run.lower(), autoescape=True)
+        )
+        with self._reading() as connection:
+            return list(connection.execute(query).scalars())
+
+    def deleted(self, *owners: str) -> list[Run]:
+        """Runs that can be restored, all or those of some owners, the last deleted first."""
+        row = schema.runs.c
+        restorable = _selected().where(row.deleted_at > oldest_restorable()).order_by(row.deleted_at.desc())
+        return self._runs(restorable.where(row.owner.in_(owners)) if owners else restorable)
 
     def last_complete(self, model: str) -> Run | None:
         """The run of a model that was completed last, of any owner; None if there is none.
@@ -79,13 +95,17 @@ class Lookup(Database):
         """
         row, answer = schema.runs.c, schema.answers.c
         taken = sql.exists().where(answer.run == row.run, answer.attempts == 0, answer.served_model.is_(None))
-        ended = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None))
+        ended = _selected().where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None))
         complete = ended.where(~taken, ~_was_imported())
         return next(iter(self._runs(complete.order_by(row.finished_at.desc()).limit(1))), None)
 
     def _runs(self, query: sql.Select[Any]) -> list[Run]:
+        """Those that can be read: a record that cannot be stops no list."""
+        return [run for run in self._found(query) if isinstance(run, Run)]
+
+    def _found(self, query: sql.Select[Any]) -> list[Run | UnreadRun]:
         with self._reading() as connection:
-            return [_run(row) for row in connection.execute(query.add_columns(_was_imported().label("was_imported")))]
+            return [_recorded(row) for row in connection.execute(query)]
 
     def pulse(self, run: str) -> tuple[int, str]:
         """A run's `changed` and state, which tell a page whether anything is new. Raises UnknownName."""
@@ -128,15 +148,43 @@ def _was_imported() -> Any:
     return sql.exists().where(event.run == schema.runs.c.run, event.what == IMPORTED)
 
 
+def _selected() -> sql.Select[Any]:
+    """Runs with all that `_run` reads."""
+    return sql.select(schema.runs, _was_imported().label("imported"))
+
+
 def oldest_restorable() -> str:
     """The time before which deleted runs can no longer be restored."""
     return (datetime.now(UTC) - KEPT_DELETED).isoformat(timespec="milliseconds")
 
 
+def _listed(owners: Sequence[str] = ()) -> sql.Select[Any]:
+    """Runs that are not deleted, all or those of some owners, oldest first."""
+    row = schema.runs.c
+    query = _selected().where(row.deleted_at.is_(None)).order_by(row.number)
+    return query.where(row.owner.in_(owners)) if owners else query
+
+
+def _recorded(row: Any) -> Run | UnreadRun:
+    try:
+        return _run(row)
+    except (Mistake, ValueError, TypeError, AttributeError, KeyError) as error:
+        return UnreadRun(row.run, row.owner, row.state, row.started_at, row.model, _why(error))
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a record, in a few words."""
+    if isinstance(error, Mistake):
+        return error.problem.rstrip(".")
+    return (
+        "its record is no JSON" if isinstance(error, json.JSONDecodeError) else "its settings are none that this medfact knows"
+    )
+
+
 def _run(row: Any) -> Run:
     values = {f.name: getattr(row, f.name) for f in fields(Run)}
     spec = RunSpec.from_record(json.loads(row.spec))
-    values["spec"] = spec.from_a_file() if row.was_imported and not spec.imported else spec  # an older medfact took it in
+    values["spec"] = spec.from_a_file() if row.imported and not spec.imported else spec  # an older medfact took it in
     for name, empty in (("versions", "{}"), ("notes", "[]"), ("decoding", "{}"), ("pool_text", "{}"), ("population", "{}")):
         values[name] = json.loads(values[name] or empty)
     values["state"] = _state(row)

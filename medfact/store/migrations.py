@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
+from typing import Any
 
 import sqlalchemy as sql
 
 from medfact.errors import StoreError
 from medfact.store import schema
+from medfact.store.statement_rows import record_id
 
 ADVISORY_LOCK_ID = 0x6D656466
 """The lock that a migration holds on a PostgreSQL server ("medf"), so that a second one waits."""
@@ -171,8 +174,108 @@ def _publications(_: sql.Connection) -> None:
     """11 → 12: a new table, which is created with all that are missing."""
 
 
+def _fact_records(connection: sql.Connection) -> None:
+    """12 → 13: names and descriptions of facts belong to the runs that asked them, and to the verdicts on them."""
+    for command in _FACT_TABLES:
+        connection.execute(sql.text(command))
+    described = ", ".join(_FACTS_OF_12)
+    _record_facts(connection, described)
+    for command in (
+        "CREATE INDEX ix_described_fact ON described (fact_id)",
+        """INSERT INTO run_facts (run, fact, record) SELECT p.run, p.fact, d.record FROM run_statements p
+            JOIN (SELECT run, fact, min(position) AS first FROM run_statements GROUP BY run, fact) f
+            ON f.run = p.run AND f.first = p.position JOIN described d ON d.statement_id = p.statement_id""",
+        "CREATE INDEX ix_facts_fact_id ON facts (fact_id)",
+        "CREATE INDEX ix_run_facts_record ON run_facts (record)",
+        *(_RECORDS_OF_VERDICTS if sql.inspect(connection).has_table(schema.verdicts.name) else ()),
+    ):
+        connection.execute(sql.text(command))
+    _record_partners(connection)
+    connection.execute(sql.text("DROP TABLE described"))
+    _narrow_statements(connection)
+
+
+_FACTS_OF_12 = (
+    "fact_id", "negative_of", "head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id",
+    "strength", "specialty", "difficulty", "positive", "k",
+)  # fmt: skip
+"""What each statement said of its fact until schema 12."""
+
+_FACT_TABLES = (
+    """CREATE TABLE facts (
+        record TEXT NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT, positive BOOLEAN NOT NULL, head_type TEXT,
+        tail_type TEXT, head_id TEXT, tail_id TEXT, source TEXT, source_id TEXT, as_of TEXT, strength TEXT, specialty TEXT,
+        negative_of TEXT, k INTEGER NOT NULL, fact_id TEXT NOT NULL, difficulty TEXT, PRIMARY KEY (record))""",
+    """CREATE TABLE run_facts (
+        run TEXT NOT NULL, fact INTEGER NOT NULL, record TEXT NOT NULL, statement_id TEXT, PRIMARY KEY (run, fact))""",
+    "CREATE TEMPORARY TABLE described (statement_id TEXT NOT NULL PRIMARY KEY, fact_id TEXT NOT NULL, record TEXT NOT NULL)",
+)
+
+_RECORDS_OF_VERDICTS = (
+    "ALTER TABLE verdicts ADD COLUMN record TEXT NOT NULL DEFAULT ''",
+    """UPDATE verdicts SET record = coalesce(
+        (SELECT d.record FROM described d WHERE d.statement_id = verdicts.statement_id),
+        (SELECT min(d.record) FROM described d WHERE d.fact_id = verdicts.fact_id), '')""",
+    "CREATE INDEX ix_verdicts_record ON verdicts (record)",
+)
+
+
+def _record_facts(connection: sql.Connection, columns: str) -> None:
+    """Fills `facts`, and `described`: which of them each statement says."""
+    known: dict[tuple[Any, ...], str] = {}
+    statements = connection.execute(sql.text(f"SELECT statement_id, {columns} FROM statements")).all()
+    pairs, rows = [], []
+    for statement_id, *values in statements:
+        fact = tuple(values)
+        if fact not in known:
+            told = dict(zip(_FACTS_OF_12, fact, strict=True))
+            told["positive"] = bool(told["positive"])
+            known[fact] = record_id(told)
+            rows.append({"record": known[fact], **told})
+        pairs.append({"statement_id": statement_id, "fact_id": fact[0], "record": known[fact]})
+    insert_facts = f"INSERT INTO facts (record, {columns}) VALUES (:record, {', '.join(f':{name}' for name in _FACTS_OF_12)})"
+    for command, found in (
+        (insert_facts, rows),
+        ("INSERT INTO described (statement_id, fact_id, record) VALUES (:statement_id, :fact_id, :record)", pairs),
+    ):
+        if found:
+            connection.execute(sql.text(command), found)
+
+
+def _record_partners(connection: sql.Connection) -> None:
+    """Records, beside false partners that a run asks without their true fact, that fact, where another run states it."""
+    query = "SELECT r.run, f.fact_id, f.negative_of FROM run_facts r JOIN facts f ON f.record = r.record ORDER BY r.run"
+    for run, group in groupby(connection.execute(sql.text(query)).all(), key=lambda row: row.run):
+        asked = {row.fact_id: row.negative_of for row in group}
+        stated = "SELECT statement_id, record FROM described WHERE fact_id = :fact ORDER BY statement_id LIMIT 1"
+        missing = sorted({of for of in asked.values() if of is not None} - asked.keys())
+        found = [connection.execute(sql.text(stated), {"fact": fact}).one_or_none() for fact in missing]
+        rows = [{"run": run, "fact": place, **one._mapping} for place, one in enumerate(filter(None, found), len(asked))]
+        if rows:
+            beside = "INSERT INTO run_facts (run, fact, record, statement_id) VALUES (:run, :fact, :record, :statement_id)"
+            connection.execute(sql.text(beside), rows)
+
+
+def _narrow_statements(connection: sql.Connection) -> None:
+    """Leaves to a statement what its id is a hash of."""
+    gone = [name for name in _FACTS_OF_12 if name != "fact_id"]
+    if connection.dialect.name == "postgresql":
+        connection.execute(sql.text("ALTER TABLE statements " + ", ".join(f"DROP COLUMN {name}" for name in gone)))
+        return
+    columns = "statement_id, fact_id, pool, variant, text, origin"
+    for command in (  # without a column at a time, SQLite would write the table anew fifteen times
+        "ALTER TABLE statements RENAME TO statements_before",
+        """CREATE TABLE statements (
+            statement_id VARCHAR(32) NOT NULL, fact_id TEXT NOT NULL, pool VARCHAR(256) NOT NULL, variant VARCHAR(16) NOT NULL,
+            text TEXT NOT NULL, origin VARCHAR(64) NOT NULL, PRIMARY KEY (statement_id))""",
+        f"INSERT INTO statements ({columns}) SELECT {columns} FROM statements_before",
+        "DROP TABLE statements_before",
+    ):
+        connection.execute(sql.text(command))
+
+
 def _seen_labels(_: sql.Connection) -> None:
-    """12 → 13: a new table, which is created with all that are missing."""
+    """13 → 14: a new table, which is created with all that are missing."""
 
 
 def _free_of_lengths(connection: sql.Connection) -> None:
@@ -214,6 +317,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _retrieved,
     _population,
     _publications,
+    _fact_records,
     _seen_labels,
 )
 """The step at index i leads from schema i + 1 to i + 2."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
@@ -14,17 +14,18 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 
 from medfact.answers import Demonstration
-from medfact.errors import StoreError
+from medfact.errors import StoreError, UnreadableRun
 from medfact.facts import Fact
+from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import now
 from medfact.store.entities import IMPORTED, Answer, Asked, Planned
+from medfact.store.fact_records import facts_in
 from medfact.store.retrieval import RetrievedPassages, passages_in
-from medfact.store.sheets import Sheet, sheet_of
-from medfact.store.statement_rows import FACT_COLUMNS, STATEMENT_COLUMNS, fact_of, statement_of
+from medfact.store.sheets import Sheet, readable_sheet, sheet_of
+from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
 
 _KEYS_PER_QUERY = 500
-_POSITIONS_PER_QUERY = 5_000
 
 _ANSWER_COLUMNS = tuple(f.name for f in fields(Answer))
 _answer_values = attrgetter(*_ANSWER_COLUMNS)
@@ -88,36 +89,33 @@ class RunAnswers(RetrievedPassages):
             query = query.where(places.c.fact.in_(list(facts)))
         if positions is not None:
             query = query.where(places.c.position.in_(list(positions)))
-        known: dict[str, Fact] = {}
         with self._reading() as connection:
-            asked = [_asked(row, known) for row in connection.execute(query.order_by(places.c.position))]
+            known = facts_in(connection, run, facts if positions is None else _facts_at(connection, run, positions))
+            asked = [_asked(row, known, run) for row in connection.execute(query.order_by(places.c.position))]
             some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
             passages = passages_in(connection, run, some)
         return [replace(item, passages=passages.get(item.statement.statement_id)) for item in asked] if passages else asked
 
     def facts(self, run: str) -> list[Fact]:
         """The facts of a run by their number in it."""
-        found = self._facts_at(run, np.unique(self.sheet(run).fact, return_index=True)[1].tolist())
+        with self._reading() as connection:
+            found = facts_in(connection, run)
         return [found[number] for number in sorted(found)]
 
     def false_facts(self, run: str) -> dict[int, Fact]:
         """Those facts of a run that do not hold, each by its number in it."""
-        sheet = self.sheet(run)
-        number, first = np.unique(sheet.fact, return_index=True)
-        return self._facts_at(run, first[~sheet.positive[number]].tolist())
+        return {number: fact for number, fact in enumerate(self.facts(run)) if not fact.positive}
 
-    def _facts_at(self, run: str, first: list[int]) -> dict[int, Fact]:
-        """The facts of the statements at these positions, by their number in the run."""
-        place, statement = schema.run_statements.c, schema.statements
-        columns = (statement.c[name] for name in FACT_COLUMNS)
-        joined = schema.run_statements.join(statement, place.statement_id == statement.c.statement_id)
-        query = sql.select(place.fact, *columns).select_from(joined).where(place.run == run)
-        found: dict[int, Fact] = {}
+    def partners(self, run: str) -> tuple[Statement, ...]:
+        """A statement of each true fact of which a run asks false partners alone; see `Plan.partners`."""
+        of_run, statements, facts = schema.run_facts.c, schema.statements, schema.facts
+        joined = schema.run_facts.join(statements, statements.c.statement_id == of_run.statement_id)
+        columns = [*(statements.c[name] for name in STATEMENT_COLUMNS), *fact_columns()]
+        query = sql.select(*columns).select_from(joined.join(facts, facts.c.record == of_run.record)).where(of_run.run == run)
+        own = len(STATEMENT_COLUMNS)
         with self._reading() as connection:
-            for i in range(0, len(first), _POSITIONS_PER_QUERY):
-                some = connection.execute(query.where(place.position.in_(first[i : i + _POSITIONS_PER_QUERY])))
-                found |= {number: fact_of(values) for number, *values in some}
-        return found
+            rows = connection.execute(query.order_by(of_run.fact)).all()
+        return tuple(statement_of(values[:own], fact_of(values[own:])) for values in rows)
 
     def demonstrations(self, run: str) -> dict[str, tuple[Demonstration, ...]]:
         """Group → its demonstrations."""
@@ -135,10 +133,11 @@ class RunAnswers(RetrievedPassages):
         sheets = schema.sheets
         with self._reading() as connection:
             saved = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
-            if saved is not None:
-                return Sheet.from_bytes(saved)
+            if saved is not None and (sheet := readable_sheet(saved)) is not None:
+                return sheet
             sheet = sheet_of(_planned(connection, run))
         with suppress(StoreError), self._writing_soon() as connection:  # only a cache
+            connection.execute(sheets.delete().where(sheets.c.run == run))
             connection.execute(self._insert_new(sheets).values(run=run, columns=sheet.to_bytes()))
         return sheet
 
@@ -214,18 +213,32 @@ class RunAnswers(RetrievedPassages):
         return int(prompt), int(completion)
 
 
+def _facts_at(connection: sql.Connection, run: str, positions: Sequence[int]) -> Iterable[int]:
+    """The numbers of the facts at some positions of a run."""
+    place = schema.run_statements.c
+    return connection.execute(sql.select(place.fact).where(place.run == run, place.position.in_(list(positions)))).scalars()
+
+
 def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
     """The statements of a run in order, read a part at a time."""
     places, statements = schema.run_statements, schema.statements
     join = places.join(statements, places.c.statement_id == statements.c.statement_id)
-    columns = (places.c.shots_of, places.c.draw, *(statements.c[name] for name in STATEMENT_COLUMNS))
+    columns = (places.c.shots_of, places.c.draw, places.c.fact, *(statements.c[name] for name in STATEMENT_COLUMNS))
     query = sql.select(*columns).select_from(join).where(places.c.run == run).order_by(places.c.position)
-    known: dict[str, Fact] = {}
-    for shots_of, draw, *values in connection.execution_options(yield_per=1_000).execute(query):
-        yield Planned(statement_of(values, known), shots_of, draw)
+    known = facts_in(connection, run)
+    with connection.execute(query, execution_options={"yield_per": 1_000}) as rows:
+        for shots_of, draw, fact, *values in rows:
+            yield Planned(statement_of(values, _one_of(known, fact, run)), shots_of, draw)
 
 
-def _asked(row: Any, facts: dict[str, Fact]) -> Asked:
+def _one_of(facts: Mapping[int, Fact], number: int, run: str) -> Fact:
+    if number not in facts:
+        raise UnreadableRun(run, "facts that it asks are missing")
+    return facts[number]
+
+
+def _asked(row: Any, facts: Mapping[int, Fact], run: str) -> Asked:
     position, shots_of, draw, fact, *values = row
     statement, answer = values[: len(STATEMENT_COLUMNS)], values[len(STATEMENT_COLUMNS) :]
-    return Asked(position, shots_of, statement_of(statement, facts), None if answer[0] is None else Answer(*answer), draw, fact)
+    made = statement_of(statement, _one_of(facts, fact, run))
+    return Asked(position, shots_of, made, None if answer[0] is None else Answer(*answer), draw, fact)

@@ -8,6 +8,8 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql
 
+from medfact.facts import FACT_COLUMNS
+
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 """Characters that some database or file cannot hold: zero bytes and lone surrogates."""
 
@@ -99,23 +101,36 @@ sheets = sql.Table(
 )
 """A cache, so that pages open at once. `figures_of` is the run's `changed` when `figures` was computed."""
 
-FACT_TEXTS = (
-    "fact_id", "negative_of", "head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "source", "source_id",
-    "strength", "specialty", "difficulty",
-)  # fmt: skip
+_FACT_TYPES: dict[str, Any] = {"positive": sql.Boolean, "k": sql.Integer}
+"""Of what is recorded of a fact, all that is no text."""
+
+FACT_TEXTS = tuple(name for name in FACT_COLUMNS if name not in _FACT_TYPES)
+
+_ALWAYS_KNOWN = {"fact_id", "head", "relation", *_FACT_TYPES}
+
+facts = sql.Table(
+    "facts",
+    metadata,
+    sql.Column("record", StoredText(), primary_key=True),
+    *(
+        sql.Column(name, _FACT_TYPES.get(name, StoredText)(), nullable=name not in _ALWAYS_KNOWN, index=name == "fact_id")
+        for name in FACT_COLUMNS
+    ),
+)
+"""Facts as runs and reviewers name and describe them. `record` is a hash of all other columns: whoever describes a fact in
+another way adds a row, and changes nobody's."""
 
 statements = sql.Table(
     "statements",
     metadata,
     sql.Column("statement_id", StoredText(32), primary_key=True),
-    *(sql.Column(name, StoredText(), nullable=name not in {"fact_id", "head", "relation"}) for name in FACT_TEXTS),
-    sql.Column("positive", sql.Boolean, nullable=False),
-    sql.Column("k", sql.Integer, nullable=False),
+    sql.Column("fact_id", StoredText(), nullable=False),
     sql.Column("pool", StoredText(256), nullable=False),
     sql.Column("variant", StoredText(16), nullable=False),
     sql.Column("text", StoredText(), nullable=False),
     sql.Column("origin", StoredText(64), nullable=False),
 )
+"""What a statement's id is a hash of, the same for all runs. What its fact is called stands in `facts`."""
 
 run_statements = sql.Table(
     "run_statements",
@@ -130,6 +145,17 @@ run_statements = sql.Table(
     sql.Index("ix_run_statements_fact", "run", "fact"),
 )
 """`fact` numbers the facts of a run from 0, in the order in which they are first asked."""
+
+run_facts = sql.Table(
+    "run_facts",
+    metadata,
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("fact", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("record", StoredText(), nullable=False, index=True),
+    sql.Column("statement_id", StoredText()),
+)
+"""How a run names and describes its facts, by their numbers. After those that it asks come true facts of which it asks false
+partners alone; of these, `statement_id` is a statement, which bears out whose id theirs is."""
 
 demonstrations = sql.Table(
     "demonstrations",
@@ -191,8 +217,9 @@ verdicts = sql.Table(
     sql.Column("bulk", sql.Boolean, nullable=False),
     sql.Column("seconds", sql.Float(53)),
     sql.Column("decided_at", StoredText(32), nullable=False),
+    sql.Column("record", StoredText(), nullable=False, server_default="", index=True),
 )
-"""A log: rows are added, never changed."""
+"""A log: rows are added, never changed. `record` (of `facts`) is the fact as the reviewer was shown it, "" if not known."""
 
 seen_labels = sql.Table(
     "seen_labels",
@@ -215,6 +242,14 @@ prototype_edits = sql.Table(
     sql.Column("decided_at", StoredText(32), nullable=False),
 )
 """A log: rows are added, never changed."""
+
+erased_runs = sql.Table(
+    "erased_runs",
+    metadata,
+    sql.Column("run", StoredText(), primary_key=True),
+    sql.Column("content", StoredText(), nullable=False),
+)
+"""Of a run that was erased, its id, which no other run may take, and a hash of what it held; "" if it could not be read."""
 
 publications = sql.Table(
     "publications",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,14 @@ class Sheet:
             # a run from before schema 6 has no difficulties
             arrays = {"difficulty": np.zeros_like(saved["identity"]), "difficulties": np.array([""]), **saved}
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
+
+
+def readable_sheet(data: bytes) -> Sheet | None:
+    """A sheet that was kept; None where it is damaged, so that it is made anew."""
+    try:
+        return Sheet.from_bytes(data)
+    except (ValueError, LookupError, OSError, EOFError, BadZipFile):
+        return None
 
 
 def fact_numbers(statements: Iterable[Statement]) -> list[int]:

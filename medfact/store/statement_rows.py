@@ -1,37 +1,58 @@
-"""Statements as rows of the table `statements`."""
+"""Facts and statements as rows of their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from medfact.facts import Fact
-from medfact.statements import Statement
-from medfact.store.schema import FACT_TEXTS
+import sqlalchemy as sql
 
-FACT_COLUMNS = (*FACT_TEXTS, "positive", "k")
-STATEMENT_COLUMNS = (*FACT_COLUMNS, "statement_id", "pool", "variant", "text", "origin")
+from medfact.facts import FACT_COLUMNS, Fact
+from medfact.statements import Statement
+from medfact.store import schema
+from medfact.store.schema import storable
+
+RECORD_COLUMNS = ("record", *FACT_COLUMNS)
+STATEMENT_COLUMNS = ("statement_id", "fact_id", "pool", "variant", "text", "origin")
+
+RECORD_LENGTH = 32
+"""Hexadecimal characters of a fact's record: 128 bits, which nobody can meet on purpose."""
 
 _fact_values = attrgetter(*FACT_COLUMNS)
-_own_values = attrgetter(*STATEMENT_COLUMNS[len(FACT_COLUMNS) :])
+
+
+def record_id(values: Mapping[str, Any]) -> str:
+    """A hash of everything that is recorded of a fact. What is not known is left out, so that columns can be added."""
+    known = {name: storable(value) if isinstance(value, str) else value for name, value in values.items() if value is not None}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:RECORD_LENGTH]
+
+
+def record_values(fact: Fact) -> tuple[Any, ...]:
+    """The values of a fact's row, in the order of RECORD_COLUMNS."""
+    values = _fact_values(fact)
+    return (record_id(dict(zip(FACT_COLUMNS, values, strict=True))), *values)
 
 
 def statement_values(statement: Statement) -> tuple[Any, ...]:
     """The values of a statement's row, in the order of STATEMENT_COLUMNS."""
-    return (*_fact_values(statement.fact), *_own_values(statement))
+    own = (statement.pool, statement.variant, statement.text, statement.origin)
+    return (statement.statement_id, statement.fact.fact_id, *own)
 
 
 def fact_of(values: Sequence[Any]) -> Fact:
-    """The fact of the first values of a statement's row, in the order of FACT_COLUMNS."""
-    return Fact(**dict(zip(FACT_COLUMNS, values, strict=False)))
+    """The fact of a row's values, in the order of FACT_COLUMNS."""
+    return Fact(**dict(zip(FACT_COLUMNS, values, strict=True)))
 
 
-def statement_of(values: Sequence[Any], facts: dict[str, Fact]) -> Statement:
-    """The statement of a row's values. facts: by id, so that the statements of a fact share one object."""
-    fact = facts.get(values[0])
-    if fact is None:
-        fact = fact_of(values)
-        facts[fact.fact_id] = fact
-    statement_id, pool, variant, text, origin = values[len(FACT_COLUMNS) :]
+def statement_of(values: Sequence[Any], fact: Fact) -> Statement:
+    """The statement of a row's values, in the order of STATEMENT_COLUMNS. fact: as whoever asks names it."""
+    statement_id, _, pool, variant, text, origin = values
     return Statement(fact, pool, variant, text, origin, statement_id)
+
+
+def fact_columns() -> Iterable[sql.Column[Any]]:
+    """The columns of `facts` from which `fact_of` makes a fact."""
+    return (schema.facts.c[name] for name in FACT_COLUMNS)

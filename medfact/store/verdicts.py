@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sqlalchemy as sql
 
 from medfact.facts import Fact
+from medfact.limits import HOSTS
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Database, now
-from medfact.store.entities import Verdict
-from medfact.store.statement_rows import STATEMENT_COLUMNS, statement_of, statement_values
+from medfact.store.database import now
+from medfact.store.entities import IMPORTED, Verdict
+from medfact.store.fact_records import FactRecords, parts, records_of, rows_of
+from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
 
 REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
 """Roles. An adjudicator sees the verdicts of others and decides."""
@@ -23,11 +26,8 @@ WITHDRAWN = "withdrawn"
 GAME = "game"
 """The queue of answers against the clock, which are no judgements."""
 
-MOST_IDS = 500
-"""Facts that one query names."""
 
-
-class Verdicts(Database):
+class Verdicts(FactRecords):
     """The log of verdicts. Whoever records, records as the store's owner."""
 
     owner: str
@@ -35,9 +35,19 @@ class Verdicts(Database):
     def record_verdicts(self, verdicts: Iterable[Verdict], statements: Iterable[Statement] = ()) -> None:
         """Adds verdicts, all or none, in their order. Their number, owner and time are set here.
 
-        statements: what was judged, which is kept word for word.
+        statements: what was judged, which is kept word for word, with its facts as they were shown.
         """
-        rows = [
+        log, judged = list(verdicts), list(statements)
+        facts, texts = records_of(judged), rows_of(judged)
+        if log:
+            with self._writing() as connection:
+                known = self._records(connection, {one.fact_id for one in log if not one.record} - facts.keys())
+                known |= {fact_id: values[0] for fact_id, values in facts.items()}
+                self.add_statements(connection, texts, facts)
+                connection.execute(schema.verdicts.insert(), self._rows(log, known))
+
+    def _rows(self, log: Iterable[Verdict], known: dict[str, str]) -> list[dict[str, Any]]:
+        return [
             {
                 "owner": self.owner,
                 "reviewer": one.reviewer,
@@ -54,16 +64,10 @@ class Verdicts(Database):
                 "bulk": one.bulk,
                 "seconds": one.seconds,
                 "decided_at": now(),
+                "record": known.get(one.fact_id, one.record),
             }
-            for one in verdicts
+            for one in log
         ]
-        judged = sorted(statements, key=lambda statement: statement.statement_id)  # one order, so that nobody deadlocks
-        if rows:
-            with self._writing() as connection:
-                self._insert_rows(
-                    connection, self._insert_new(schema.statements), STATEMENT_COLUMNS, map(statement_values, judged)
-                )
-                connection.execute(schema.verdicts.insert(), rows)
 
     def verdicts(self, facts: Sequence[str] | None = None, owners: Sequence[str] = ()) -> list[Verdict]:
         """The log in its order: whole, or of some facts, or of some owners."""
@@ -71,11 +75,9 @@ class Verdicts(Database):
         query = sql.select(schema.verdicts).order_by(row.number)
         if owners:
             query = query.where(row.owner.in_(owners))
-        parts = [query]
-        if facts is not None:
-            parts = [query.where(row.fact_id.in_(facts[i : i + MOST_IDS])) for i in range(0, len(facts), MOST_IDS)]
+        queries = [query] if facts is None else [query.where(row.fact_id.in_(some)) for some in parts(facts)]
         with self._reading() as connection:
-            found = [one for part in parts for one in connection.execute(part)]
+            found = [one for some in queries for one in connection.execute(some)]
         return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
 
     def last_verdict(self) -> int:
@@ -96,23 +98,69 @@ class Verdicts(Database):
 
     def is_judged(self, run: str, owners: Sequence[str] = ()) -> bool:
         """Whether there is a verdict on a fact of a run. owners: whose verdicts count, by default everybody's."""
-        said, statement, place = schema.verdicts.c, schema.statements.c, schema.run_statements.c
+        said, of_run = schema.verdicts.c, schema.run_facts.c
         judged = sql.select(said.fact_id)
         judged = judged.where(said.owner.in_(owners)) if owners else judged
-        asked = sql.and_(place.run == run, place.statement_id == statement.statement_id)
-        query = sql.select(statement.fact_id).join_from(schema.statements, schema.run_statements, asked)
+        query = sql.select(of_run.fact).join_from(schema.run_facts, schema.facts, schema.facts.c.record == of_run.record)
+        query = query.where(of_run.run == run, of_run.statement_id.is_(None), schema.facts.c.fact_id.in_(judged))
         with self._reading() as connection:
-            return connection.execute(query.where(statement.fact_id.in_(judged)).limit(1)).first() is not None
+            return connection.execute(query.limit(1)).first() is not None
 
     def statements_of(self, facts: Iterable[str]) -> list[Statement]:
-        """All statements about these facts that runs have asked or people have judged."""
-        row, known, ids = schema.statements.c, dict[str, Fact](), sorted(facts)
-        found: list[Statement] = []
+        """All statements about these facts that runs have asked or people have judged. The facts are named as this owner knows
+        them, else as reviewers were shown them; not as a stranger's run does.
+        """
+        row, found = schema.statements.c, list[Statement]()
         with self._reading() as connection:
-            for i in range(0, len(ids), MOST_IDS):
-                query = sql.select(*(row[name] for name in STATEMENT_COLUMNS)).where(row.fact_id.in_(ids[i : i + MOST_IDS]))
-                found += [statement_of(values, known) for values in connection.execute(query.order_by(row.statement_id))]
+            for some in parts(sorted(facts)):
+                shown = {one.fact_id: one.record for one in connection.execute(_shown(some))}
+                named = self._described(connection, shown | self._records(connection, some))
+                query = sql.select(*(row[name] for name in STATEMENT_COLUMNS)).where(row.fact_id.in_(list(named)))
+                rows = connection.execute(query.order_by(row.statement_id))
+                found += [statement_of(values, named[values.fact_id]) for values in rows]
         return found
+
+    def facts_shown(self, log: Iterable[Verdict]) -> dict[str, Fact]:
+        """The facts of verdicts as their reviewers were shown them, by `Verdict.record`."""
+        records = {one.record: one.record for one in log if one.record}
+        with self._reading() as connection:
+            return self._described(connection, records)
+
+    @staticmethod
+    def _described(connection: sql.Connection, records: dict[str, str]) -> dict[str, Fact]:
+        """The facts of some records, by the same keys."""
+        record, facts = schema.facts.c.record, dict[str, Fact]()
+        for some in parts(sorted(set(records.values()))):
+            found = connection.execute(sql.select(record, *fact_columns()).where(record.in_(some)))
+            facts |= {name: fact_of(values) for name, *values in found}
+        return {key: facts[one] for key, one in records.items() if one in facts}
+
+    def _records(self, connection: sql.Connection, facts: Iterable[str]) -> dict[str, str]:
+        """Fact id → its record: what this owner was shown last, else that of an own run, else that of a run of the host. A run
+        that came from a file says nothing of this.
+        """
+        found: dict[str, str] = {}
+        for some in parts(facts):
+            for query in (_of_runs(some, HOSTS), _of_runs(some, (self.owner,)), _shown(some, self.owner)):
+                found |= {row.fact_id: row.record for row in connection.execute(query)}
+        return found
+
+
+def _shown(facts: Sequence[str], *owners: str) -> sql.Select[Any]:
+    """How reviewers, or some owners, were shown facts, the last one last."""
+    row = schema.verdicts.c
+    query = sql.select(row.fact_id, row.record).where(row.fact_id.in_(facts), row.record != "")
+    return (query.where(row.owner.in_(owners)) if owners else query).order_by(row.number)
+
+
+def _of_runs(facts: Sequence[str], owners: Sequence[str]) -> sql.Select[Any]:
+    """How runs of some owners describe facts, the last one last."""
+    fact, of_run, run = schema.facts.c, schema.run_facts.c, schema.runs.c
+    imported = sql.select(schema.events.c.run).where(schema.events.c.what == IMPORTED)
+    joined = schema.facts.join(schema.run_facts, of_run.record == fact.record).join(schema.runs, run.run == of_run.run)
+    query = sql.select(fact.fact_id, fact.record).select_from(joined).group_by(fact.fact_id, fact.record)
+    query = query.where(fact.fact_id.in_(facts), run.owner.in_(owners), run.run.not_in(imported))
+    return query.order_by(sql.func.max(run.number))
 
 
 def _verdict(row: sql.Row[tuple[object, ...]]) -> Verdict:

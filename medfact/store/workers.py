@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -17,6 +18,9 @@ _SILENT_SECONDS = 90.0
 
 _CLOCK_CHANGE_SECONDS = 3600.0
 """How much the clock, which dates the start of processes, may be changed while one runs."""
+
+
+_NAME = re.compile(r"(.*):(\d{1,10}):(\d+\.\d*(?:/\d+\.\d*)?)")
 
 
 def myself() -> str:
@@ -38,15 +42,21 @@ def _start(process: psutil.Process) -> tuple[float, float]:
 
 def in_words(worker: str | None) -> str:
     """A process in words: "process 4711 on ward-7"."""
-    host, pid, _ = (worker or "another machine:?:").rsplit(":", 2)
-    return f"process {pid} on {host}"
+    host, pid, _ = _parts(worker or "")
+    return f"process {pid or '?'} on {host or 'another machine'}"
+
+
+def _parts(worker: str) -> tuple[str, str, str]:
+    """Machine, process id and start time; all "" where it is no process's name."""
+    found = _NAME.fullmatch(worker)
+    return (found[1], found[2], found[3]) if found else ("", "", "")
 
 
 def is_alive(worker: str | None, beat_at: str | None) -> bool:
     """Whether a process may be alive: it exists on this machine, or sent a recent heartbeat from another."""
-    if worker is None:
+    host, pid, start = _parts(worker or "")
+    if not pid:
         return False
-    host, pid, start = worker.rsplit(":", 2)
     if host == socket.gethostname():
         began, _, since_boot = start.partition("/")
         return _exists(int(pid), float(began), float(since_boot or "nan"))

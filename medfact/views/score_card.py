@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.score_card import NOT_COMPETENCE, Figure, ScoreCard
-from medfact.results.wording import NO_VALUE, TOO_FEW, counted, percent
+from medfact.results.wording import NO_VALUE, TOO_FEW, counted, marked, percent
 
 WIDTH, HEIGHT = 1200, 630
 _SCALE = 2
@@ -90,11 +90,12 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
     two = len(card.names) > 1
     yield Line(LEFT, 28, "medfact", 26, COLOURS[0], bold=True)
     yield Line(LEFT + 118, 28, "Does a model know a medical fact, or only one way of saying it?", 26, QUIET)
-    title = "Two models, the same facts" if two else card.names[0]
-    yield Line(LEFT, 76, fitted(title, 50, RIGHT - LEFT, face), 50, bold=True)
+    title = "Two models, the same facts" if two else _fitted_name(card, 0, 50, RIGHT - LEFT, face)
+    yield Line(LEFT, 76, title, 50, bold=True)
     yield Line(LEFT, 142, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
     for number, figure in enumerate(card.figures):
-        yield from _block(figure, card.names if two else (), 194 + number * 140, face)
+        names = [_fitted_name(card, place, 20, 345, face) for place in range(len(card.names))] if two else []
+        yield from _block(figure, names, 194 + number * 140)
     below = [(line, INK) for line in wrapped(card.difference, 20, RIGHT - LEFT, face)]
     below += [(line, WARN) for line in wrapped(". ".join(card.marks), 20, RIGHT - LEFT, face)]
     for number, (text, colour) in enumerate(below[:MOST_LINES]):
@@ -104,7 +105,13 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
     yield Line(RIGHT, 582, card.made, 22, QUIET, at_right=True)
 
 
-def _block(figure: Figure, names: Sequence[str], top: int, face: str) -> Iterator[Line | Bar]:
+def _fitted_name(card: ScoreCard, place: int, size: int, width: int, face: str) -> str:
+    """A run's name, cut so that it fits together with the mark of a run from a file."""
+    mark = marked("", card.imported[place])
+    return marked(fitted(card.names[place], size, int(width - width_of(mark, size, face)), face), card.imported[place])
+
+
+def _block(figure: Figure, names: Sequence[str], top: int) -> Iterator[Line | Bar]:
     """A score: its heading, and a row for each run."""
     yield Line(LEFT, top, f"{figure.title[0].upper()}{figure.title[1:]}", 27, bold=True)
     if figure.chance is not None:
@@ -113,7 +120,7 @@ def _block(figure: Figure, names: Sequence[str], top: int, face: str) -> Iterato
     for place, estimate in enumerate(figure.estimates):
         y = top + 40 + place * 46
         if names:
-            yield Line(LEFT, y + 7, fitted(names[place], 20, 345, face), 20)
+            yield Line(LEFT, y + 7, names[place], 20)
             if estimate.value is not None:
                 yield Line(BARS[1][0] - 22, y, percent(estimate.value), 30, COLOURS[place], bold=True, at_right=True)
             yield Line(RIGHT, y + 7, f"{_interval(estimate)}, n = {estimate.n:,}", 20, QUIET, at_right=True)

@@ -25,6 +25,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
 from medfact.web import downloads, files, health, sign_in, updates
+from medfact.web.demonstration import keep_up
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
 from medfact.web.housekeeping import Housekeeping
@@ -130,14 +131,16 @@ def create_app(url: str | None = None) -> FastAPI:
     def kept() -> list[str]:
         return [*(one.run for one in store.published()), *services.jobs.going_runs()]
 
-    housekeeping = Housekeeping(store, services.uploads, kept)
+    housekeeping, over = Housekeeping(store, services.uploads, kept), threading.Event()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if is_public_server():
             housekeeping.begin()
         threading.Thread(target=updates.prepare, args=(services, demonstration), daemon=True, name="first-page").start()
+        threading.Thread(target=keep_up, args=(services, demonstration, over), daemon=True, name="demonstration").start()
         yield
+        over.set()
         housekeeping.end()
         services.close()
 

@@ -79,9 +79,9 @@ def exported(services: Services, run: str) -> Response:
     """A run as a file."""
     if not services.has(run):
         return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
-    record = services.run(run)
     file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
     try:
+        record = services.run(run)
         export_run(services.store, record.run, file)
     except MedfactError as error:
         file.close()
@@ -138,9 +138,10 @@ def own_verdicts(services: Services, owner: str, kind: str) -> Response:
     log = services.store.verdicts(owners=[owner])
     if kind not in MEDIA_TYPES or not log:
         return PlainTextResponse("You have judged nothing yet.", status_code=404)
-    statements = services.store.statements_of({verdict.fact_id for verdict in log})
-    show_labels(services.store.of(owner), (statement.fact for statement in statements))
-    return _table(rows_of(log, statements), "medfact-verdicts", kind)
+    store = services.store.of(owner)
+    statements = store.statements_of({verdict.fact_id for verdict in log})
+    show_labels(store, (statement.fact for statement in statements))
+    return _table(rows_of(log, statements, store.facts_shown(log)), "medfact-verdicts", kind)
 
 
 def edited_pool(services: Services, owner: str, pool: str, data: str) -> Response:
@@ -165,7 +166,7 @@ def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:
     reports = [services.reports.live(record.run).report for record in records]
     if name == "scores":
-        return (row for report in reports for row in score_rows(report.run, report.model, report))
+        return (row for report in reports for row in score_rows(report.run, report.model, report, report.imported))
     if name == "answers":
         store = services.store
         return (

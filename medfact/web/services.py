@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,13 +17,13 @@ from pathlib import Path
 from medfact.datasets import Collection, load
 from medfact.datasets.isolated import load_isolated
 from medfact.datasets.selection import Held, Rejections
-from medfact.errors import FactsError, Mistake, StoreError, UnknownName
+from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.compare import Comparisons
-from medfact.results.live import Reports
+from medfact.results.live import Reports, state_now
 from medfact.reviews.studio import asked_of, bases, edited, edited_pool
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
@@ -193,9 +193,18 @@ class Services:
         """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
         return _held(self.store, owners, self.store.last_verdict())
 
+    def as_now(self, runs: Iterable[Run]) -> list[Run]:
+        """Runs with the state that they have now, which a job may know sooner than the database."""
+        return [replace(run, state=state_now(run, self.jobs.snapshot(run.run))) for run in runs]
+
     def asked(self, run: object) -> bool:
-        """Whether there is a run of this whole id that asked a model, and had it write nothing."""
-        return self.has(run) and self.store.run(str(run)).spec.task is None
+        """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
+        try:
+            return self.has(run) and self.store.run(str(run)).spec.task is None and bool(self.reports.live(str(run)))
+        except StoreError:
+            raise
+        except MedfactError:
+            return False
 
     def close(self) -> None:
         self.jobs.close()

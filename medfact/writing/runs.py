@@ -18,7 +18,7 @@ from medfact.runs.costs import purse_of
 from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan, pool_of
 from medfact.runs.run import answer
-from medfact.runs.start import notes_on_data, start_planned
+from medfact.runs.start import notes_on_data, partners_of, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Plan, Planned, Run, Store
@@ -233,6 +233,7 @@ def _start_again(first: Run, task: str, store: Store) -> Run | None:
 
 
 def _plan_of(record: Run, statements: tuple[Planned, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
+    known = (*store.partners(record.run), *(item.statement for item in store.asked(record.run)))
     return Plan(
         dataset=record.dataset,
         dataset_fingerprint=record.dataset_fingerprint,
@@ -243,6 +244,7 @@ def _plan_of(record: Run, statements: tuple[Planned, ...], store: Store, notes: 
         notes=notes,
         pool_text=record.pool_text,
         population=record.population,
+        partners=partners_of(statements, known),
     )
 
 

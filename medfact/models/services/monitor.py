@@ -21,5 +21,9 @@ class Monitor:
         """Seconds that calls in flight have left once no further calls may start; None while they may."""
         return None
 
+    def must_wait(self) -> bool:
+        """Whether no further call may start for now, since what has come cannot be saved."""
+        return False
+
 
 NO_MONITOR = Monitor()

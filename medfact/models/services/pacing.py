@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -29,14 +29,18 @@ RECENT_CALLS, MIN_REJECTED, REJECTED_SHARE = 32, 3, 8
 """A service is overloaded if it rejected at least MIN_REJECTED, and more than one in REJECTED_SHARE, of its recent calls."""
 
 
+HELD_LOOK_SECONDS = 0.05
+"""Time between two looks whether calls may start again."""
+
+
 class Gate:
     """Limits the calls in flight, first come, first served. The limit halves when the service is overloaded, then grows again.
 
     A single rejection says little: some services reject a few calls, however many are in flight. When a service seems to be
-    away, `probe` lets in one call at a time, after a wait, until one succeeds.
+    away, `probe` lets in one call at a time, after a wait, until one succeeds. must_wait: whether nobody may enter for now.
     """
 
-    def __init__(self, limit: int, largest: int | None = None) -> None:
+    def __init__(self, limit: int, largest: int | None = None, must_wait: Callable[[], bool] = lambda: False) -> None:
         self.limit = limit
         self.largest = largest or limit
         self.inside = 0
@@ -48,6 +52,7 @@ class Gate:
         self._shut = False
         self._probing = False
         self._opens_at = 0.0
+        self._must_wait, self._is_held = must_wait, False
 
     async def enter(self) -> None:
         """Waits for a slot. Whoever enters must leave. Raises CancelledError if the gate is shut."""
@@ -120,13 +125,24 @@ class Gate:
         return False
 
     def _admit(self) -> None:
-        if time.monotonic() < self._opens_at:
+        if time.monotonic() < self._opens_at or self._holds():
             return
         while self._queue and self.inside < (1 if self._probing else self.limit):
             turn = self._queue.popleft()
             if not turn.done():
                 self.inside += 1
                 turn.set_result(None)
+
+    def _holds(self) -> bool:
+        """Whether nobody may enter for now; looks again a little later."""
+        if self._must_wait() and not self._is_held:
+            self._is_held = True
+            asyncio.get_running_loop().call_later(HELD_LOOK_SECONDS, self._look_again)
+        return self._is_held
+
+    def _look_again(self) -> None:
+        self._is_held = False
+        self._admit()
 
 
 def wait_before(attempt: int, *, overloaded: bool = False, requested: float | None = None) -> float:

@@ -10,6 +10,7 @@ from medfact.models.prompt import Completion
 from medfact.models.services.calls import Caller
 from medfact.models.services.errors import Action, CallFailure
 from medfact.models.services.health import ServiceHealth
+from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate
 from medfact.models.services.policy import address_of
 
@@ -42,12 +43,16 @@ class Replica:
         self.absent_until: float | None = None
         self.served: Completion | None = None
         self._failures = self._drops = 0
-        self.open()
+        self.open(NO_MONITOR)
 
-    def open(self) -> None:
+    def open(self, monitor: Monitor) -> None:
         """Begins a set of prompts."""
+        self._monitor = monitor
         is_new = not self.is_only and not self.health.answers
-        self.gate = Gate(min(self.limit, FIRST_CALLS) if is_new else self.limit, self.caller.settings.in_flight)
+        self.gate = self._new_gate(min(self.limit, FIRST_CALLS) if is_new else self.limit)
+
+    def _new_gate(self, limit: int) -> Gate:
+        return Gate(limit, self.caller.settings.in_flight, self._monitor.must_wait)
 
     @property
     def is_there(self) -> bool:
@@ -82,7 +87,7 @@ class Replica:
     def try_again(self) -> None:
         """Gives a dropped replica one call at a time; one more failure drops it again."""
         self.absent_until, self._failures = None, FAILURES_TO_DROP - 1
-        self.gate = Gate(1, self.caller.settings.in_flight)
+        self.gate = self._new_gate(1)
 
 
 class Replicas:

@@ -80,7 +80,7 @@ class Schedule:
     async def run(self) -> None:
         """Sends all prompts. Raises ModelError if the run must end."""
         for replica in self._replicas.all:
-            replica.open()
+            replica.open(self._monitor)
             replica.health.restart()
         several = len(self._replicas.all) > 1
         division = Division(groups_of(self._prompts) if several else [None] * len(self._prompts))

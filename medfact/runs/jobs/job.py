@@ -14,6 +14,7 @@ from typing import Any
 from medfact.errors import MedfactError, ServiceAway, StoreError
 from medfact.extras import named_if_missing
 from medfact.runs.events import AnswersSaved, Event, Failed, Loading, Noted, Started
+from medfact.runs.patience import never, patient
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, WAITING, Store
 
 _RATE_SECONDS = 3.0
@@ -70,7 +71,7 @@ def ask_run(ask: Ask, run: str, store: Store, report: Callable[[JobUpdate], None
     """Asks a run to its end and reports every change, errors of medfact itself included. options: of `answer`."""
     try:
         with named_if_missing():
-            for event in ask(run, store, **options):
+            for event in ask(run, patient(store, options.get("stopped", never)), **options):
                 report(_update_of(event))
         return
     except StoreError as error:
@@ -115,7 +116,7 @@ class Job:
 
     last_sign: time of its last update, on the monotonic clock. stopping: stopped by hand. silent: gave no sign for too long.
     giving_way: asked to make room for another. turn_at, asking_at: when its turn began, and when its first answers came.
-    done_before: answers from before its turn.
+    done_before: answers from before its turn. claim: the number of the run's last claim when it was queued.
     """
 
     run: str
@@ -126,6 +127,7 @@ class Job:
     key: str | None = field(repr=False)
     budget: float | None
     race: Together | None = None
+    claim: int = 0
     state: str = WAITING
     reason: str | None = None
     done: int = 0

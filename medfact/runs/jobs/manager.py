@@ -19,6 +19,7 @@ from medfact.runs.jobs.lanes import BASELINE, LOCAL, SERVICE, Lane, kind_of
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.runs.jobs.worker import Worker
 from medfact.runs.run import answer
+from medfact.runs.supervision import record_end
 from medfact.store import FAILED_RUN, GOING, PAUSED, RUNNING, STOPPED, WAITING, Store
 from medfact.store.workers import in_words
 
@@ -97,7 +98,8 @@ class Jobs:
             for record in records:
                 known = self._jobs.get(record.run)
                 version = known.version + 1 if known else 1
-                job = Job(record.run, record.owner, kind, record.statements, version, *runs[record.run], race)
+                claim = self.store.last_claim(record.run)
+                job = Job(record.run, record.owner, kind, record.statements, version, *runs[record.run], race, claim)
                 self._jobs[record.run] = job
                 self._lanes[kind].add(job)
             if records:
@@ -234,6 +236,9 @@ class Jobs:
                 if gave_way and not job.stopping:
                     lane.add(job)
                 self._start_next(job.kind)
+        if job.state == PAUSED:  # nobody has claimed the run if its database was away from the beginning
+            end = (job.run, self.store, PAUSED, str(job.reason), job.claim)
+            threading.Thread(target=record_end, args=end, daemon=True, name=f"pause-{job.run}").start()
         if gave_way and job.stopping:  # both at the same moment
             self._record_end(job, JobUpdate(STOPPED))
 

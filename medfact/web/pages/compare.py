@@ -19,7 +19,7 @@ from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
 from medfact.results.text import difference
-from medfact.results.wording import SCORES, counted, names_of_runs, p_value, run_name, shortened
+from medfact.results.wording import SCORES, counted, names_of_runs, p_value, short_name
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
@@ -75,7 +75,7 @@ def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:
     offered = {run.run: run for run in [visitor.services.run(one) for one in chosen]} | dict(list(known.items())[:OFFERED])
     return render(
         "compare_choose",
-        runs=[(run, shortened(run_name(run))) for run in offered.values()],
+        runs=[(run, short_name(run)) for run in offered.values()],
         chosen=chosen,
         fewest=FEWEST,
         most=MOST,

@@ -16,6 +16,7 @@ from medfact.results.live import PACE, Live
 from medfact.results.report import Report
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import PROTOCOLS, RunSpec
+from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.pages import Message, Page, Show, View, Visitor, documents, run_actions, setup
@@ -168,7 +169,8 @@ def _notice(visitor: Visitor, missing: bool) -> Markup:
     """What a visitor should know before anything else."""
     if missing:
         return render("message", message=Message("There is no run of that link; it may have been deleted.", "warn"))
-    waiting = len(visitor.services.store.cut_off(*visitor.owners))
+    unfinished = visitor.services.as_now(visitor.services.store.unfinished(*visitor.owners))
+    waiting = sum(run.state in {INTERRUPTED, PAUSED} for run in unfinished)
     if not waiting:
         return Markup()
     runs = "One run of yours was" if waiting == 1 else f"{waiting} runs of yours were"

@@ -114,7 +114,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     seen = {fact.fact_id for fact in following.facts if not is_blind(store, fact, visitor.selves)}
     said = answers_from(following, action.fields)
     show_labels(store, following.facts)
-    store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen))
+    store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen), following.statements)
     return show, SILENCE
 
 

@@ -28,7 +28,7 @@ def keeping(own: Sequence[Run]) -> Markup:
         text = "This server drops the oldest runs when its disk is full. Export yours to keep it:"
     else:
         text = f"This server keeps runs for {days:,.0f} days, or less when its disk is full. Export yours to keep it:"
-    named = [(run.run, wording.shortened(wording.run_name(run))) for run in ended[:MOST_LINKS]]
+    named = [(run.run, wording.short_name(run)) for run in ended[:MOST_LINKS]]
     return render("keeping", text=text, runs=named)
 
 

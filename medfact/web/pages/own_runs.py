@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from medfact.errors import Mistake
+from medfact.errors import Mistake, UnreadableRun
 from medfact.exchange import import_run
-from medfact.store import RUNNING, WAITING, Run
+from medfact.results.live import state_now
+from medfact.store import GOING, Run, UnreadRun
 from medfact.web.services import Services
 
 LONGEST_NAME, LONGEST_NOTE = 120, 2_000
@@ -28,12 +29,18 @@ class OwnRuns:
 
     def all(self, owners: Owners) -> list[Run]:
         """Runs, newest first."""
-        return self._services.store.runs(*owners)[::-1]
+        return self._services.as_now(self._services.store.runs(*owners)[::-1])
 
     def one(self, owners: Owners, run: object) -> Run:
         """The run of this whole id. Raises Mistake where it is not among theirs, as if there were none."""
+        record = self._of(owners, run)
+        if isinstance(record, UnreadRun):
+            raise UnreadableRun(record.run, record.why)
+        return record
+
+    def _of(self, owners: Owners, run: object) -> Run | UnreadRun:
         if isinstance(run, str) and self._services.has(run):
-            record = self._services.store.run(run)
+            record = self._services.store.recorded(run)
             if record.owner in owners:
                 return record
         raise Mistake("There is no such run among yours.", "It may have been deleted; load the page again.")
@@ -48,10 +55,16 @@ class OwnRuns:
         self._services.store.describe(record.run, name=name, note=note)
         return self._services.store.run(record.run)
 
-    def delete(self, owners: Owners, run: object) -> Run:
-        """Puts a run away, at once. Raises Mistake while it goes on, and where the host has published it."""
-        record = self.one(owners, run)
-        if self._services.reports.live(record.run).state in {WAITING, RUNNING}:
+    def unread(self, owners: Owners) -> list[UnreadRun]:
+        """Runs whose record cannot be read, newest first."""
+        return [run for run in self._services.store.listed(*owners)[::-1] if isinstance(run, UnreadRun)]
+
+    def delete(self, owners: Owners, run: object) -> Run | UnreadRun:
+        """Puts a run away, at once, also one that cannot be read. Raises Mistake while it goes on, and where the host has
+        published it.
+        """
+        record = self._of(owners, run)
+        if isinstance(record, Run) and state_now(record, self._services.jobs.snapshot(record.run)) in GOING:
             raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
         if any(publication.run == record.run for publication in self._services.store.published()):
             raise Mistake(

@@ -49,6 +49,7 @@ def of_runs(visitor: Visitor, ids: str) -> Material:
     runs = [visitor.services.run(run) for run in dict.fromkeys(ids.split(",")[:MOST_RUNS]) if visitor.services.asked(run)]
     if not runs:
         raise Mistake("There is no run of that link; it may have been deleted.", "Review a data set instead.")
+    runs.sort(key=lambda run: run.imported or run.owner not in visitor.owners)  # one's own first: they name the facts
     by_fact = _asked(visitor.services, tuple(run.run for run in runs))
     facts = tuple(statements[0].fact for statements in by_fact.values())
     return Material(facts, lambda fact: by_fact[fact.fact_id], lambda: runs)

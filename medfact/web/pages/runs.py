@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.errors import UnknownName
+from medfact.errors import MedfactError, StoreError, UnknownName
 from medfact.results import wording
 from medfact.results.live import PACE, Live
 from medfact.runs.costs import bill_in_words
@@ -31,6 +31,7 @@ from medfact.store import (
     WAITING,
     Run,
     RunEvent,
+    UnreadRun,
 )
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
@@ -82,7 +83,8 @@ def view(visitor: Visitor, show: RunsShow) -> View:
     runs = own.all(visitor.owners)
     found = _sorted(visitor, [run for run in runs if matches(run, show.search.casefold().split(), show.state)], show.sort)
     page = min(show.page, max(0, len(found) - 1) // RUNS_A_PAGE)
-    lines = list(_lines(visitor, show, found[page * RUNS_A_PAGE : (page + 1) * RUNS_A_PAGE]))
+    unread = own.unread(visitor.owners)
+    lines = list(_lines(visitor, show, found[page * RUNS_A_PAGE : (page + 1) * RUNS_A_PAGE], unread))
     going = any(line.live.going for line in lines)
     behind = any(line.live.behind for line in lines)
     chosen = [run for run in show.chosen.split(",") if run]
@@ -92,6 +94,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
         "runs": render(
             "runs",
             lines=[_columns(line) for line in lines],
+            unread=unread,
             page=page,
             pages=-(-len(found) // RUNS_A_PAGE),
             size=RUNS_A_PAGE,
@@ -144,14 +147,16 @@ def _sorted(visitor: Visitor, runs: list[Run], sort: str) -> list[Run]:
 
 def _score(visitor: Visitor, run: Run) -> float:
     live = _live(visitor, run)
-    value = live.report.joint_accuracy.value if live else None
+    value = live.report.joint_accuracy.value if isinstance(live, Live) else None
     return -1.0 if value is None else value
 
 
-def _lines(visitor: Visitor, show: RunsShow, runs: Sequence[Run]) -> Any:
+def _lines(visitor: Visitor, show: RunsShow, runs: Sequence[Run], unread: list[UnreadRun]) -> Iterator[Line]:
+    """The lines of runs. Those whose figures cannot be read are added to `unread`."""
     for place, run in enumerate(runs):
         live = _live(visitor, run)
-        if live is None:
+        if not isinstance(live, Live):
+            unread += live or []
             continue
         told = next((opened for opened in show.told.split(",") if opened.startswith(run.run)), "")
         yield Line(
@@ -183,12 +188,16 @@ def _same_click(one: Run, other: Run) -> bool:
     return apart < TOGETHER_SECONDS and alike[0] == alike[1]
 
 
-def _live(visitor: Visitor, run: Run) -> Live | None:
-    """A run as it stands; None where it was deleted just now."""
+def _live(visitor: Visitor, run: Run) -> Live | list[UnreadRun]:
+    """A run as it stands; else why it cannot be read, or nothing where it was deleted just now."""
     try:
         return visitor.services.reports.live(run.run)
     except UnknownName:
-        return None
+        return []
+    except StoreError:
+        raise
+    except MedfactError as error:
+        return [UnreadRun(run.run, run.owner, run.state, run.started_at, run.model, error.public)]
 
 
 # ------------------------------------------------------------------------------------------------ columns
@@ -284,7 +293,7 @@ def notice(runs: Sequence[Run]) -> dict[str, Any]:
     more = len(waiting) - NOTICED
     return {
         "text": begins + ("open it, and choose Resume." if one else "open one, and choose Resume.") if waiting else "",
-        "runs": [(run, wording.shortened(wording.run_name(run))) for run in waiting[:NOTICED]],
+        "runs": [(run, wording.short_name(run)) for run in waiting[:NOTICED]],
         "more": f"And {more:,} more: choose the state “{FILTERS['resumable']}” below." if more > 0 else "",
     }
 
@@ -303,6 +312,8 @@ def save(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Me
 def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
     """Puts a run away; it can be brought back for a while."""
     run = OwnRuns(visitor.services).delete(visitor.owners, action.about)
+    if isinstance(run, UnreadRun):
+        return show, Message(f"Deleted the run {run.run}, which could not be read.", "good")
     chosen = ",".join(one for one in show.chosen.split(",") if one != run.run)
     text = f"Deleted “{_short(run)}”. It can be brought back for {KEPT_DELETED.days} days."
     return show.model_copy(update={"chosen": chosen}), Message(text, "good", Action("undo", run.run))
@@ -321,7 +332,7 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
 
 
 def _short(run: Run) -> str:
-    return wording.shortened(wording.run_name(run))
+    return wording.short_name(run)
 
 
 RUNS = Page(RunsShow, view, {"save": save, "delete": delete, "undo": undo, "bring": bring})

@@ -258,7 +258,7 @@ def _examples(desk: Desk) -> list[Fact]:
 
 def _suggested(visitor: Visitor, desk: Desk) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Better wordings that reviewers proposed for statements of this pool and relation: form → template, wording, by whom."""
-    store = visitor.services.store
+    store = visitor.services.store.of(visitor.owner)
     log = store.verdicts(owners=visitor.reviewers)
     worded = {one.fact_id for one in log if one.wording}
     statements = [one for one in store.statements_of(worded) if one.pool == desk.base.name and desk.is_of(one.fact)]

@@ -1,0 +1,60 @@
+"""Patience with a database that is away for a moment: another program holds it, its server restarts, its disk hiccups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from medfact.errors import StoreError
+from medfact.store import Store
+
+AGAIN_SECONDS = 0.2
+"""Time between two tries."""
+
+HANGS_AFTER_SECONDS = 0.2
+"""A write that takes so long is held up."""
+
+
+class PatientStore:
+    """Stands for a store, `hasty`. What fails for a reason that may pass is tried again, for as long as the store has patience
+    with its database; so an answer that cannot be saved is kept in memory until it can. stopped: whether to give up sooner.
+    """
+
+    def __init__(self, store: Store | PatientStore, stopped: Callable[[], bool]) -> None:
+        self.hasty: Store = store.hasty if isinstance(store, PatientStore) else store
+        self._stopped = stopped
+        self._begun: float | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.hasty, name)
+        return partial(self._patiently, found) if callable(found) else found
+
+    def hangs(self) -> bool:
+        """Whether something is held up now: then nothing further should be begun that would have to be saved."""
+        begun = self._begun
+        return begun is not None and time.monotonic() - begun > HANGS_AFTER_SECONDS
+
+    def _patiently(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        begun = self._begun = time.monotonic()
+        try:
+            while True:
+                try:
+                    return work(*arguments, **options)
+                except StoreError as error:
+                    if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.patience_seconds:
+                        raise
+                    time.sleep(AGAIN_SECONDS)
+        finally:
+            self._begun = None
+
+
+def never() -> bool:
+    """Nobody stops it."""
+    return False
+
+
+def patient(store: Store, stopped: Callable[[], bool] = never) -> Store:
+    """A store that has patience with its database."""
+    return cast(Store, PatientStore(store, stopped))
