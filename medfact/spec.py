@@ -10,7 +10,7 @@ from typing import Any
 from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.encoder import ENCODER
-from medfact.models.services.addresses import without_user_info
+from medfact.models.services.addresses import without_secrets
 from medfact.models.services.settings import DEFAULTS
 from medfact.negatives import ANY, NEAR
 
@@ -216,17 +216,17 @@ class RunSpec:
         return replace(self, imported=tuple(one.name for one in dataclasses.fields(self) if one.name != "imported"))
 
     def to_record(self) -> dict[str, Any]:
-        """A record for JSON, without the service's key and any user name in an address; `from_record` reads it back."""
+        """A record for JSON, without the service's key and any secret in an address; `from_record` reads it back."""
         record = dataclasses.asdict(self)
         del record["service"]["key"]
         if not self.imported:
             del record["imported"]
-        return {**record, "service": _without_user_info(record["service"]), "encoder_url": without_user_info(self.encoder_url)}
+        return {**record, "service": _without_secrets(record["service"]), "encoder_url": without_secrets(self.encoder_url)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
-        service = _without_user_info(record.get("service") or {})
+        service = _without_secrets(record.get("service") or {})
         converted = {
             "columns": tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ())),
             "rela": tuple(record.get("rela", ())),
@@ -234,15 +234,15 @@ class RunSpec:
             "imported": tuple(record.get("imported", ())),
             "placement": Placement.from_record(record.get("placement")),
             "service": ServiceSettings(**service),
-            "encoder_url": without_user_info(record.get("encoder_url")),
+            "encoder_url": without_secrets(record.get("encoder_url")),
         }
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
 
 
-def _without_user_info(service: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a service without user names and passwords in its addresses."""
-    addresses = {"base_url": without_user_info(service.get("base_url"))} if "base_url" in service else {}
-    replicas = tuple(filter(None, (without_user_info(str(address)) for address in service.get("replicas", ()))))
+def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a service without the secrets in its addresses."""
+    addresses = {"base_url": without_secrets(service.get("base_url"))} if "base_url" in service else {}
+    replicas = tuple(filter(None, (without_secrets(str(address)) for address in service.get("replicas", ()))))
     return {**service, **addresses, "replicas": replicas}
 
 

@@ -23,7 +23,7 @@ import medfact as package
 from medfact.errors import MedfactError, Mistake, ModelError
 from medfact.models import ServiceSettings
 from medfact.models.encoder import load_encoder
-from medfact.models.services.addresses import parsed_address, without_user_info
+from medfact.models.services.addresses import parsed_address, without_secrets
 from medfact.models.services.policy import host_of
 from medfact.runs.costs import bill_in_words, bill_of, dollars
 from medfact.runs.events import Finished
@@ -161,15 +161,22 @@ def test_the_environment_s_address_is_checked_too(
     assert medfact("run", "--db", url, "--limit", 1, "--model", "baseline:random").code == 0
 
 
-def test_no_record_holds_a_user_name_that_an_earlier_version_kept() -> None:
-    address, clean = "https://me:secret@example.org/v1", "https://example.org/v1"
+@pytest.mark.parametrize(
+    ("address", "clean"),
+    [
+        ("https://me:secret@example.org/v1", "https://example.org/v1"),
+        ("https://example.org/v1?key=secret", "https://example.org/v1"),
+        ("https://me@example.org/v1?api-version=2&api%5Fkey=secret&b=a%20b", "https://example.org/v1?api-version=2&b=a%20b"),
+    ],
+)
+def test_no_record_holds_a_secret_that_an_earlier_version_kept(address: str, clean: str) -> None:
     service = ServiceSettings(base_url=address, replicas=(address, clean))
     record = RunSpec("openai:m", service=service, encoder_url=address).to_record()
     assert "secret" not in json.dumps(record)
     old = {**record, "encoder_url": address, "service": {**record["service"], "base_url": address, "replicas": [address]}}
     spec = RunSpec.from_record(old)
     assert (spec.service.base_url, spec.service.replicas, spec.encoder_url) == (clean, (clean,), clean)
-    assert without_user_info(None) is None
+    assert without_secrets(None) is None
 
 
 def test_a_query_of_the_address_goes_with_every_call(load: Load) -> None:

@@ -17,8 +17,8 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from medfact.errors import StoreError
 from medfact.store.engine import default_url, file_of, open_engine, patience_with, without_password
 from medfact.store.migrations import migrate
+from medfact.store.recorded_secrets import remove_secrets
 from medfact.store.schema import storable
-from medfact.store.user_info import remove_user_info
 
 _FREE_DISK = "Free space on its disk, then resume the run; the answers so far are kept."
 _CHECK_USER = "Check the user and the password in its address."
@@ -78,7 +78,7 @@ class Database:
         with self._explained_errors():
             up_to_date = migrate(self._engine)
             if up_to_date:
-                remove_user_info(self._engine)
+                remove_secrets(self._engine)
         if not up_to_date:
             raise StoreError(
                 f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from typing import Any
 
 import sqlalchemy as sql
 
@@ -33,26 +34,7 @@ class Recording(RetrievedPassages, FactRecords):
         run = secrets.token_hex(16)
         asked = [planned.statement for planned in plan.statements]
         numbers, facts, partners = fact_numbers(asked), records_of(asked), records_of(plan.partners)
-        row = {
-            "run": run,
-            "owner": self.owner,
-            "state": WAITING,
-            "worker": myself(),
-            "beat_at": now(),
-            "started_at": now(),
-            "model": spec.model,
-            "dataset": plan.dataset,
-            "dataset_fingerprint": plan.dataset_fingerprint,
-            "pool": plan.pool,
-            "pool_text": json.dumps(plan.pool_text),
-            "population": json.dumps(dict(plan.population)),
-            "shots": plan.shots,
-            "spec": json.dumps(spec.to_record()),
-            "versions": json.dumps(versions),
-            "notes": json.dumps(plan.notes),
-            "statements": len(plan.statements),
-            "facts": len(facts),
-        }
+        row = {**_described(spec, plan, versions), "run": run, "owner": self.owner, "facts": len(facts)}
         # all that is to be written is made before: others wait while a transaction is open
         statements = rows_of((*asked, *plan.partners))
         places = [
@@ -75,6 +57,27 @@ class Recording(RetrievedPassages, FactRecords):
             if spec.imported:
                 add_event(connection, run, IMPORTED, MADE_FROM_IMPORTED)
         return run
+
+
+def _described(spec: RunSpec, plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
+    """What the row of a new run says of its settings and its plan."""
+    return {
+        "state": WAITING,
+        "worker": myself(),
+        "beat_at": now(),
+        "started_at": now(),
+        "model": spec.model,
+        "dataset": plan.dataset,
+        "dataset_fingerprint": plan.dataset_fingerprint,
+        "pool": plan.pool,
+        "pool_text": json.dumps(plan.pool_text),
+        "population": json.dumps(dict(plan.population)),
+        "shots": plan.shots,
+        "spec": json.dumps(spec.to_record()),
+        "versions": json.dumps(versions),
+        "notes": json.dumps(plan.notes),
+        "statements": len(plan.statements),
+    }
 
 
 def _add_demonstrations(connection: sql.Connection, run: str, plan: Plan) -> None:

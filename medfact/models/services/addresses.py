@@ -48,7 +48,7 @@ def parsed_address(text: str, name: str = "base URL") -> Address:
         parts, host, port = _parts(text)
     except ValueError:
         raise ModelError(f"The {name} is not a web address.", hint) from None
-    if any(_SECRET.search(word) for word, _ in parse_qsl(parts.query, keep_blank_values=True)):
+    if _holds_secret(parts.query):
         raise ModelError(f"The {name} contains a key.", "Leave it out and set OPENAI_API_KEY: addresses are recorded.")
     shown = f"[{host}]" if ":" in host else host
     base = f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
@@ -75,6 +75,14 @@ def _ascii_host(host: str) -> str:
     return host
 
 
-def without_user_info(address: str | None) -> str | None:
-    """An address without a user name and password, which earlier versions may have recorded."""
-    return address and _USER_INFO.sub(lambda found: found[1] or "", address, count=1)
+def without_secrets(address: str | None) -> str | None:
+    """An address without a user name, a password and the keys in its query, which earlier versions may have recorded."""
+    if not address:
+        return address
+    base, _, query = _USER_INFO.sub(lambda found: found[1] or "", address, count=1).partition("?")
+    kept = "&".join(part for part in query.split("&") if not _holds_secret(part))
+    return f"{base}?{kept}" if kept else base
+
+
+def _holds_secret(query: str) -> bool:
+    return any(_SECRET.search(word) for word, _ in parse_qsl(query, keep_blank_values=True))

@@ -1,4 +1,4 @@
-"""User names and passwords in addresses, which earlier versions recorded: taken out when a database is opened."""
+"""User names, passwords and keys in addresses, which earlier versions recorded: taken out when a database is opened."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.exc import SQLAlchemyError
 
-from medfact.models.services.addresses import without_user_info
+from medfact.models.services.addresses import without_secrets
 from medfact.store import schema
 
 _ANYWHERE = re.compile(r"(//)[^/?#\"\s\\]*@")
-"""The same in a text that is no record."""
+"""A user name in a text that is no record."""
 
 
-def remove_user_info(engine: sql.Engine) -> None:
-    """Takes user names and passwords out of recorded addresses. A database that cannot be written is left as it is."""
+def remove_secrets(engine: sql.Engine) -> None:
+    """Takes user names, passwords and keys out of recorded addresses. A database that cannot be written is left as it is."""
     row = schema.runs.c
     with engine.connect() as connection:
-        found = connection.execute(sql.select(row.run, row.spec).where(row.spec.contains("@"))).all()
+        suspects = sql.or_(row.spec.contains("@"), row.spec.contains("?"))
+        found = connection.execute(sql.select(row.run, row.spec).where(suspects)).all()
     cleaned = {one.run: spec for one in found if (spec := _without(one.spec)) != one.spec}
     if not cleaned:
         return
@@ -57,4 +58,4 @@ def _cleaned(spec: Any) -> Any:
 
 
 def _address(value: Any) -> Any:
-    return without_user_info(value) if isinstance(value, str) else value
+    return without_secrets(value) if isinstance(value, str) else value
