@@ -22,6 +22,7 @@ from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
 from medfact.web import downloads, files, health, sign_in, updates
+from medfact.web.connections import Connection
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
 from medfact.web.housekeeping import Housekeeping
@@ -29,6 +30,9 @@ from medfact.web.inputs import layout
 from medfact.web.parts import part
 from medfact.web.services import demonstration_run, open_services
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES
+
+KEEP_ALIVE_SECONDS = 30
+"""How long a connection stays open after an answer."""
 
 FOOTER = """
 **What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
@@ -190,7 +194,9 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
     zero_gpu.announce()
     print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
-    config = uvicorn.Config(app, log_level="warning", proxy_headers=False, timeout_keep_alive=30)
+    config = uvicorn.Config(
+        app, http=Connection, ws="none", log_level="warning", proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_SECONDS
+    )
     uvicorn.Server(config).run(sockets=[listening])
     return 0
 
