@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 import time
@@ -48,11 +49,7 @@ def backdated(store: Store, run: str, at: str) -> None:
 
 
 def uploaded(uploads: Uploads, owner: str, name: str, size: int) -> Path:
-    file = uploads.folder / name / "facts.csv"
-    file.parent.mkdir()
-    file.write_bytes(b"x" * size)
-    uploads.add(owner, [str(file)])
-    return file
+    return uploads.put(owner, "facts.csv", io.BytesIO(name.encode() * size))
 
 
 def test_nothing_goes_while_there_is_room(

@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
-from medfact.web import downloads, files, health, sign_in, updates
+from medfact.web import disk, downloads, files, health, sign_in, updates, upload_form
 from medfact.web.connections import Connection
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -140,14 +140,16 @@ def create_app(url: str | None = None) -> FastAPI:
         threading.Thread(target=updates.prepare, args=(services, demonstration), daemon=True, name="first-page").start()
         yield
         housekeeping.end()
+        services.uploads.keep_at_most(0)
         services.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
+    app.add_exception_handler(OSError, disk.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, health.routes(services), sign_in.routes()):
+    for router in (*known, upload_form.routes(services.uploads), health.routes(services), sign_in.routes()):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import io
 import re
 import threading
 import time
@@ -165,12 +165,7 @@ class Services:
         return self._own_file(owner, "studio.yaml", self.studio_text(owner, pool, source))
 
     def _own_file(self, owner: str, name: str, text: str) -> Path:
-        folder = self.uploads.folder / hashlib.sha256(text.encode()).hexdigest()[:40]
-        folder.mkdir(exist_ok=True)
-        file = folder / name
-        file.write_text(text, encoding="utf-8")
-        self.uploads.add(owner, [str(file)])
-        return file
+        return self.uploads.put(owner, name, io.BytesIO(text.encode()))
 
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:

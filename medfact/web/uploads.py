@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from medfact.errors import Mistake
 from medfact.limits import limits
@@ -21,6 +24,28 @@ UNFINISHED_SECONDS = 120
 """Files are removed whose upload broke off so long ago."""
 
 MEGABYTE, HOUR_SECONDS = 1_000_000, 3_600
+
+PIECE_BYTES = 1 << 16
+
+LONGEST_NAME_BYTES, LONGEST_ENDING = 150, 12
+"""Of a file's name before its ending, and characters of the ending."""
+
+
+def plain_name(name: str) -> str:
+    """The last part of a file's name, without what a file system could stumble over; "" where nothing is left."""
+    last = re.split(r"[/\\]", name)[-1]
+    kept = Path(re.sub(r"[^\w .,()+@=-]", "", last).strip(" ."))
+    return kept.stem.encode()[:LONGEST_NAME_BYTES].decode(errors="ignore") + kept.suffix[:LONGEST_ENDING]
+
+
+def _copied(content: BinaryIO, copy: Any) -> str:
+    """Copies a file; the beginning of its hash."""
+    digest = hashlib.sha256()
+    while piece := content.read(PIECE_BYTES):
+        digest.update(piece)
+        copy.write(piece)
+    copy.flush()
+    return digest.hexdigest()[:40]
 
 
 @dataclass
@@ -44,15 +69,27 @@ class Uploads:
         self._lock = threading.Lock()
         self._remove_old()
 
-    def add(self, owner: str, paths: Iterable[object]) -> None:
-        """Notes that a visitor has uploaded these files. Older ones give way."""
-        with self._lock:
-            for path in filter(None, map(self._within, paths)):
-                upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
-                upload.owners.add(owner)
-                self._use(path)
-            self._make_room(owner)
-            self._remove_unfinished()
+    def put(self, owner: str, name: str, content: BinaryIO) -> Path:
+        """Keeps a file of a visitor, in a folder that is named by its content. Raises OSError where there is no room."""
+        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as begun:
+            try:
+                path = self.folder / _copied(content, begun) / name
+                with self._lock:
+                    path.parent.mkdir(mode=0o700, exist_ok=True)
+                    os.replace(begun.name, path)
+                    self._note(owner, path)
+            except BaseException:
+                Path(begun.name).unlink(missing_ok=True)
+                raise
+        return path
+
+    def _note(self, owner: str, path: Path) -> None:
+        """Notes that a visitor has uploaded a file. Older ones give way."""
+        upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
+        upload.owners.add(owner)
+        self._use(path)
+        self._make_room(owner)
+        self._remove_unfinished()
 
     def of(self, owner: str, path: object) -> Path:
         """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file."""
