@@ -46,10 +46,10 @@ USED = re.compile(
     r"/|/(facts|review|studio|write|runs|compare|gallery)/?"
     r"|/(updates|healthz|config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
     r"|/sign-in|/sign-out|/login/callback"
-    r"|/(export|download)/[^/]+(/[^/]+)?"
-    r"|/(page|assets|static)/.+"
+    r"|/(export|download)/[^/]{1,400}(/[^/]{1,100})?"
+    r"|/(page|assets|static)/[\w./@+-]{1,200}"
     r"|/gradio_api/upload/?"
-    r"|/gradio_api/file=.+"
+    r"|/gradio_api/file=.{1,4000}"
 )
 """The addresses that the pages use. The page library has more: events, streams that never end, the progress of uploads, which
 it keeps for ever under whatever name is asked for, and others that write a page's state into files or fetch addresses."""

@@ -35,6 +35,9 @@ MOST_MODELS = 8
 WITHOUT = "without passages"
 """A setting beside those of `results.recall.SETTINGS`."""
 
+LONGEST_PATH = 1_000
+"""Characters of what names a file of the visitor's."""
+
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 
 
@@ -54,7 +57,7 @@ class Setup(BaseModel):
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     protocol: Short = RunSpec.protocol
-    pool: str = ""
+    pool: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
     models: list[Short] = Field([BUNDLED_MODEL], max_length=MOST_MODELS)
     other: Short = ""
     service: Short = ""
@@ -70,7 +73,7 @@ class Setup(BaseModel):
     reviewed: bool = False
     retrieval: Short = NO_RETRIEVAL
     settings: Annotated[list[Short], Field(max_length=3)] = [WITHOUT, READ]
-    corpus: str = ""
+    corpus: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
     race: bool = False
