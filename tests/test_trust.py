@@ -139,7 +139,10 @@ def test_an_origin_that_fits_does_not_make_up_for_a_browser_that_says_otherwise(
 
 @pytest.mark.parametrize(
     "wanted",
-    ["bytes=0-1,3-4", "bytes=0-1", "bytes=-5", "bytes=5-", "bytes=9-1", "bytes=--", "bytes=1-2-3", "lines=1-2", "bytes=0-" + "9" * 40, "-"],
+    [
+        "bytes=0-1,3-4", "bytes=0-1", "bytes=-5", "bytes=5-", "bytes=9-1", "bytes=--", "bytes=1-2-3", "lines=1-2",
+        "bytes=0-" + "9" * 40, "-",
+    ],
 )  # fmt: skip
 def test_a_part_of_a_file_is_asked_in_vain(plain: str, wanted: str) -> None:
     """The whole comes, which is right for any range; and nothing of the request with it."""
