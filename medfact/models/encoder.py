@@ -75,17 +75,17 @@ def sentence_encoder(name: str) -> Any:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    left_out: list[str] = []
+    missed: list[str] = []
     try:
         folder = _folder_of(name)
         with tempfile.TemporaryDirectory() as view, torch.random.fork_rng():
-            left_out += _view(folder, Path(view))
+            missed += _view(folder, Path(view))
             return SentenceTransformer(view, device="cpu", trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, ImportError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         hint = "Give a sentence-transformers repository or folder."
-        if left_out:
-            reason = f"it needs weights in safetensors format; {left_out[0]} is not opened, because such files can run code"
+        if missed:
+            reason = f"it needs weights in safetensors format; {missed[0]} is not opened, because such files can run code"
         raise ModelError(f"The sentence encoder {name} cannot be loaded: {reason}.", hint) from None
 
 
@@ -99,19 +99,21 @@ def _folder_of(name: str) -> Path:
 
 
 def _view(folder: Path, view: Path) -> list[str]:
-    """Fills a folder with links to the files of another, but for those whose loading can run code, which are returned."""
-    left_out = []
+    """Fills a folder with links to the files of another, but for those whose loading can run code. Returns those of them that
+    are missed: no weights in safetensors lie beside them.
+    """
+    missed = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = file.relative_to(folder)
         if file.suffix.lower() in _RUN_CODE:
-            left_out.append(str(name))
+            missed += [] if any(file.parent.glob("*.safetensors")) else [str(name)]
             continue
         (view / name).parent.mkdir(parents=True, exist_ok=True)
         try:
             (view / name).symlink_to(file.resolve())
         except OSError:  # not everybody may make links on Windows
             shutil.copy2(file, view / name)
-    return left_out
+    return missed
 
 
 def _revision(encoder: Any) -> str:
