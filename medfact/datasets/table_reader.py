@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from medfact.errors import FactsError
 
 DELIMITERS = (",", ";", "\t", "|")
 _PARQUET_BATCH_ROWS = 1_000
+
+LAST_HEADER_ROW = 1_000
+"""The header stands among the first rows; nobody looks for it through a file without an end."""
 
 
 def read_table(path: Path, limits: Limits = OWN) -> tuple[list[str], Iterator[Row]]:
@@ -100,7 +104,7 @@ def _without_guard(cell: str) -> str:
 
 
 def _with_header(path: Path, records: Iterator[tuple[int, list[str]]]) -> tuple[list[str], Iterator[Row]]:
-    header = next(((n, cells) for n, cells in records if any(c.strip() for c in cells)), None)
+    header = next(((n, cells) for n, cells in islice(records, LAST_HEADER_ROW) if any(c.strip() for c in cells)), None)
     if header is None:
         raise FactsError(f"{path.name} is empty.", "Choose a file with a header line and at least one fact.")
     columns = [name.strip().lstrip("\ufeff") for name in header[1]]

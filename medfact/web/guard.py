@@ -22,6 +22,7 @@ from medfact.limits import is_public_server
 from medfact.web.clients import address_of
 from medfact.web.pace import BUTTON, Pace, kind_of
 from medfact.web.page_library import as_seen
+from medfact.web.turns import Turns
 from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
 from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
@@ -103,6 +104,7 @@ class Guarded:
         self.app, self.uploads = app, uploads
         self._pace, self._gate = Pace(), UploadGate()
         self._busy: Counter[str] = Counter()
+        self._turns = Turns()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -156,14 +158,19 @@ class Guarded:
         if scope["method"] == "POST" and (refused := self._refused_body(scope, body)) is not None:
             await refused(scope, receive, send)
             return
-        whole = [{"type": "http.request", "body": body, "more_body": False}]
+        state = scope.setdefault("state", {})
 
-        async def receive_whole() -> Any:
-            return whole.pop() if whole else await receive()
+        async def answer() -> None:
+            whole = [{"type": "http.request", "body": body, "more_body": False}]
+
+            async def receive_whole() -> Any:
+                return whole.pop() if whole else await receive()
+
+            await self.app({**as_seen(scope, is_own_host), "state": state}, receive_whole, send)
 
         try:
             with self._answering(scope):
-                await self.app(as_seen(scope, is_own_host), receive_whole, send)
+                await self._turns.answered(address_of(scope), answer)
         except NotNow as refusal:
             await _not_now(refusal)(scope, receive, send)
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from medfact.datasets import Collection, load
-from medfact.datasets.isolated import load_isolated
+from medfact.datasets.isolated import fails_again, load_isolated
 from medfact.datasets.selection import Held, Rejections
 from medfact.errors import FactsError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
@@ -272,16 +272,21 @@ def _planned(
 
 def collection_of_spec(source: RunSpec) -> Collection:
     """The facts of a spec's source. Visitors' files never crowd out the bundled data. Raises FactsError or UnknownName."""
-    return _bundled(source) if source.facts is None else _uploaded(source)
+    return _bundled(source) if source.facts is None else _uploaded(_there(source))
 
 
 _bundled = keep(8)(load)
 
 
 def _read(source: RunSpec) -> Collection:
+    return load_isolated(_there(source))
+
+
+def _there(source: RunSpec) -> RunSpec:
+    """A source whose file is there. Raises FactsError."""
     if not Path(str(source.facts)).exists():
         raise FactsError(f"{Path(str(source.facts)).name} is not kept here any more.", "Upload it again.")
-    return load_isolated(source)
+    return source
 
 
-_uploaded = keep(300_000, lambda collection: len(collection.facts))(_read)
+_uploaded = keep(300_000, lambda collection: len(collection.facts), fails=fails_again)(load_isolated)
