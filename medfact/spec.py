@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from medfact.bounds import BOUNDS, check_number
 from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.encoder import ENCODER
 from medfact.models.services.settings import DEFAULTS
@@ -209,6 +211,19 @@ class RunSpec:
             "service": ServiceSettings(**service | {"replicas": tuple(map(str, service.get("replicas", ())))}),
         }
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
+
+
+def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
+    """The numbers of a spec, of its service and of its placement: the path of each and its value."""
+    for path in BOUNDS:
+        part, _, name = path.partition(".")
+        yield path, getattr(spec if part == "spec" else getattr(spec, part), name)
+
+
+def check_numbers(spec: RunSpec) -> None:
+    """Raises Mistake where a number of a spec is out of its bounds."""
+    for path, value in numbers_of(spec):
+        check_number(path, value)
 
 
 def method_label(spec: RunSpec, pool: str) -> str:

@@ -29,15 +29,12 @@ from medfact.prototypes import (
 )
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, Protocol, RunSpec
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, Protocol, RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import Plan, Planned, Run
 
 LENDER = "clinical-core"
 """The bundled data set that lends shots to relations with too few heads."""
-
-MAX_SHOT_DRAWS = 20
-MAX_PASSAGES = 20
 
 NOTHING_HELD: Held = {}
 """Where nobody has reviewed anything."""
@@ -123,8 +120,6 @@ def select_facts(
     _check(spec)
     protocol = protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
-    if negatives < 0:
-        raise Mistake(f"The number of negatives is {negatives}.", "Give 0 or more.")
     made = select(
         collection or load(spec),
         negatives=negatives,
@@ -216,14 +211,11 @@ def negative_difficulty_of(spec: RunSpec) -> str:
 
 def _check(spec: RunSpec) -> None:
     """Raises an error unless all names and numbers of a spec are usable."""
+    check_numbers(spec)
     question_of(spec)
     negative_difficulty_of(spec)
     shots = _shots(spec)
     _check_retrieval(spec)
-    if shots < 0:
-        raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
-    if not 1 <= spec.shot_draws <= MAX_SHOT_DRAWS:
-        raise Mistake(f"The number of shot draws is {spec.shot_draws}.", f"Give 1 to {MAX_SHOT_DRAWS}.")
     if spec.shots == 0 and spec.demonstrations:
         raise Mistake("No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.")
     if spec.shot_draws > 1 and (shots == 0 or spec.demonstrations):
@@ -233,8 +225,6 @@ def _check(spec: RunSpec) -> None:
 def _check_retrieval(spec: RunSpec) -> None:
     if spec.retrieval not in (NO_RETRIEVAL, *RETRIEVERS):
         raise UnknownName("retrieval", spec.retrieval, [NO_RETRIEVAL, *RETRIEVERS])
-    if not 1 <= spec.passages <= MAX_PASSAGES:
-        raise Mistake(f"The number of passages is {spec.passages}.", f"Give 1 to {MAX_PASSAGES}.")
     if spec.retrieval == NO_RETRIEVAL and (spec.corpus or spec.leave_out):
         raise Mistake("Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
     if spec.retrieval != NO_RETRIEVAL and spec.question not in (None, WITH_DOCUMENTS):

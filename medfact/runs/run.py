@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from medfact.bounds import check_number
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, is_service, load_model
 from medfact.models.services.policy import check_imported_run
@@ -21,7 +22,7 @@ from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import changes, close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
-from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.spec import LOCAL_OWNER, RunSpec, check_numbers
 from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Asked, Run, Store
 
 
@@ -80,8 +81,9 @@ def _answer(
             store.set_state(record.run, COMPLETE)
         yield Finished(record.run, COMPLETE, 0, 0.0)
         return
-    purse = purse_of(record, store, budget)
     try:
+        check_numbers(record.spec)
+        check_number("spec.budget", budget)
         if key is None:
             check_address(record, store)
         claim = _claim(record, store, stop)
@@ -90,6 +92,7 @@ def _answer(
     except (Mistake, StoreError) as error:
         yield Failed(record.run, error)
         return
+    purse = purse_of(record, store, budget)
     watch = RunMonitor(stop, purse, record.spec.service.timeout)
     load_it = partial(loaded_model, load, record, watch, key)
     events = _ask(record, pending, store, load_it, lambda: stop() or purse.empty, key, race)

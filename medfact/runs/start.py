@@ -11,7 +11,7 @@ from medfact.datasets import Collection, Held
 from medfact.errors import Mistake
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
-from medfact.spec import NO_RETRIEVAL, RunSpec
+from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
 from medfact.store import NOTED, Plan, Planned, Run, Store
 
 
@@ -21,7 +21,10 @@ def start(spec: RunSpec, store: Store, collection: Collection | None = None, hel
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
-    """Records a run of a plan; returns its id. What races is asked in the order of the race."""
+    """Records a run of a plan; returns its id. What races is asked in the order of the race. Raises Mistake where a number of
+    the spec is out of its bounds.
+    """
+    check_numbers(spec)
     return store.start_run(spec, in_order_of_race(planned) if spec.race else planned, _versions())
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.limits import limits
@@ -63,9 +64,9 @@ class Setup(BaseModel):
     service: Short = ""
     address: Short = ""
     agreed: bool = False
-    budget: float = Field(0, ge=0, le=1e9)
+    budget: float = Field(0, ge=0, le=BOUNDS["spec.budget"].most)
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
-    shots: int = Field(-1, ge=-1, le=50)
+    shots: int = Field(-1, ge=-1, le=int(BOUNDS["spec.shots"].most))
     difficulty: Short = ""
     writing: str = ""
     drafts: str = ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from medfact.bounds import check_number
 from medfact.errors import Mistake
 from medfact.models import is_service
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
@@ -99,7 +100,10 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
 
 
 def _dollars(text: str) -> float | None:
+    """A budget as it is typed, None for any sum. Raises Mistake where it is none."""
     try:
-        return float(text) or None
+        dollars = float(text) or None
     except ValueError:
         return None
+    check_number("spec.budget", dollars)
+    return dollars

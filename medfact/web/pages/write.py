@@ -10,6 +10,7 @@ from typing import Any, Literal
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.models import is_service
@@ -74,7 +75,7 @@ class WriteShow(Show):
     writer: str = Field("", max_length=300)
     service: str = Field("", max_length=200)
     address: str = Field("", max_length=300)
-    budget: float = Field(0, ge=0, le=1e9)
+    budget: float = Field(0, ge=0, le=BOUNDS["spec.budget"].most)
     agreed: bool = False
     writing: str = Field("", max_length=40)
     only: str = Field("all", max_length=20)
