@@ -64,7 +64,7 @@ def test_every_number_has_bounds() -> None:
 @pytest.mark.parametrize(("path", "value"), BEYOND)
 def test_nothing_is_recorded_beyond_them(path: str, value: float, store: Store) -> None:
     spec, fine = with_number(path, value), RunSpec(model="baseline:random", limit=2, shots=0)
-    with pytest.raises(Mistake, match=r"^The .* is .* Give .* to "):
+    with pytest.raises(Mistake, match=r"^The .* is .* Give .* or more, up to "):
         check_numbers(spec)
     with pytest.raises(MedfactError):
         start(spec, store)
