@@ -61,7 +61,9 @@ def check_number(path: str, value: float | None) -> None:
     """Raises Mistake where a number is too small, too large or none."""
     if not in_bounds(path, value):
         least, most, of = BOUNDS[path]
-        raise Mistake(f"The {of} is {in_words(value).replace(',', '')}.", f"Give {in_words(least)} or more, up to {in_words(most)}.")
+        raise Mistake(
+            f"The {of} is {in_words(value).replace(',', '')}.", f"Give {in_words(least)} or more, up to {in_words(most)}."
+        )
 
 
 def in_words(value: float | None) -> str:

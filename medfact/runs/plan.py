@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from medfact.answers import FORMATS
@@ -149,8 +151,10 @@ def plan(
     collection: Collection | None = None,
     rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
     held: Held = NOTHING_HELD,
+    most: float = math.inf,
 ) -> Plan:
-    """What a run of this spec asks: its statements in order, and the demonstrations before each group of them.
+    """What a run of this spec asks: its statements in order, and the demonstrations before each group of them. most: statements
+    that it may ask. Raises MedfactError.
 
     A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
     draws of demonstrations, all statements are asked with the first draw, then all with the second, and so on.
@@ -160,7 +164,9 @@ def plan(
     pool = pool_of(spec, collection.ready)
     check_relations(pool, (fact.relation for fact in collection.facts))
     selection = select_facts(spec, collection, pool.canonical, rejected, held)
-    statements = list(pool.statements(selection.test))
+    statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
+    if len(statements) * spec.shot_draws > most:
+        raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)
     asked = tuple(Planned(s, group_of(pool, s, draw), draw) for draw in range(spec.shot_draws) for s in statements)
@@ -183,6 +189,19 @@ def plan(
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
         population=selection.population,
+    )
+
+
+def _so_many(most: float, spec: RunSpec) -> int | None:
+    """How many statements show that there are too many."""
+    return None if math.isinf(most) else int(most // spec.shot_draws) + 1
+
+
+def too_many_statements(most: float) -> Mistake:
+    """What to say of a run that would ask more statements than it may."""
+    return Mistake(
+        f"A run asks at most {most:,.0f} statements on this server.",
+        "Choose fewer pairs, or a file with fewer false partners; or run medfact on a machine of your own.",
     )
 
 

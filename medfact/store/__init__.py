@@ -45,6 +45,7 @@ from medfact.store.publications import Publications
 from medfact.store.recording import Recording
 from medfact.store.room import Ended, Room
 from medfact.store.run_answers import News, RunAnswers
+from medfact.store.said import Said
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
@@ -57,7 +58,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Store(Recording, Room, RunAnswers, Decisions, Verdicts, PrototypeEdits, Publications):
+class Store(Recording, Room, RunAnswers, Decisions, Verdicts, PrototypeEdits, Publications, Said):
     """The database at one URL, as one owner uses it."""
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:

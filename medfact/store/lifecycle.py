@@ -16,7 +16,7 @@ from medfact.store.lookup import Lookup, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
-_TABLES_OF_RUNS = (
+TABLES_OF_RUNS = (
     schema.answers, schema.run_statements, schema.demonstrations, schema.retrieved, schema.events, schema.sheets,
     schema.publications, schema.runs,
 )  # fmt: skip
@@ -116,12 +116,12 @@ class Lifecycle(Lookup):
 
 def erase_runs(connection: sql.Connection, runs: Sequence[str]) -> None:
     """Erases runs, and statements that no other run asks."""
-    for table in _TABLES_OF_RUNS:
+    for table in TABLES_OF_RUNS:
         connection.execute(table.delete().where(table.c.run.in_(runs)))
-    _delete_unasked(connection)
+    delete_unasked(connection)
 
 
-def _delete_unasked(connection: sql.Connection) -> None:
+def delete_unasked(connection: sql.Connection) -> None:
     """Erases statements that no run asks, and of whose fact nobody has said anything."""
     statements, places = schema.statements, schema.run_statements
     if connection.dialect.name == "postgresql":  # a run that is being recorded may rely on one of them

@@ -75,11 +75,12 @@ class Lookup(Database):
     def last_complete(self, model: str) -> Run | None:
         """The run of a model that was completed last, of any owner; None if there is none.
 
-        One that took answers of earlier runs does not count: its time says nothing of the model.
+        One that took answers of earlier runs does not count, nor one from a file: its time says nothing of the model here.
         """
         row, answer = schema.runs.c, schema.answers.c
         taken = sql.exists().where(answer.run == row.run, answer.attempts == 0, answer.served_model.is_(None))
-        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, row.deleted_at.is_(None), ~taken)
+        here = sql.and_(row.deleted_at.is_(None), arrival_of(row.run).is_(None), ~taken)
+        complete = sql.select(schema.runs).where(row.model == model, row.state == COMPLETE, here)
         return next(iter(self._runs(complete.order_by(row.finished_at.desc()).limit(1))), None)
 
     def _runs(self, query: sql.Select[Any]) -> list[Run]:
@@ -119,6 +120,15 @@ class Lookup(Database):
     def was_imported(self, run: str) -> bool:
         """Whether a run came from a file."""
         return bool(self.events(run, IMPORTED, most=1))
+
+
+def arrival_of(run: Any, column: Any = schema.events.c.at) -> Any:
+    """When a run came here from a file, or another column of that event, as an expression for a query; null where it was begun
+    here. A file may tell of arrivals elsewhere: the last one is this one.
+    """
+    event = schema.events.c
+    arrivals = sql.select(column).where(event.run == run, event.what == IMPORTED)
+    return arrivals.order_by(event.number.desc()).limit(1).scalar_subquery()
 
 
 def oldest_restorable() -> str:

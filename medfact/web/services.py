@@ -7,11 +7,12 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from math import inf, isinf
 from pathlib import Path
 
 from medfact.datasets import Collection, load
@@ -19,6 +20,7 @@ from medfact.datasets.isolated import fails_again, load_isolated
 from medfact.datasets.selection import Held, Rejections
 from medfact.errors import FactsError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
+from medfact.limits import limits
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import load_pool, pool_names
@@ -29,10 +31,12 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
-from medfact.spec import RunSpec
-from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
+from medfact.spec import RunSpec, check_numbers
+from medfact.statements import Statement
+from medfact.store import COMPLETE, RUNNING, Plan, PrototypeEdit, Run, Store, Verdict
+from medfact.store.said import FACT_BYTES, bytes_of_judged, bytes_of_said
 from medfact.web.neighbours import Neighbours
-from medfact.web.uploads import Uploads
+from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write
 
 DEMONSTRATION_OWNER = "demonstration"
@@ -167,6 +171,20 @@ class Services:
     def _own_file(self, owner: str, name: str, text: str) -> Path:
         return self.uploads.put(owner, name, io.BytesIO(text.encode()))
 
+    def log_of(self, owner: str, more: Sequence[Verdict | PrototypeEdit] = (), statements: Sequence[Statement] = ()) -> Store:
+        """The store, to record what an owner says. Raises Mistake where there is no room for that."""
+        most = limits().of(owner).said_megabytes * MEGABYTE
+        if isinf(most):
+            return self.store.of(owner)
+        if bytes_of_judged(statements) > FACT_BYTES:
+            raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
+        if self.store.said_bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
+            raise Mistake(
+                f"What you have said here takes {most / MEGABYTE:,.0f} MB, which is the most on this server.",
+                "Download it, and erase it on the page Review; then go on.",
+            )
+        return self.store.of(owner)
+
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
         """The facts of a run recorded here. Raises FactsError or UnknownName."""
@@ -181,7 +199,7 @@ class Services:
 
     def held(self, owners: tuple[str, ...]) -> Held:
         """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
-        return _held(self.store, owners, self.store.last_verdict())
+        return _held(self.store, owners, self.store.version_of_verdicts())
 
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, and had it write nothing."""
@@ -192,7 +210,7 @@ class Services:
 
 
 @keep(16)
-def _held(store: Store, owners: tuple[str, ...], _: int) -> Held:
+def _held(store: Store, owners: tuple[str, ...], _: tuple[int, int, str]) -> Held:
     """Kept until there is another verdict."""
     return held(opinions(store.verdicts(owners=owners)))
 
@@ -242,16 +260,18 @@ def collection_of(source: Source) -> Collection:
     return collection_of_spec(spec_of(source))
 
 
-def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = NOTHING_HELD) -> Plan:
+def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = NOTHING_HELD, most: float = inf) -> Plan:
     """What a run of this spec asks of the facts of a source, and of whatever model: several models at once ask the same, and
-    many visitors do. Raises MedfactError."""
+    many visitors do. most: statements that it may ask. Raises MedfactError."""
+    check_numbers(spec)
     of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
-    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())), tuple(sorted(held.items())))
+    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())), most, tuple(sorted(held.items())))
 
 
-def plan_again(spec: RunSpec, rejections: Rejections) -> Plan:
+def plan_again(spec: RunSpec, rejections: Rejections, most: float) -> Plan:
     """The plan of a spec recorded here, whose facts may be a visitor's file. Raises MedfactError where they cannot be read."""
-    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), tuple(sorted(rejections.items())))
+    of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
+    return _planned(of_any_model, _source_in(spec), tuple(sorted(rejections.items())), most)
 
 
 def _source_in(spec: RunSpec) -> RunSpec:
@@ -265,9 +285,10 @@ def _planned(
     spec: RunSpec,
     source: RunSpec,
     rejections: tuple[tuple[str, frozenset[str]], ...],
+    most: float,
     held: tuple[tuple[str, bool], ...] = (),
 ) -> Plan:
-    return plan(spec, collection_of_spec(source), dict(rejections), dict(held))
+    return plan(spec, collection_of_spec(source), dict(rejections), dict(held), most)
 
 
 def collection_of_spec(source: RunSpec) -> Collection:

@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,8 +58,8 @@ class _Upload:
 class Uploads:
     """The uploaded files in a folder, and whose they are. The same file of two visitors lies in the folder once.
 
-    What is kept of one visitor, and of all, is limited: beyond that the files go that were not used for longest. (A visitor
-    uses one file at a time, and the sentences edited for it.)
+    What is kept of one visitor, and of all, is limited: beyond that the files go that were not used for longest, first of who
+    holds most. (A visitor uses one file at a time, and the sentences edited for it.)
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -128,11 +128,23 @@ class Uploads:
         self._let_go_beyond(limits().in_all.uploads_megabytes * MEGABYTE)
 
     def _let_go_beyond(self, most: float) -> None:
-        total = sum(upload.size for upload in self._kept.values())
-        while self._kept and total > most:
-            oldest = next(iter(self._kept))
-            total -= self._kept[oldest].size
-            self._let_go(oldest, self._kept[oldest].owners)
+        """Lets go of files, first of whoever holds most, until so many bytes are left."""
+        while self._kept and sum(upload.size for upload in self._kept.values()) > most:
+            held = self._held()
+            largest = max(held, key=lambda owner: held[owner])
+            oldest = next(path for path, upload in self._kept.items() if largest in upload.owners)
+            self._let_go(oldest, {largest})
+
+    def _held(self) -> dict[str, float]:
+        held: Counter[str] = Counter()
+        for upload in self._kept.values():
+            held.update(dict.fromkeys(upload.owners, upload.size))
+        return dict(held)
+
+    def held(self) -> dict[str, float]:
+        """Owner → bytes of the owner's files."""
+        with self._lock:
+            return self._held()
 
     @property
     def kept_bytes(self) -> int:
@@ -141,7 +153,7 @@ class Uploads:
             return sum(upload.size for upload in self._kept.values())
 
     def keep_at_most(self, most: float) -> None:
-        """Lets go of the files that were not used for longest, until so many bytes are left."""
+        """Lets go of files, until so many bytes are left: of whoever holds most, those that were not used for longest."""
         with self._lock:
             self._let_go_beyond(most)
 

@@ -20,7 +20,7 @@ from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.jobs.manager import minutes_are_used_up
-from medfact.runs.plan import protocol_of
+from medfact.runs.plan import protocol_of, too_many_statements
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
@@ -182,11 +182,11 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
 
     reviewers: whose verdicts confirm facts, () for everybody's.
     """
-    specs = specs_of(services, owner, setup)
+    specs, most = specs_of(services, owner, setup), limits().of(owner).statements_a_run
     if not setup.sets:
         source, rejected = source_of(services, owner, setup), services.store.of(owner).rejections()
         held = services.held(reviewers) if setup.reviewed else {}
-        return [(spec, planned(spec, source, rejected, held)) for spec in specs]
+        return [(spec, planned(spec, source, rejected, held, most)) for spec in specs]
     if len(specs) * len(setup.sets) > MOST_MODELS:
         raise Mistake(
             f"{len(specs)} models and {len(setup.sets)} sets of sentences are {len(specs) * len(setup.sets)} runs.",
@@ -202,7 +202,10 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
     rejections = services.store.of(owner).rejections()
-    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(other, rejections))
+    most = limits().of(owner).statements_a_run
+    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(other, rejections, most))
+    if len(plan.statements) > most:
+        raise too_many_statements(most)
     if setup.shots == 0:
         asked, plan = replace(asked, shots=0), replace(plan, shots=0, demonstrations={})
     return replace(asked, model=spec.model, service=spec.service, budget=spec.budget), plan
@@ -239,10 +242,12 @@ def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | 
     return runs
 
 
-def check_room(services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0) -> None:
+def check_room(
+    services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0, statements: int = 0
+) -> None:
     """Raises Mistake where a visitor, or the server, has no room for so many more runs that are asked or wait; where the
-    visitor's statements of this hour, or minutes of models on this server, are used up; or where the runs have too many pairs.
-    models: of the runs, which begin at once; () to ask beforehand.
+    visitor's statements of this hour, or minutes of models on this server, are used up; or where a run has too many pairs or
+    statements. models: of the runs, which begin at once; () to ask beforehand.
     """
     share, going = limits().of(owner), services.jobs.going(owner)
     if going + more > share.runs_going:
@@ -255,6 +260,8 @@ def check_room(services: Services, owner: str, more: int, models: Sequence[str] 
         raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
         raise Mistake(f"{pairs:,} pairs are chosen.", f"Choose at most {share.pairs_a_run:,.0f} on this server.")
+    if statements > share.statements_a_run:
+        raise too_many_statements(share.statements_a_run)
     if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:
         raise minutes_are_used_up(owner)
     _check_neighbours(services, owner, more, models)

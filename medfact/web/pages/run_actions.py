@@ -57,7 +57,8 @@ def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
 
 def _check_room(visitor: Visitor, owner: str, records: Sequence[Run]) -> None:
     pairs = max(map(setup.pairs_of, records), default=0)
-    check_room(visitor.services, owner, len(records), [record.model for record in records], pairs)
+    statements = max((record.statements for record in records), default=0)
+    check_room(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 
 def _submit(visitor: Visitor, asking: Mapping[str, Asking], racing: Sequence[str]) -> None:

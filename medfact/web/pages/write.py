@@ -13,6 +13,7 @@ from pydantic import Field
 from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
+from medfact.limits import limits
 from medfact.models import is_service
 from medfact.models.services.policy import check_new_run
 from medfact.results.wording import STATES, counted, model_name, pool_title
@@ -144,8 +145,9 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     own = own_source(visitor)
     source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
     rejections = visitor.services.store.of(visitor.owner).rejections()
+    most = limits().of(visitor.owner).statements_a_run
     return planned_writing(
-        show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected)
+        show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected, most=most)
     )
 
 
@@ -276,7 +278,7 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     if is_service(spec.model):
         check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
     with services.planning:
-        check_room(services, visitor.owner, 1, [spec.model], show.pairs)
+        check_room(services, visitor.owner, 1, [spec.model], show.pairs, len(plan.statements))
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
         services.jobs.submit(writing, key if is_service(spec.model) else None)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
@@ -295,7 +297,7 @@ def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, 
 def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Goes on with a writing that was stopped or interrupted."""
     first = OwnRuns(visitor.services).one(visitor.owners, action.about)
-    check_room(visitor.services, first.owner, 1, [first.model])
+    check_room(visitor.services, first.owner, 1, [first.model], statements=first.statements)
     key = action.fields.get("key", "").strip() or None
     visitor.services.jobs.submit(first.run, key if is_service(first.model) else None)
     return show, Message()
