@@ -86,7 +86,8 @@ class Housekeeping:
 
     def _holdings(self, runs: Sequence[Ended]) -> dict[str, Holding]:
         """What each visitor holds. Only those whom nobody knows lose what they have said; it counts for no figure of others."""
-        self._sizes = {run: size for run, size in self._sizes.items() if run in {one.run for one in runs}}
+        there = {run.run for run in runs}
+        self._sizes = {run: size for run, size in self._sizes.items() if run in there}
         unknown = [run.run for run in runs if run.run not in self._sizes]
         self._sizes |= self._store.run_bytes(unknown)
         said = {owner: size for owner, size in self._store.said_bytes().items() if owner not in HOSTS}

@@ -180,8 +180,8 @@ class Services:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
         if self.store.said_bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
             raise Mistake(
-                f"What you have said here takes {most / MEGABYTE:,.0f} MB, which is the most on this server.",
-                "Download it, and erase it on the page Review; then go on.",
+                f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
+                "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",
             )
         return self.store.of(owner)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from medfact.web.uploads import Uploads, plain_name
@@ -26,7 +26,7 @@ def routes(uploads: Uploads) -> APIRouter:
             sent = form.get("files")
             if not isinstance(sent, UploadFile) or not (name := plain_name(sent.filename or "")):
                 return PlainTextResponse(WANTED, status_code=400)
-            path = await to_thread.run_sync(uploads.put, owner_of(request), name, sent.file)
+            path = await run_in_threadpool(uploads.put, owner_of(request), name, sent.file)
         return JSONResponse([str(path)])
 
     return router

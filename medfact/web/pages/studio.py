@@ -94,8 +94,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Desk:
-    """What is being edited: the pool, the facts, the relations with what this visitor made of them, and the chosen one. has_log:
-    whether this visitor has edited anything of the pool, even if it was taken back.
+    """What is being edited: the pool, the facts, the relations with what this visitor made of them, and the chosen one.
+
+    has_log: whether this visitor has edited anything of the pool, even if it was taken back.
     """
 
     base: Pool
