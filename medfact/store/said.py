@@ -12,7 +12,6 @@ from medfact.errors import StoreError
 from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import Database
-from medfact.store.entities import PrototypeEdit, Verdict
 from medfact.store.lifecycle import delete_unasked
 from medfact.store.sizes import ROW_BYTES, bytes_of
 from medfact.store.statement_rows import statement_values
@@ -30,7 +29,7 @@ KINDS = (VERDICTS, GAMES, EDITS, DECISIONS)
 _TABLES = (schema.verdicts, schema.prototype_edits, schema.rejections, schema.draft_decisions)
 
 
-def bytes_of_said(rows: Iterable[Verdict | PrototypeEdit]) -> int:
+def bytes_of_said(rows: Iterable[object]) -> int:
     """About how many bytes such rows take."""
     return sum(ROW_BYTES + len(str(row).encode()) for row in rows)
 

@@ -33,7 +33,7 @@ from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.start import start
 from medfact.spec import RunSpec, check_numbers
 from medfact.statements import Statement
-from medfact.store import COMPLETE, RUNNING, Plan, PrototypeEdit, Run, Store, Verdict
+from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
 from medfact.store.said import FACT_BYTES, bytes_of_judged, bytes_of_said
 from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import MEGABYTE, Uploads
@@ -171,8 +171,8 @@ class Services:
     def _own_file(self, owner: str, name: str, text: str) -> Path:
         return self.uploads.put(owner, name, io.BytesIO(text.encode()))
 
-    def log_of(self, owner: str, more: Sequence[Verdict | PrototypeEdit] = (), statements: Sequence[Statement] = ()) -> Store:
-        """The store, to record what an owner says. Raises Mistake where there is no room for that."""
+    def log_of(self, owner: str, more: Sequence[object], statements: Sequence[Statement] = ()) -> Store:
+        """The store, to record what an owner says. more: that, as rows or texts. Raises Mistake where it has no room."""
         most = limits().of(owner).said_megabytes * MEGABYTE
         if isinf(most):
             return self.store.of(owner)

@@ -222,7 +222,8 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:
-        check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
+        pairs = max(pairs_of(spec, len(plan.facts)) for spec, plan in asked)
+        check_room(services, owner, len(asked), [spec.model for spec, _ in asked], max(setup.pairs, pairs))
         return _begun(services, owner, asked, key, setup.race)
 
 
@@ -242,6 +243,13 @@ def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | 
     return runs
 
 
+def pairs_of(spec: RunSpec, facts: int) -> int:
+    """How many pairs of a true fact and its false partners so many facts are, whether drawn or brought in a file."""
+    protocol = PROTOCOLS.get(spec.protocol)
+    negatives = spec.negatives if spec.negatives is not None else protocol.negatives if protocol else 0
+    return facts // (1 + negatives)
+
+
 def check_room(
     services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0, statements: int = 0
 ) -> None:
@@ -259,7 +267,10 @@ def check_room(
     if services.jobs.going() + more > limits().in_all.runs_going:
         raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
-        raise Mistake(f"{pairs:,} pairs are chosen.", f"Choose at most {share.pairs_a_run:,.0f} on this server.")
+        raise Mistake(
+            f"{pairs:,} pairs are chosen.",
+            f"Choose at most {share.pairs_a_run:,.0f} on this server; false facts of a file's own count, too.",
+        )
     if statements > share.statements_a_run:
         raise too_many_statements(share.statements_a_run)
     if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:

@@ -222,7 +222,7 @@ def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
     reason = action.fields.get("reason", "")
-    visitor.services.log_of(visitor.owner).reject(fact_id, tail, reason if reason in REASONS else "")
+    visitor.services.log_of(visitor.owner, [tail]).reject(fact_id, tail, reason if reason in REASONS else "")
     return show, Message(f"“{tail}” will not be drawn again for this fact.", "good", undo=Action("accept", action.about))
 
 

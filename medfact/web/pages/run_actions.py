@@ -12,7 +12,7 @@ from medfact.models import is_service
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.start import start_again
 from medfact.store import Run
-from medfact.web.inputs.setup import MOST_MODELS, check_room
+from medfact.web.inputs.setup import MOST_MODELS, check_room, pairs_of
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Visitor, setup
 
@@ -56,7 +56,7 @@ def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
 
 
 def _check_room(visitor: Visitor, owner: str, records: Sequence[Run]) -> None:
-    pairs = max(map(setup.pairs_of, records), default=0)
+    pairs = max((pairs_of(record.spec, record.facts) for record in records), default=0)
     statements = max((record.statements for record in records), default=0)
     check_room(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 

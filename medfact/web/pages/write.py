@@ -22,7 +22,7 @@ from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import GOING, Plan, Run
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, specs_of
+from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, pairs_of, specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
@@ -278,7 +278,8 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     if is_service(spec.model):
         check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=show.agreed)
     with services.planning:
-        check_room(services, visitor.owner, 1, [spec.model], show.pairs, len(plan.statements))
+        pairs = max(show.pairs, pairs_of(spec, len(plan.facts)))
+        check_room(services, visitor.owner, 1, [spec.model], pairs, len(plan.statements))
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
         services.jobs.submit(writing, key if is_service(spec.model) else None)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
