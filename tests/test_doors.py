@@ -499,20 +499,6 @@ def test_a_table_that_is_too_much_is_refused(visitor: Visitor) -> None:
     assert "more than 100,000 rows" in json.dumps(visitor.act("take_file", visitor.upload("rows.csv", rows)))
 
 
-def test_false_facts_of_a_file_count_as_pairs(space: str) -> None:
-    """60 true facts with 40 false ones each are as many as 1,230 pairs, whatever number of pairs is chosen."""
-    for false, refused in ((40, True), (1, False)):
-        rows = [f"disease {n},symptoms,sign {n},true\n" for n in range(60)]
-        rows += [f"disease {n},symptoms,no sign {n} {k},false\n" for n in range(60) for k in range(false)]
-        with Visitor(space) as visitor:
-            path = visitor.upload("many.csv", f"head,relation,tail,label\n{''.join(rows)}".encode())
-            said = visitor.evaluate("baseline:random", data="own", facts=path, pairs=60)
-            if refused:
-                assert "1,230 pairs are chosen. Choose at most 1,000 on this server" in str(said)
-            else:
-                assert isinstance(said, list), said
-
-
 def test_sentences_that_multiply_are_refused(visitor: Visitor) -> None:
     """Nine aliases, each ten of the one before: a billion words in 500 bytes."""
     lines = ["a0: &a0 [lol]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]

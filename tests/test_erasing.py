@@ -195,6 +195,20 @@ def test_long_names_are_no_way_to_more_room(visitor: Visitor) -> None:
     assert "too long to be kept with a verdict" in said["fragments"]["said"]
 
 
+def test_false_facts_of_a_file_count_as_pairs(public_url: str) -> None:
+    """60 true facts with 40 false ones each are as many as 1,230 pairs, less what is kept aside, whatever is chosen."""
+    for false, refused in ((40, True), (1, False)):
+        rows = [f"disease {n},symptoms,sign {n},true\n" for n in range(60)]
+        rows += [f"disease {n},symptoms,no sign {n} {k},false\n" for n in range(60) for k in range(false)]
+        with Visitor(public_url) as visitor:
+            path = visitor.upload("many.csv", f"head,relation,tail,positive\n{''.join(rows)}".encode())
+            said = visitor.evaluate("baseline:random", source={"facts": path, "columns": []}, pairs=60)
+            if refused:
+                assert re.search(r"1,[12]\d\d pairs are chosen. Choose at most 1,000 on this server", str(said)), said
+            else:
+                assert isinstance(said, list), said
+
+
 # ------------------------------------------------------------------------- in the database
 
 
