@@ -1,7 +1,7 @@
 # medfact for those who host it themselves:
 #   docker build -t medfact . && docker run -p 7860:7860 -v medfact:/data medfact
 # For strangers add -e MEDFACT_PUBLIC=1 -e MEDFACT_HOSTS=your.host.name; see docs/services.md.
-FROM python:3.11-slim
+FROM python:3.11.14-slim-bookworm
 
 RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 1000 medfact && mkdir /data && chown medfact:medfact /data

@@ -49,9 +49,11 @@ class Share:
     uploads_at_once: float = NONE
     runs_going: float = 24
     pairs_a_run: float = 1_000
+    statements_a_run: float = 100_000
     statements_an_hour: float = NONE
     local_minutes_a_day: float = NONE
     statements_kept: float = NONE
+    said_megabytes: float = NONE
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,12 @@ class Limits:
         """The share of an owner: more for those who have signed in, and no limit for the host's own runs."""
         if owner in HOSTS:
             return UNLIMITED
-        known = owner.startswith(SIGNED_IN) or bool(os.environ.get("MEDFACT_USER_HEADER", "").strip())
-        return self.signed_in if known else self.visitor
+        return self.signed_in if self.knows(owner) else self.visitor
+
+    @staticmethod
+    def knows(owner: str) -> bool:
+        """Whether an owner has signed in."""
+        return owner.startswith(SIGNED_IN) or bool(os.environ.get("MEDFACT_USER_HEADER", "").strip())
 
 
 OWN_MACHINE = Limits()

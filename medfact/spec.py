@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from medfact.bounds import BOUNDS, check_number
 from medfact.errors import Mistake
 from medfact.models import HERE, Placement, ServiceSettings
 from medfact.models.encoder import ENCODER
@@ -244,6 +245,19 @@ def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
     addresses = {"base_url": without_secrets(service.get("base_url"))} if "base_url" in service else {}
     replicas = tuple(filter(None, (without_secrets(str(address)) for address in service.get("replicas", ()))))
     return {**service, **addresses, "replicas": replicas}
+
+
+def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
+    """The numbers of a spec, of its service and of its placement: the path of each and its value."""
+    for path in BOUNDS:
+        part, _, name = path.partition(".")
+        yield path, getattr(spec if part == "spec" else getattr(spec, part), name)
+
+
+def check_numbers(spec: RunSpec) -> None:
+    """Raises Mistake where a number of a spec is out of its bounds."""
+    for path, value in numbers_of(spec):
+        check_number(path, value)
 
 
 def method_label(spec: RunSpec, pool: str) -> str:

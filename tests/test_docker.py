@@ -130,3 +130,7 @@ def test_what_is_copied_starts_and_is_healthy(tmp_path: Path) -> None:
         text=True,
     )
     assert imported.stdout.strip().startswith(str(folder)), "the copy was tested, and not the repository"
+
+
+def test_the_base_is_one_version_of_one_system() -> None:
+    assert [re.fullmatch(r"python:3\.11\.\d+-slim-[a-z]+", base) is not None for base in steps("FROM")] == [True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import secrets
@@ -188,7 +189,7 @@ def test_uploads_that_broke_off_are_removed(tmp_path: Path) -> None:
     for file in (old, new):
         file.write_bytes(b"half")
     os.utime(old, (0, 0))
-    uploads.add("somebody", [])
+    uploads.put("somebody", "facts.csv", io.BytesIO(TABLE))
     assert (old.exists(), new.exists()) == (False, True)
 
 

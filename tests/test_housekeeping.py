@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import re
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sql
 
+from medfact.exchange.transfer import export_run, import_run
+from medfact.reviews.verdicts import TRUE
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
-from medfact.store import RUNNING, Store, home, is_lasting
+from medfact.store import RUNNING, Ended, Store, Verdict, home, is_lasting, schema
+from medfact.store.entities import IMPORTED
+from medfact.store.recording import add_event
 from medfact.web import housekeeping
+from medfact.web.holdings import holdings, largest_first
 from medfact.web.housekeeping import Housekeeping
 from medfact.web.uploads import Uploads
 
@@ -48,11 +58,7 @@ def backdated(store: Store, run: str, at: str) -> None:
 
 
 def uploaded(uploads: Uploads, owner: str, name: str, size: int) -> Path:
-    file = uploads.folder / name / "facts.csv"
-    file.parent.mkdir()
-    file.write_bytes(b"x" * size)
-    uploads.add(owner, [str(file)])
-    return file
+    return uploads.put(owner, "facts.csv", io.BytesIO(name.encode() * size))
 
 
 def test_nothing_goes_while_there_is_room(
@@ -217,3 +223,65 @@ def test_nothing_ends_the_housekeeping(
         assert again.wait(30)
     finally:
         keeper.end()
+
+
+def brought(store: Store, owner: str, at: str) -> str:
+    """A run from a file of another machine whose times are all these; the file says that it arrived there, too."""
+    elsewhere = Store(f"sqlite:///{home() / f'{owner}-{at}.db'}", "grace")
+    made, packed = asked(elsewhere, "grace"), io.BytesIO()
+    with elsewhere._writing() as connection:
+        add_event(connection, made, IMPORTED, "from a file")
+    export_run(elsewhere, made, packed)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00", at, gzip.decompress(packed.getvalue()).decode())
+    return import_run(store.of(owner), io.BytesIO(gzip.compress(text.encode())), "run.jsonl.gz")
+
+
+@pytest.mark.parametrize(
+    "at", ["9999-12-31T23:59:59.000+00:00", "2026-01-01T00:00:00.000+00:00", "0001-01-01T00:00:00.000+00:00"]
+)
+def test_the_age_of_a_run_from_a_file_counts_from_its_arrival(
+    at: str, store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its own times keep it no longer, and no shorter."""
+    with_limits(monkeypatch, tmp_path, "in_all: {run_days: 30}")
+    run, keeper = brought(store, ADA, at), Housekeeping(store, uploads)
+    assert keeper.clean() == []
+    for days, gone in ((29, []), (31, [run])):
+        arrived = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="milliseconds")
+        with store._writing() as connection:
+            event = schema.events
+            last = sql.select(sql.func.max(event.c.number)).where(event.c.run == run).scalar_subquery()
+            connection.execute(event.update().where(event.c.number == last).values(at=arrived))
+        assert keeper.clean() == gone
+
+
+def test_of_many_visitors_the_one_who_holds_most_gives_way_first(
+    store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """However old the others' runs are; and what a visitor has said goes after the runs, of those without a name alone."""
+    old = asked(store, BEN)
+    many = [asked(store, ADA) for _ in range(4)]
+    for run, at in zip([old, *many], range(2020, 2025), strict=True):
+        backdated(store, run, f"{at}-01-01T00:00:00.000+00:00")
+    talker, known = "c" * 32, "hf-1"
+    for owner in (talker, known):
+        store.of(owner).record_verdicts([Verdict("c", f"fact {n}", TRUE, comment="x" * 15_000) for n in range(3)])
+    monkeypatch.setattr(housekeeping, "ERASED_AT_ONCE", 1)
+    keeper, gone = Housekeeping(store, uploads), []
+    while left(store):
+        with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {(store.used_bytes() or 0) / 1e6 - 0.0001}}}")
+        gone += keeper.clean()
+    assert gone[:3] == many[:3], "until Ada holds no more than Ben"
+    assert set(gone) == {old, *many}
+    with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
+    keeper.clean()
+    assert set(store.said_bytes()) == {known}
+
+
+def test_what_gives_way_is_the_largest_then() -> None:
+    """Ben and Ada take turns once they hold as much as each other; Eve has no run, and her words go when she holds most."""
+    runs = [Ended(name, owner, 1, "", False) for name, owner in (("a1", ADA), ("a2", ADA), ("a3", ADA), ("b1", BEN))]
+    sizes = {"a1": 10.0, "a2": 10.0, "a3": 10.0, "b1": 18.0}
+    eve = "e" * 32
+    found = holdings(runs, sizes, {eve: 15.0, "hf-1": 99.0}, frozenset(sizes), [eve])
+    assert [(one.run, one.size) for one in largest_first(found)] == [("a1", 10), ("a2", 10), ("b1", 18), ("", 15), ("a3", 10)]

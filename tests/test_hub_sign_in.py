@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
@@ -183,7 +183,17 @@ def test_an_answer_is_good_once(public: str, provider: Provider) -> None:
     assert person.get(address).status_code == 400, "the state is gone"
     again = Person(public)
     again.cookies = kept
-    assert again.get(address).status_code == 503, "the provider does not take a code twice"
+    assert again.get(address).status_code == 400, "whoever kept the cookie comes too late"
+    another = provider.agree(f"{provider.url}/authorize?" + urlencode(asked_with(address)))
+    assert again.get(another).status_code == 400, "with another code of the provider's, too"
+    assert not again.cookies.get(PERSON)
+
+
+def asked_with(address: str) -> dict[str, str]:
+    """What the browser that came back to an address was sent to the provider with."""
+    state = parse_qs(urlsplit(address).query)["state"][0]
+    whole = {"client_id": CLIENT, "response_type": "code", "code_challenge_method": "S256", "code_challenge": "x"}
+    return whole | {"state": state, "redirect_uri": address.partition("?")[0]}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from medfact.store import Store
 from medfact.web import files, health
 from medfact.web.health import KEPT_SECONDS, kept_for_a_moment
 from medfact.web.services import Speeds
+from medfact.web.uploads import Uploads
 
 
 def test_the_database_is_looked_at_once_a_second() -> None:
@@ -31,7 +32,7 @@ def test_the_database_is_looked_at_once_a_second() -> None:
 def test_health_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     class Services:
         def __init__(self) -> None:
-            self.store = store
+            self.store, self.uploads = store, Uploads()
 
     def page() -> TestClient:
         app = FastAPI()

@@ -71,7 +71,7 @@ def test_an_address_may_ask_for_many_visitors_but_not_for_any_number(public: Non
     [
         ("/", "page"), ("/facts/", "page"), ("/config", "page"), ("/updates", "update"), ("/page/medfact.js", "script"),
         ("/assets/x.js", "script"), ("/theme.css", "script"), ("/gradio_api/upload", "upload"), ("/export/x", "download"),
-        ("/download/x/answers.csv", "download"), ("/gradio_api/file=/x", "download"), ("/gradio_api/heartbeat/x", "update"),
+        ("/download/x/answers.csv", "download"), ("/gradio_api/file=/x", "download"),
         ("/healthz", ""),
     ],
 )  # fmt: skip

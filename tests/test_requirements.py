@@ -60,6 +60,27 @@ def test_whatever_is_listed_is_locked_within_its_range() -> None:
         assert one.specifier.contains(versions[canonicalize_name(one.name)]), one
 
 
+def needed(one: Requirement, seen: dict[tuple[str, frozenset[str]], None]) -> None:
+    """Adds what is installed here for a requirement, with all that it needs in turn."""
+    key = canonicalize_name(one.name), frozenset(one.extras)
+    if key in seen or (one.marker and not one.marker.evaluate()):
+        return
+    seen[key] = None
+    for line in importlib.metadata.distribution(one.name).requires or ():
+        inner = Requirement(line)
+        if inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in ("", *one.extras)):
+            inner.marker = None
+            needed(inner, seen)
+
+
+def test_the_lock_is_whole() -> None:
+    """Every package that is installed because something listed needs it is locked, too."""
+    seen: dict[tuple[str, frozenset[str]], None] = {}
+    for one in [*listed("requirements.txt"), *listed("requirements-dev.txt")]:
+        needed(one, seen)
+    assert {name for name, _ in seen} - locked().keys() == set()
+
+
 def test_the_extras_are_the_parts_of_the_requirements() -> None:
     found = extras()
     assert {str(one) for one in found["all"] + found[""]} == {str(one) for one in listed("requirements.txt")}

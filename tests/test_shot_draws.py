@@ -13,6 +13,7 @@ from records import measured, reported
 from scripted import Key, Scripted, answered, key_of, script
 from small_facts import Answerer, write_csv
 
+from medfact.bounds import MOST_SHOT_DRAWS
 from medfact.errors import Mistake
 from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.metrics.clusters import Clusters, parts_of
@@ -20,7 +21,7 @@ from medfact.models import Prompt
 from medfact.results.report import Board, board_of, report_of
 from medfact.results.text import report_text
 from medfact.runs.events import Finished, Started
-from medfact.runs.plan import MAX_SHOT_DRAWS, plan
+from medfact.runs.plan import plan
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -428,7 +429,7 @@ def test_statements_are_listed_once(medfact: Medfact, facts_file: Path) -> None:
     [
         ({"shot_draws": 0}, "The number of shot draws is 0."),
         ({"shot_draws": -1}, "The number of shot draws is -1."),
-        ({"shot_draws": MAX_SHOT_DRAWS + 1}, "The number of shot draws is 21."),
+        ({"shot_draws": MOST_SHOT_DRAWS + 1}, "The number of shot draws is 21."),
         ({"shot_draws": 2, "shots": 0}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "protocol": "mkj"}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "demonstrations": "mine.csv"}, "Several draws of demonstrations need drawn demonstrations."),

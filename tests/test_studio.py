@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -218,12 +219,8 @@ def visit(services: Services, show: StudioShow, owner: str = "dora", action: str
 
 def begun(services: Services, owner: str = "dora", **sentences: str) -> StudioShow:
     """The page with the eight sentences typed of a relation that a visitor's file has."""
-    folder = services.uploads.folder / owner
-    folder.mkdir(exist_ok=True)
-    file = folder / "mine.csv"
     rows = [f"disease {n},{name},remedy {n}\n" for n in range(14) for name in (RELATION, "occurs after")]
-    file.write_text("head,relation,tail\n" + "".join(rows), encoding="utf-8")
-    services.uploads.add(owner, [str(file)])
+    file = services.uploads.put(owner, "mine.csv", io.BytesIO(f"head,relation,tail\n{''.join(rows)}".encode()))
     services.choices.note(owner, Choice({"facts": str(file), "columns": []}, "medfact", ""))
     typed = {f"s{number}": {**NEW, **sentences}[form] for number, form in enumerate(FORMS)}
     return StudioShow(data="own", relation=RELATION, of=f"medfact|{RELATION}", **typed)  # type: ignore[arg-type]

@@ -1,330 +1,402 @@
-"""Fair turns: a first run never waits for another visitor's long or many ones, and nothing is lost by giving way."""
+"""Who reads a file when, and that nobody who waits for that keeps others waiting."""
 
 from __future__ import annotations
 
+import asyncio
+import io
+import secrets
+import threading
+import time
+import zipfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
+import orjson
 import pytest
-from small_models import small_llama
-from waiting import wait_for
+import yaml
+from browser import served
 
-from medfact.runs.jobs import Jobs
-from medfact.runs.jobs.job import Job, JobUpdate
-from medfact.runs.jobs.lanes import CALM_SECONDS, MUCH_SECONDS, SHORT_SLICE_SECONDS, SLICE_SECONDS, Lane
-from medfact.runs.jobs.usage import HALF_LIFE_SECONDS, MOST_OWNERS, Usage
-from medfact.runs.start import start
-from medfact.spec import RunSpec
-from medfact.store import COMPLETE, RUNNING, STOPPED, WAITING, Store
+from medfact.datasets import isolated, table_reader
+from medfact.datasets.isolated import MAX_PROCESSES, NeedsTurn, in_turn, reading
+from medfact.errors import FactsError
+from medfact.kept import Alone, MustWait, keep, without_waiting
+from medfact.limits import FILE
+from medfact.web import turns as turns_module
+from medfact.web.turns import MOST_WAITING, MOST_WAITING_OF_ONE, Turns
+from medfact.web.upload_gate import NotNow
 
-ADA, BEN, CEM = "a" * 32, "b" * 32, "c" * 32
+ADDRESSES = [f"127.0.0.{number}" for number in range(2, 10)]
 
 
-class Clock:
-    """The time, which a test sets."""
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A public server that counts no requests, or the tests would wait for each other."""
+    home = tmp_path_factory.mktemp("home")
+    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
+    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
+    with served(home, MEDFACT_PUBLIC="1", MEDFACT_LIMITS=str(home / "limits.yaml")) as address:
+        yield address
+    assert "Traceback" not in (home / "log.txt").read_text()
+
+
+class From:
+    """A visitor at a network address."""
+
+    def __init__(self, url: str, address: str = "127.0.0.1") -> None:
+        cookie = {"cookie": f"medfact-visitor={secrets.token_hex(16)}"}
+        self.http = httpx.Client(
+            transport=httpx.HTTPTransport(local_address=address), base_url=url, timeout=300, headers=cookie
+        )
+
+    def upload(self, name: str, content: bytes) -> str:
+        answer = self.http.post("/gradio_api/upload", files={"files": (name, content)})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()[0])
+
+    def take(self, path: str) -> httpx.Response:
+        action = {"name": "take_file", "about": path, "fields": {}}
+        return self.http.post("/updates", json={"page": "evaluate", "action": action})
+
+
+OOXML = "http://schemas.openxmlformats.org"
+PARTS = {
+    "[Content_Types].xml": f'<Types xmlns="{OOXML}/package/2006/content-types"><Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override '
+    'PartName="/xl/worksheets/sheet1.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{OOXML}/package/2006/relationships"><Relationship Id="r1" '
+    f'Type="{OOXML}/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook xmlns="{OOXML}/spreadsheetml/2006/main" '
+    f'xmlns:r="{OOXML}/officeDocument/2006/relationships"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{OOXML}/package/2006/relationships"><Relationship Id="r1" '
+    f'Type="{OOXML}/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+}
+"""A workbook, but for its sheet."""
+
+
+def row(*texts: str) -> str:
+    return "<row>" + "".join(f'<c t="inlineStr"><is><t>{text}</t></is></c>' for text in texts) + "</row>"
+
+
+def workbook(rows: int, mark: str, columns: int = 3) -> bytes:
+    """Rows that repeat one fact, so that a small file takes long to read."""
+    more = [f"c{number}" for number in range(columns - 3)]
+    facts = "".join(row(f"disease {n} {mark}", "symptoms", f"sign {n}", *more) for n in range(12))
+    top = row("head", "relation", "tail", *more) + facts
+    repeated = row("disease", "symptoms", "sign", *more) * rows
+    sheet = f'<worksheet xmlns="{OOXML}/spreadsheetml/2006/main"><sheetData>{top}{repeated}</sheetData></worksheet>'
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for name, text in {**PARTS, "xl/worksheets/sheet1.xml": sheet}.items():
+            file.writestr(name, text)
+    return content.getvalue()
+
+
+def test_workbooks_of_eight_addresses_keep_nobody_waiting(url: str) -> None:
+    """Twelve from each, 96 in all, more than the server has threads. Others look at pages, and have their own file read."""
+    many = [(From(url, address), workbook(8_000, f"{address} {number}")) for address in ADDRESSES for number in range(12)]
+    assert max(len(content) for _, content in many) < 20_000
+    with ThreadPoolExecutor(8) as few:
+        paths = list(few.map(lambda one: one[0].upload("facts.xlsx", one[1]), many))
+    with ThreadPoolExecutor(96) as pool:
+        begun = [pool.submit(visitor.take, path) for (visitor, _), path in zip(many, paths, strict=True)]
+        other = From(url)
+        while sum(one.done() for one in begun) < 2:
+            time.sleep(0.01)
+        assert other.http.get("/healthz").text == "ok"
+        for page in ("/", "/facts"):
+            assert other.http.get(page).status_code == 200
+        assert other.http.post("/updates", json={"page": "gallery"}).status_code == 200
+        own = other.take(other.upload("mine.csv", b"head,relation,tail\na,symptoms,b\nc,symptoms,d\n"))
+        answered = [one for one in begun if one.done()]
+        assert "2 true facts read" in own.text
+        assert len([one for one in answered if one.result().status_code == 200]) < 30, "they were still being read"
+        codes = [one.result().status_code for one in begun]
+    assert set(codes) <= {200, 429}
+    refused = [one.result() for one in begun if one.result().status_code == 429]
+    assert refused, "there are more of them than may wait"
+    assert {one.text for one in refused} == {"Many files are being read just now. Try again in 5 seconds."}
+    assert all(int(one.headers["retry-after"]) >= 1 for one in refused)
+
+
+def test_slow_files_make_room_for_quick_ones(url: str) -> None:
+    """Three that take long, from three addresses: a quick one is read before they have ended."""
+    slow = [(From(url, address), workbook(60_000, address, columns=12)) for address in ADDRESSES[:3]]
+    with ThreadPoolExecutor(3) as pool:
+        paths = [visitor.upload("slow.xlsx", content) for visitor, content in slow]
+        begun = [pool.submit(visitor.take, path) for (visitor, _), path in zip(slow, paths, strict=True)]
+        other = From(url)
+        own = other.take(other.upload("quick.csv", b"head,relation,tail\na,symptoms,b\nc,symptoms,e\n"))
+        assert "2 true facts read" in own.text
+        assert not all(one.done() for one in begun)
+        said = " ".join(one.result().text for one in begun)
+    assert "read." in said or "takes long" in said
+
+
+def test_many_who_want_one_file_hold_no_threads(url: str) -> None:
+    """Sixty questions for the same file, which is being read: the server answers others."""
+    content = workbook(60_000, "the same", columns=8)
+    visitors = [From(url, address) for address in ADDRESSES[:6] for _ in range(10)]
+    with ThreadPoolExecutor(8) as few:
+        paths = list(few.map(lambda one: one.upload("same.xlsx", content), visitors))
+    with ThreadPoolExecutor(60) as pool:
+        begun = [pool.submit(visitor.take, path) for visitor, path in zip(visitors, paths, strict=True)]
+        other = From(url)
+        assert other.http.get("/healthz").text == "ok"
+        assert other.http.post("/updates", json={"page": "gallery"}).status_code == 200
+        assert not all(one.done() for one in begun)
+        codes = {one.result().status_code for one in begun}
+    assert codes <= {200, 429}
+
+
+def test_a_file_that_is_none_is_read_once(url: str) -> None:
+    """What a page says of it does not take a turn each time."""
+    visitor = From(url)
+    path = visitor.upload("none.csv", b"a,b\n" + b"1,2\n" * 50_000)
+    setup = orjson.dumps({"source": {"facts": path, "columns": []}}).decode()
+    said = [visitor.http.post("/updates", json={"page": "evaluate", "show": {"setup": setup}}).json() for _ in range(5)]
+    assert all("head, relation and tail are missing" in str(one["fragments"]) for one in said)
+
+
+def test_a_header_is_looked_for_among_the_first_rows_alone(tmp_path: Path) -> None:
+    """A sheet of empty rows has none, however many there are."""
+    (tmp_path / "blank.csv").write_bytes(b"\n" * 3_000_000)
+    rows: list[int] = []
+
+    def blank() -> Iterator[tuple[int, list[str]]]:
+        for number in range(1, 10_000_000):
+            rows.append(number)
+            yield number, ["", " "]
+
+    with pytest.raises(FactsError, match="is empty"):
+        table_reader._with_header(tmp_path / "blank.csv", blank())
+    assert len(rows) == table_reader.LAST_HEADER_ROW
+    with pytest.raises(FactsError, match="is empty"):
+        table_reader.read_table(tmp_path / "blank.csv")
+
+
+def test_a_button_is_pressed_once_however_often_the_question_waits(url: str) -> None:
+    """The button begins a run; the view after it wants a table of frequencies that is not read yet."""
+    visitor = From(url)
+    table = visitor.upload("frequencies.csv", b"name,count\n" + b"".join(b"disease %d,%d\n" % (n, n) for n in range(3_000)))
+    setup = orjson.dumps({"models": ["baseline:random"], "pairs": 5, "shots": 0}).decode()
+    question = {"page": "evaluate", "show": {"setup": setup, "frequencies": table, "tab": "overview"}}
+    answer = visitor.http.post("/updates", json=question | {"action": {"name": "evaluate", "about": "", "fields": {}}}).json()
+    assert len(answer["show"]["run"].split(",")) == 1
+    listed = visitor.http.post("/updates", json={"page": "runs"}).json()["fragments"]["runs"]
+    assert listed.count('<li class="mf-line"') == 1
+
+
+# ------------------------------------------------------------------------- who comes next
+
+
+class Readers:
+    """Requests that read when they get a turn, and end when they are told."""
 
     def __init__(self) -> None:
-        self.now = 1_000_000.0
+        self.turns, self.order = Turns(), list[str]()
+        self.go_on: dict[str, threading.Event] = {}
 
-    def __call__(self) -> float:
-        return self.now
+    async def ask(self, name: str, address: str, becomes_long: bool = False) -> str:
+        self.go_on[name] = threading.Event()
 
+        def read() -> None:
+            with reading() as turn:
+                self.order.append(name)
+                if becomes_long and turn is not None:
+                    self.order.append(f"{name} long: {turn.becomes_long()}")
+                assert self.go_on[name].wait(60)
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr("medfact.runs.jobs.job.time.monotonic", clock)
-    return clock
+        async def answer() -> None:
+            await asyncio.to_thread(read)
 
+        await self.turns.answered(address, answer)
+        return name
 
-def job(name: str, owner: str) -> Job:
-    return Job(name, owner, "local", 1_000, 1, None, None)
-
-
-def answering(lane: Lane, name: str, owner: str) -> Job:
-    """A job whose turn it is, and that has begun to answer."""
-    lane.add(job(name, owner))
-    begun = lane.start_next()
-    assert begun is not None
-    begun.apply(JobUpdate(answered=1))
-    return begun
+    async def until(self, number: int) -> None:
+        while len(self.order) < number:
+            await asyncio.sleep(0.01)
 
 
-def test_what_was_used_long_ago_counts_less_and_a_new_day_begins_at_nought() -> None:
-    clock = Clock()
-    usage = Usage(clock)
-    usage.add(ADA, 100)
-    clock.now += HALF_LIFE_SECONDS
-    assert (usage.lately(ADA), usage.today(ADA), usage.lately(BEN)) == (50, 100, 0)
-    usage.add(ADA, 10)
-    assert (usage.lately(ADA), usage.today(ADA)) == (60, 110)
-    clock.now += 86_400
-    assert usage.today(ADA) == 0
-    usage.add(ADA, 1)
-    assert usage.today(ADA) == 1
+def test_the_address_that_waited_longest_for_a_turn_comes_first() -> None:
+    async def played() -> list[str]:
+        readers = Readers()
+        asked = []
+        for name in ("a1", "a2", "a3", "a4", "b1", "a5", "c1"):
+            asked.append(asyncio.create_task(readers.ask(name, name[0])))
+            await asyncio.sleep(0.05)
+        for number in range(7):
+            await readers.until(min(number + MAX_PROCESSES, 7))
+            readers.go_on[readers.order[number]].set()
+        await asyncio.gather(*asked)
+        return readers.order
+
+    assert asyncio.run(played()) == ["a1", "a2", "b1", "c1", "a3", "a4", "a5"]
 
 
-def test_only_so_many_owners_are_remembered() -> None:
-    usage = Usage()
-    for number in range(MOST_OWNERS + 5):
-        usage.add(str(number), 1)
-    assert usage.lately("4") == 0
-    assert usage.lately("5") > 0
+def test_long_files_leave_their_place_to_others() -> None:
+    async def played() -> list[str]:
+        readers = Readers()
+        asked = []
+        for number, name in enumerate(("a", "b", "c", "d")):
+            asked.append(asyncio.create_task(readers.ask(name, name, becomes_long=name in "ab")))
+            await readers.until((2, 4, 5)[number]) if number < 3 else await asyncio.sleep(0.2)
+        before = list(readers.order)
+        for name in "cbad":
+            readers.go_on[name].set()
+        await asyncio.gather(*asked)
+        assert readers.turns._free == MAX_PROCESSES
+        assert readers.turns._free_long == turns_module.MOST_LONG
+        return before
+
+    assert asyncio.run(played()) == ["a", "a long: True", "b", "b long: False", "c"]
 
 
-def test_twenty_runs_of_one_never_delay_anothers_first(clock: Clock) -> None:
-    """Time used decides: who has used none comes before the nineteen others, whenever they came."""
-    lane = Lane(1, 1)
-    for number in range(20):
-        lane.add(job(f"ada {number}", ADA))
-    running = lane.start_next()
-    assert running is not None
-    lane.add(job("ben", BEN))
-    lane.add(job("cem", CEM))
-    clock.now += 30
-    lane.remove(running)
-    assert [getattr(lane.start_next(), "run", None)] == ["ben"]
-    clock.now += 30
-    lane.remove(lane.running[0])
-    assert [getattr(lane.start_next(), "run", None)] == ["cem"]
+def test_beyond_a_few_nobody_waits() -> None:
+    async def played() -> tuple[int, int]:
+        readers = Readers()
+        asked = [asyncio.create_task(readers.ask(str(number), "one")) for number in range(MAX_PROCESSES + MOST_WAITING_OF_ONE)]
+        await readers.until(MAX_PROCESSES)
+        await asyncio.sleep(0.1)
+        with pytest.raises(NotNow, match="Many files are being read"):
+            await readers.ask("one more", "one")
+        others = [f"{name}{n}" for name in "bcdefgh" for n in range(MOST_WAITING_OF_ONE)]
+        more = [asyncio.create_task(readers.ask(name, name[0])) for name in others]
+        await asyncio.sleep(0.2)
+        assert len(readers.turns._waiting) == MOST_WAITING
+        more.append(asyncio.create_task(readers.ask("a newcomer", "yet another")))
+        await asyncio.sleep(0.1)
+        assert [one.address for one in readers.turns._waiting].count("yet another") == 1, "it takes the place of one of many"
+        waiting = len(readers.turns._waiting)
+        while not all(task.done() for task in asked + more):
+            for go_on in readers.go_on.values():
+                go_on.set()
+            await asyncio.sleep(0.01)
+        refused = [task for task in asked + more if isinstance(task.exception(), NotNow)]
+        assert len(refused) == 1
+        return waiting, len(readers.turns._waiting)
+
+    assert MOST_WAITING == 8 * MOST_WAITING_OF_ONE
+    assert asyncio.run(played()) == (MOST_WAITING, 0)
 
 
-def test_a_job_gives_way_after_its_slice_to_who_has_used_less(clock: Clock) -> None:
-    lane = Lane(1, 1)
-    lane.add(job("long", ADA))
-    long = lane.start_next()
-    assert long is not None
-    lane.add(job("another of hers", ADA))
-    clock.now += 100
-    long.apply(JobUpdate(answered=1))
-    clock.now += 200
-    assert lane.to_give_way() == [], "nobody else waits"
-    lane.add(job("first", BEN))
-    assert lane.to_give_way() == [long]
-    long.giving_way = True
-    assert lane.to_give_way() == [], "once is enough"
+def test_who_leaves_while_waiting_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def played() -> tuple[list[str], int]:
+        readers = Readers()
+        asked = [asyncio.create_task(readers.ask(name, name)) for name in ("a", "b", "leaves", "late")]
+        await readers.until(2)
+        await asyncio.sleep(0.1)
+        asked[2].cancel()
+        monkeypatch.setattr(turns_module, "WAIT_SECONDS", 0.2)
+        with pytest.raises(NotNow, match="takes long just now"):
+            await readers.ask("impatient", "i")
+        for name in ("a", "b"):
+            readers.go_on[name].set()
+        await readers.until(3)
+        readers.go_on["late"].set()
+        await asyncio.gather(*asked, return_exceptions=True)
+        return readers.order, readers.turns._free
+
+    order, free = asyncio.run(played())
+    assert (sorted(order[:2]), order[2:], free) == (["a", "b"], ["late"], MAX_PROCESSES)
 
 
-def test_a_model_that_took_long_to_load_answers_as_long(clock: Clock) -> None:
-    """Else two models that take turns would be loaded all the time."""
-    lane = Lane(1, 1)
-    lane.add(job("large", ADA))
-    large = lane.start_next()
-    assert large is not None
-    lane.add(job("first", BEN))
-    clock.now += 60
-    assert lane.to_give_way() == [], "it is loaded still"
-    large.apply(JobUpdate(answered=1))
-    clock.now += 59
-    assert lane.to_give_way() == []
-    clock.now += 2
-    assert lane.to_give_way() == [large]
+def test_a_turn_that_is_not_needed_any_more_is_given_back() -> None:
+    async def played() -> int:
+        turns, times = Turns(), []
+
+        async def answer() -> None:
+            times.append(None)
+            if len(times) == 1:
+                raise NeedsTurn
+
+        await turns.answered("a", answer)
+        assert len(times) == 2
+        return turns._free
+
+    assert asyncio.run(played()) == MAX_PROCESSES
 
 
-def test_who_has_used_as_much_does_not_interrupt(clock: Clock) -> None:
-    lane = Lane(1, 1)
-    lane.usage.add(BEN, 50)
-    hers = answering(lane, "hers", ADA)
-    lane.add(job("his", BEN))
-    clock.now += 40
-    assert lane.to_give_way() == []
-    clock.now += 20
-    assert lane.to_give_way() == [hers]
+def test_what_another_computes_is_waited_for_without_a_thread() -> None:
+    go_on, computed = threading.Event(), []
+
+    @keep(4)
+    def slow(number: int) -> int:
+        computed.append(number)
+        assert go_on.wait(60)
+        return number
+
+    async def played() -> list[int]:
+        turns, found = Turns(), []
+
+        async def answer() -> None:
+            found.append(await asyncio.to_thread(slow, 3))
+
+        asked = [asyncio.create_task(turns.answered("a", answer)) for _ in range(20)]
+        while not computed:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        go_on.set()
+        await asyncio.gather(*asked)
+        return found
+
+    assert asyncio.run(played()) == [3] * 20
+    assert computed == [3]
 
 
-def had_a_turn(lane: Lane, name: str, owner: str) -> None:
-    lane.add(job(name, owner))
-    running = lane.start_next()
-    assert running is not None
-    assert running.run == name
-    lane.remove(running)
+def test_whoever_may_wait_does_and_others_are_told_for_what() -> None:
+    alone, entered, go_on = Alone(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with alone.at("x"):
+            entered.set()
+            assert go_on.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert entered.wait(60)
+    with without_waiting(), pytest.raises(MustWait) as told, alone.at("x"):
+        pass
+    assert isinstance(told.value.until, Future)
+    with pytest.raises(TimeoutError), alone.at("x", seconds=0.05):
+        pass
+    with without_waiting(), alone.at("y"):
+        pass
+    go_on.set()
+    thread.join()
+    told.value.until.result(10)
+    with alone.at("x"):
+        pass
 
 
-def test_who_has_used_much_rests_until_nobody_else_comes(clock: Clock) -> None:
-    lane = Lane(1, 1)
-    had_a_turn(lane, "long", ADA)
-    lane.usage.add(ADA, MUCH_SECONDS + 1)
-    had_a_turn(lane, "first", BEN)
-    long = job("long", ADA)
-    lane.add(long)
-    clock.now += CALM_SECONDS - 0.1
-    assert lane.start_next() is None
-    assert (lane.pressing(), lane.has_waiting()) == (0, True)
-    had_a_turn(lane, "second", BEN)
-    clock.now += CALM_SECONDS - 0.1
-    assert lane.start_next() is None
-    clock.now += 0.1
-    assert lane.pressing() == 1
-    assert lane.start_next() is long
+def test_without_a_server_who_reads_waits_for_a_place() -> None:
+    with reading() as turn:
+        assert turn is None
+    with in_turn(), pytest.raises(NeedsTurn), reading():
+        pass
 
 
-def test_nobody_gives_way_to_who_rests(clock: Clock) -> None:
-    """Else both would rest, and the lane would be empty."""
-    lane = Lane(1, 1)
-    had_a_turn(lane, "hers", ADA)
-    had_a_turn(lane, "his", CEM)
-    lane.usage.add(ADA, 100)
-    lane.usage.add(CEM, 50)
-    lane.add(job("hers", ADA))
-    clock.now += CALM_SECONDS
-    hers = lane.start_next()
-    assert hers is not None
-    hers.apply(JobUpdate(answered=1))
-    clock.now += 10
-    lane.add(job("his", CEM))
-    assert lane.to_give_way() == [hers], "he waits, and has used less"
-    first = job("first", BEN)
-    lane.add(first)
-    lane.remove(first)
-    assert lane.to_give_way() == [], "he rests, since somebody else came"
+def test_what_fails_again_is_kept_and_what_takes_too_long_is_not() -> None:
+    tried: list[str] = []
+
+    @keep(4, fails=isolated.fails_again)
+    def read(name: str) -> str:
+        tried.append(name)
+        raise (isolated.TooMuch if name == "slow" else FactsError)(f"{name} cannot be read.", "Save it again.")
+
+    for name in ("broken", "slow"):
+        for _ in range(3):
+            with pytest.raises(FactsError, match="cannot be read") as raised:
+                read(name)
+    assert tried == ["broken", "slow", "slow", "slow"]
+    assert raised.value.hint == "Save it again."
 
 
-def test_who_has_used_much_gives_way_sooner(clock: Clock) -> None:
-    lane = Lane(1, 1)
-    lane.usage.add(ADA, 100)
-    hers = answering(lane, "hers", ADA)
-    lane.add(job("his", BEN))
-    clock.now += SHORT_SLICE_SECONDS / 2
-    assert lane.to_give_way() == []
-    clock.now += SHORT_SLICE_SECONDS
-    assert SLICE_SECONDS > 1.5 * SHORT_SLICE_SECONDS
-    assert lane.to_give_way() == [hers]
-
-
-def test_a_run_too_short_for_a_rate_tells_the_next_one_how_long_it_takes(clock: Clock) -> None:
-    """100 statements in a turn of half a second: another 1,000 take 5 seconds."""
-    lane = Lane(1, 1)
-    short, next_, last = job("short", ADA), job("next", BEN), job("last", BEN)
-    for one in (short, next_, last):
-        lane.add(one)
-    lane.start_next()
-    short.apply(JobUpdate(total=100))
-    clock.now += 0.5
-    short.apply(JobUpdate(answered=100))
-    assert lane.ahead_of(last)[1] is None
-    lane.remove(short)
-    lane.start_next()
-    assert lane.ahead_of(last) == (1, 5.0)
-
-
-def test_a_rest_has_an_end_though_others_keep_coming(clock: Clock) -> None:
-    """A first run comes every second: one turn a minute is left."""
-    lane = Lane(1, 1)
-    had_a_turn(lane, "long", ADA)
-    lane.usage.add(ADA, 100)
-    lane.add(job("long", ADA))
-    turns = []
-    for second in range(150):
-        lane.add(job(f"run {second}", str(second)))
-        while (running := lane.start_next()) is not None:
-            turns += [second] if running.owner == ADA else []
-            lane.remove(running)
-            if running.owner == ADA:
-                lane.add(job("long", ADA))
-        clock.now += 1
-    assert turns == [60, 120]
-
-
-def test_who_has_used_little_or_is_alone_need_not_rest(clock: Clock) -> None:
-    lane = Lane(1, 1)
-    lane.usage.add(ADA, MUCH_SECONDS)
-    had_a_turn(lane, "first", BEN)
-    had_a_turn(lane, "long", ADA)
-    lane.usage.add(ADA, 100)
-    had_a_turn(Lane(1, 1), "alone", ADA)
-    services = Lane(1, 1, calm_seconds=0)
-    services.usage.add(ADA, 100)
-    had_a_turn(services, "first", BEN)
-    had_a_turn(services, "long", ADA)
-
-
-def test_who_waits_is_told_a_place_and_a_time(clock: Clock) -> None:
-    """1,000 statements at 100 a second, of which another owner's job gets a slice at most before it gives way."""
-    lane = Lane(1, 1)
-    first, second, own = job("first", ADA), job("second", BEN), job("own", BEN)
-    for one in (first, second, own):
-        lane.add(one)
-    assert lane.start_next() is first
-    assert lane.ahead_of(second) == (1, None), "no speed is known yet"
-    first.apply(JobUpdate(answered=100))
-    clock.now += 1
-    first.apply(JobUpdate(answered=100))
-    assert lane.ahead_of(second) == (1, SLICE_SECONDS)
-    assert lane.ahead_of(own) == (2, SLICE_SECONDS + 10)
-    lane.remove(first)
-    assert lane.start_next() is second
-    assert lane.ahead_of(own) == (1, 10), "the last speed stands until there is a new one"
-
-
-# ------------------------------------------------------------------------- with models
-
-
-@pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    made = Jobs(Store(f"sqlite:///{tmp_path / 'jobs.db'}"))
-    yield made
-    made.close()
-
-
-def submitted(jobs: Jobs, model: str, owner: str, pairs: int) -> str:
-    run = start(RunSpec(model=model, limit=pairs, shots=0), jobs.store.of(owner))
-    jobs.submit(run)
-    return run
-
-
-@pytest.mark.model
-def test_a_long_local_run_makes_room_and_goes_on_with_nothing_lost(
-    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("medfact.runs.jobs.lanes.SLICE_SECONDS", 0.3)
-    monkeypatch.setattr("medfact.runs.jobs.manager.TURN_LOOK_SECONDS", 0.05)
-    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
-    loaded = submitted(jobs, model, CEM, 2)
-    assert wait_for(jobs, loaded, lambda snapshot: snapshot.state == COMPLETE)
-    long = submitted(jobs, model, ADA, 400)
-    wait_for(jobs, long, lambda snapshot: snapshot.done > 0)
-    more = submitted(jobs, model, ADA, 2)
-    first = submitted(jobs, model, BEN, 2)
-    assert wait_for(jobs, first, lambda snapshot: snapshot.state == COMPLETE)
-    assert (jobs.snapshot(more).state, jobs.store.run(long).state) != (COMPLETE, COMPLETE)  # type: ignore[union-attr]
-    assert jobs.snapshot(long).done < 6_400  # type: ignore[union-attr]
-    assert wait_for(jobs, long, lambda snapshot: snapshot.state == COMPLETE, 240).done == 6_400
-    assert wait_for(jobs, more, lambda snapshot: snapshot.state == COMPLETE)
-    happened = [event.what for event in jobs.store.state_changes(long)]
-    assert happened[:4] == [WAITING, RUNNING, WAITING, RUNNING]
-    assert STOPPED not in happened
-    assert all(item.answer is not None and item.answer.failure is None for item in jobs.store.asked(long))
-
-
-@pytest.mark.model
-def test_a_run_that_gives_way_can_be_stopped(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.runs.jobs.lanes.SLICE_SECONDS", 0.3)
-    monkeypatch.setattr("medfact.runs.jobs.manager.TURN_LOOK_SECONDS", 0.05)
-    model = f"hf:{small_llama(tmp_path / 'model', lean=4.0)}"
-    loaded = submitted(jobs, model, CEM, 2)
-    assert wait_for(jobs, loaded, lambda snapshot: snapshot.state == COMPLETE)
-    long = submitted(jobs, model, ADA, 400)
-    wait_for(jobs, long, lambda snapshot: snapshot.done > 0)
-    other = submitted(jobs, model, BEN, 100)
-    wait_for(jobs, long, lambda snapshot: snapshot.state == WAITING)
-    jobs.stop(long)
-    assert wait_for(jobs, long, lambda snapshot: snapshot.state == STOPPED)
-    assert jobs.store.run(long).state == STOPPED
-    jobs.stop(other)
-
-
-@pytest.mark.model
-def test_local_models_work_so_many_minutes_a_day_for_a_visitor(
-    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "limits.yaml").write_text("visitor: {local_minutes_a_day: 0.03}\n")
-    monkeypatch.setenv("MEDFACT_LIMITS", str(tmp_path / "limits.yaml"))
-    monkeypatch.setattr("medfact.runs.jobs.manager.TURN_LOOK_SECONDS", 0.05)
-    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
-    run = start(RunSpec(model="medfact-tiny", limit=1_000, shots=0, dataset="clinical-core"), jobs.store.of(ADA))
-    jobs.submit(run)
-    stopped = wait_for(jobs, run, lambda snapshot: snapshot.state == STOPPED)
-    assert "minutes of models on this server" in (jobs.store.run(run).reason or "")
-    assert stopped.done < stopped.total
-    assert jobs.local_minutes_left(ADA) <= 0 < jobs.local_minutes_left(BEN)
-    assert jobs.local_minutes_left("demonstration") > 1e9
+def test_a_file_of_a_run_waits_its_turn_too(url: str, tmp_path: Path) -> None:
+    visitor = From(url)
+    path = visitor.upload("run.gz", b"\x1f\x8b rubbish")
+    answer = visitor.http.post("/updates", json={"page": "runs", "action": {"name": "bring", "about": path, "fields": {}}})
+    assert "is not a run that medfact exported" in answer.text

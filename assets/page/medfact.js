@@ -173,7 +173,7 @@
         body: JSON.stringify({ page: PAGE, address, show, kept: stored(), drawn, action }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      if (response.status === 503 || response.status === 429) problem = await response.text();
+      if ([429, 503, 507].includes(response.status)) problem = await response.text();
       if (!response.ok) throw new Error(problem);
       answer = await response.json();
     } catch {

@@ -297,6 +297,9 @@ COMMANDS = (
             argument("--on", metavar="RUN", help="scores under the reviews, reliability of the labels, agreement"),
             argument("--import", dest="read", metavar="FILE", help="read verdicts from a table"),
             argument("--suggestions", action="store_true", help="list the better wordings that reviewers propose"),
+            argument(
+                "--erase", metavar="WHO", help="erase for good what was said under a name, or in a browser, as it is listed"
+            ),
             DATABASE,
             OUTPUT,
         ),

@@ -10,21 +10,28 @@ from typing import Any
 from medfact.cli import OK
 from medfact.cli.database import kept
 from medfact.cli.rows import emit, print_progress
+from medfact.errors import Mistake
+from medfact.results.wording import counted
+from medfact.reviews.game import VISITOR
 from medfact.reviews.suggestions import Suggestion, suggestions
 from medfact.reviews.summary import Summary, summary
-from medfact.reviews.transfer import rows_of, verdicts_in
+from medfact.reviews.transfer import browser_of, rows_of, verdicts_in
 from medfact.reviews.verdicts import opinions
 from medfact.store import Store
 
 
 def reviews(options: argparse.Namespace) -> int:
-    """Lists the verdicts, or with --on what they say of a run, or better wordings; with --import, reads a file instead."""
+    """Lists the verdicts, or with --on what they say of a run, or better wordings; with --import, reads a file instead; with
+    --erase, erases what somebody has said.
+    """
     store = Store(options.db) if options.read else kept(options.db)
     if options.read:
         taken = verdicts_in(Path(options.read))
         store.record_verdicts(taken)
         print_progress(f"{len(taken)} verdicts read from {Path(options.read).name}")
         return OK
+    if options.erase:
+        return _erased(store, options.erase)
     if options.on:
         return emit(_figures(summary(store, options.on)), options.output)
     log = store.verdicts()
@@ -32,6 +39,18 @@ def reviews(options: argparse.Namespace) -> int:
     if options.suggestions:
         return emit(map(_suggestion, suggestions(statements, opinions(log))), options.output)
     return emit(rows_of(log, statements, store.facts_shown(log)), options.output)
+
+
+def _erased(store: Store, who: str) -> int:
+    """Erases what was said under a name, or in a browser. Raises Mistake where that is nothing."""
+    if who == VISITOR:
+        raise Mistake(f"Everybody who plays is called {who!r}.", "Give a browser as `reviews` lists it.")
+    owners = [owner for owner in store.said_bytes() if browser_of(owner) == who]
+    number = store.erase_said_by(who) + sum(store.of(owner).erase_said() for owner in owners)
+    if not number:
+        raise Mistake(f"Nothing was said by {who!r}.", "Give a reviewer or a browser as `reviews` lists them.")
+    print_progress(f"{counted(number, 'row')} erased of what {who} said")
+    return OK
 
 
 def _suggestion(one: Suggestion) -> dict[str, Any]:

@@ -6,11 +6,13 @@ import contextlib
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import psutil
 
@@ -29,15 +31,73 @@ MAX_BYTES = 1 << 30
 MAX_PROCESSES = 2
 """Files that are read at the same time; others wait."""
 
+QUICK_SECONDS = 4.0
+"""A file that takes longer to read is a long one: it makes room for those that do not."""
+
 POLL_SECONDS = 0.05
 """How often the time and memory of a process are checked."""
 
 Result = TypeVar("Result")
 
-_turn = threading.BoundedSemaphore(MAX_PROCESSES)
+_processes = threading.BoundedSemaphore(MAX_PROCESSES)
 
 
-Read = TypeVar("Read")
+class TooMuch(FactsError):
+    """A file takes too much time or memory, on a machine as busy as this one is now."""
+
+
+def fails_again(error: Exception) -> bool:
+    """Whether reading a file would fail in the same way another time."""
+    return isinstance(error, FactsError) and not isinstance(error, TooMuch)
+
+
+class Turn(Protocol):
+    """A place among those who read files, for one file."""
+
+    def becomes_long(self) -> bool:
+        """Goes over to the long ones; False where there is no room among them."""
+
+    def end(self) -> None:
+        """Gives the place up."""
+
+
+class NeedsTurn(Exception):
+    """A file is to be read, and whoever asks has no turn: a server gives turns to requests, which hold no thread meanwhile."""
+
+
+_turn: ContextVar[list[Turn] | None] = ContextVar("turn", default=None)
+"""The turn of whoever asks, if any is left; None where nobody gives turns and whoever asks waits here."""
+
+
+@contextmanager
+def in_turn(*turns: Turn) -> Iterator[None]:
+    """Within it a file is read in the turn that is given, and none without."""
+    token = _turn.set([*turns])
+    try:
+        yield
+    finally:
+        _turn.reset(token)
+
+
+def check_turn() -> None:
+    """Raises NeedsTurn where no file may be read now."""
+    if _turn.get() == []:
+        raise NeedsTurn
+
+
+@contextmanager
+def reading() -> Iterator[Turn | None]:
+    """Meanwhile a file is read: in the turn of whoever asks, or when one of the few places is free. Raises NeedsTurn."""
+    check_turn()
+    if turns := _turn.get():
+        turn = turns.pop()
+        try:
+            yield turn
+        finally:
+            turn.end()
+    else:
+        with _processes:
+            yield None
 
 
 def load_isolated(spec: RunSpec) -> Collection:
@@ -62,13 +122,13 @@ def read_frequencies_isolated(path: Path) -> Frequencies:
 def _isolated(name: str, read: Callable[..., Result], *arguments: Any) -> Result:
     """What a function of a module makes of its arguments and the limits for visitors, in a process of its own."""
     context = _context()
-    with _turn:
+    with reading() as turn:
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, read, arguments), daemon=True)
         process.start()
         sender.close()
         try:
-            result = _receive(receiver, process, name)
+            result = _receive(receiver, process, name, turn)
         finally:
             process.kill()
             process.join()
@@ -88,13 +148,18 @@ def _context() -> Any:
     return context
 
 
-def _receive(receiver: Connection, process: Any, name: str) -> Any:
-    started = time.monotonic()
+def _receive(receiver: Connection, process: Any, name: str, turn: Turn | None) -> Any:
+    started, is_long = time.monotonic(), turn is None
     while not receiver.poll(POLL_SECONDS):
-        if time.monotonic() - started > MAX_SECONDS:
-            return FactsError(f"{name} takes longer than {MAX_SECONDS:.0f} s to read.", "Use a part of it, or save it as CSV.")
+        seconds = time.monotonic() - started
+        if seconds > MAX_SECONDS:
+            return TooMuch(f"{name} takes longer than {MAX_SECONDS:.0f} s to read.", "Use a part of it, or save it as CSV.")
         if _memory_of(process.pid) > MAX_BYTES:
-            return FactsError(f"{name} takes more than {MAX_BYTES >> 30} GB of memory.", "Use a part of it, or save it as CSV.")
+            return TooMuch(f"{name} takes more than {MAX_BYTES >> 30} GB of memory.", "Use a part of it, or save it as CSV.")
+        if seconds > QUICK_SECONDS and not is_long:
+            if turn and not turn.becomes_long():
+                return TooMuch(f"{name} takes long to read, as others do.", "Try again in a minute, or use a part of it.")
+            is_long = True
     try:
         return receiver.recv()
     except EOFError:

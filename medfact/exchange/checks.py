@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS, INSTRUCTIONS
+from medfact.bounds import BOUNDS, in_bounds, in_words
 from medfact.errors import MedfactError
 from medfact.exchange.lines import ANSWER, EVENT, RETRIEVED, RUN, STATEMENT
 from medfact.facts import Fact
@@ -19,7 +20,7 @@ from medfact.models.services.policy import host_of
 from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.pool import READY
 from medfact.retrieval.index import RETRIEVERS
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec, numbers_of
 from medfact.statements import VARIANTS, Statement
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS
@@ -29,9 +30,6 @@ AT_REST = frozenset({COMPLETE, DECIDED, STOPPED, FAILED_RUN, PAUSED})
 
 _MAX_PASSAGES = 100
 """Of one statement."""
-
-_MAX_RACERS = 100
-"""Models of one race."""
 
 _MAX_DEPTH = 8
 """Levels of nested lists and objects in a model's decoding settings."""
@@ -152,8 +150,11 @@ def _check_spec(spec: RunSpec) -> None:
     ):
         if getattr(spec, name) not in known:
             raise ValueError(f"its {name} is none that this medfact knows")
-    if not 0 <= spec.racers <= _MAX_RACERS:
-        raise ValueError(f"its racers are not 0 to {_MAX_RACERS}")
+    for path, value in numbers_of(spec):
+        if not in_bounds(path, value):
+            least, most, _ = BOUNDS[path]
+            name = path.partition(".")[2]
+            raise ValueError(f"its {name} {'are' if name.endswith('s') else 'is'} not {in_words(least)} to {in_words(most)}")
     if is_service(spec.model):
         try:
             host_of(spec.service)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,12 @@ _BATCH = 64
 """Texts that an encoder gets at once."""
 
 _TRIES = 4
+
+_RUN_CODE = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".py")
+"""Endings of files whose loading can run code; weights in safetensors cannot."""
+
+_NOT_NEEDED = (".onnx", ".h5", ".msgpack", ".ot", ".tflite")
+"""Endings of weights for other libraries."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +69,54 @@ def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
 
 
 def sentence_encoder(name: str) -> Any:
-    """A SentenceTransformer on the processor: a repository, or a folder. Raises ModelError."""
+    """A SentenceTransformer on the processor: a repository, or a folder. Nothing that could run code is opened, whatever lies
+    there. Raises ModelError.
+    """
     check_encoder_source(name)
     if not Path(name).is_dir():
         check_proxies()
     import torch
     from sentence_transformers import SentenceTransformer
 
+    missed: list[str] = []
     try:
-        with torch.random.fork_rng():
-            return SentenceTransformer(name, device="cpu", trust_remote_code=False)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        folder = _folder_of(name)
+        with tempfile.TemporaryDirectory() as view, torch.random.fork_rng():
+            missed += _view(folder, Path(view))
+            return SentenceTransformer(view, device="cpu", trust_remote_code=False, local_files_only=True)
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, ImportError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise ModelError(
-            f"The sentence encoder {name} cannot be loaded: {reason}.", "Give a sentence-transformers repository or folder."
-        ) from None
+        hint = "Give a sentence-transformers repository or folder."
+        if missed:
+            reason = f"it needs weights in safetensors format; {missed[0]} is not opened, because such files can run code"
+        raise ModelError(f"The sentence encoder {name} cannot be loaded: {reason}.", hint) from None
+
+
+def _folder_of(name: str) -> Path:
+    """The folder of an encoder, fetched from the hub where it is a repository."""
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(name, ignore_patterns=[f"*{ending}" for ending in _RUN_CODE + _NOT_NEEDED]))
+
+
+def _view(folder: Path, view: Path) -> list[str]:
+    """Fills a folder with links to the files of another, but for those whose loading can run code. Returns those of them that
+    are missed: no weights in safetensors lie beside them.
+    """
+    missed = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = file.relative_to(folder)
+        if file.suffix.lower() in _RUN_CODE:
+            missed += [] if any(file.parent.glob("*.safetensors")) else [str(name)]
+            continue
+        (view / name).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            (view / name).symlink_to(file.resolve())
+        except OSError:  # not everybody may make links on Windows
+            shutil.copy2(file, view / name)
+    return missed
 
 
 def finite(vectors: Any, name: str) -> Vectors:

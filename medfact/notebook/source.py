@@ -132,7 +132,7 @@ def _kept(frame: Any) -> Path:
         raise FactsError("The data frame has no rows.", f"It needs the columns {', '.join(REQUIRED)}, and a row a fact.")
     path = home() / FRAMES / f"data-frame-{digest(*(repr(sorted(row.items())) for row in rows))}.jsonl"
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         whole = path.with_stem(f"{path.stem}-{secrets.token_hex(4)}")
         try:
             write_table(rows, whole)

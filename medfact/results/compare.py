@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from medfact.errors import Mistake
+from medfact.kept import Alone
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import holm
@@ -257,7 +258,7 @@ class Comparisons:
     def __init__(self, store: Store, reports: Reports) -> None:
         self._store, self._reports = store, reports
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-        self._making: dict[tuple[Any, ...], threading.Lock] = {}
+        self._alone = Alone()
         self._lock = threading.Lock()
 
     def made(self, runs: Sequence[str]) -> Comparison:
@@ -281,17 +282,11 @@ class Comparisons:
 
     def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
         key = (make, *((run, self._reports.version(run)) for run in runs))
-        with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:  # whoever looks at other runs does not wait
-            try:
-                if (found := self._kept.get(key)) is None:
-                    found = make(checked([Side(self._store.run(run), self._reports.board(run)) for run in runs]))
-                self._keep(key, found)
-                return found
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
+        with self._alone.at(key):  # whoever looks at other runs does not wait
+            if (found := self._kept.get(key)) is None:
+                found = make(checked([Side(self._store.run(run), self._reports.board(run)) for run in runs]))
+            self._keep(key, found)
+            return found
 
     def _keep(self, key: tuple[Any, ...], found: Any) -> None:
         with self._lock:

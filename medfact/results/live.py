@@ -13,6 +13,7 @@ from cachetools import LRUCache
 
 from medfact.errors import MedfactError
 from medfact.facts import Fact
+from medfact.kept import Alone
 from medfact.metrics.estimand import LIKE
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.report import Board, Report, keep, kept_report, readable, report
@@ -104,9 +105,9 @@ class Reports:
         self._of_these: OrderedDict[str, tuple[Version, Report]] = OrderedDict()
         self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
         self._took: dict[str, tuple[float, float]] = {}
-        self._making: set[str] = set()
+        self._beside: set[str] = set()
+        self._alone = Alone()
         self._lock = threading.RLock()
-        self._made_one = threading.Condition(self._lock)
 
     def version(self, run: str) -> Version:
         """What there is of a run now. Raises UnknownName when there is none."""
@@ -178,36 +179,26 @@ class Reports:
 
     def _make_first(self, run: str) -> Live:
         """Made by the first who asks; others wait for it."""
-        with self._made_one:
-            while run in self._making:
-                self._made_one.wait()
-            if (made := self._made.get(run)) is not None:
-                return made
-            self._making.add(run)
-        try:
-            return self._make(run)
-        finally:
-            self._end_making(run)
+        with self._alone.at(run):
+            with self._lock:
+                made = self._made.get(run)
+            return made or self._make(run)
 
     def _make_beside(self, run: str) -> None:
         with self._lock:
-            if run in self._making:
+            if run in self._beside:
                 return
-            self._making.add(run)
+            self._beside.add(run)
 
         def work() -> None:
             try:
                 with contextlib.suppress(MedfactError):  # a run may be deleted meanwhile
                     self._make(run)
             finally:
-                self._end_making(run)
+                with self._lock:
+                    self._beside.discard(run)
 
         threading.Thread(target=work, daemon=True, name=f"figures-{run}").start()
-
-    def _end_making(self, run: str) -> None:
-        with self._made_one:
-            self._making.discard(run)
-            self._made_one.notify_all()
 
     def _make(self, run: str) -> Live:
         version = self.version(run)

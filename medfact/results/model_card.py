@@ -16,8 +16,8 @@ _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
     "average_accuracy": ("right answers (average accuracy)", "statement"),
     "pair_joint_accuracy": ("all right, false partner too (pair joint accuracy)", "pair"),
-    "false_affirmation": ("false facts affirmed", "affirmed statements about false facts"),
-    "false_denial": ("true facts denied", "affirmed statements about true facts"),
+    "false_affirmation": ("false facts affirmed", "affirmed statement about false facts"),
+    "false_denial": ("true facts denied", "affirmed statement about true facts"),
 }
 """Figure → what it is, and of what."""
 

@@ -30,6 +30,11 @@ LONGEST_NAME, LONGEST_TEXT = 120, 20_000
 _COLUMNS = ("reviewer", "fact_id", "verdict")
 
 
+def browser_of(owner: str) -> str:
+    """What an owner is called in a table: an owner's own name would open what is theirs."""
+    return digest(owner)[:12]
+
+
 def _row(verdict: Verdict, before: str | None, about: Statement | None, fact: Fact | None) -> dict[str, Any]:
     """A verdict with all its circumstances. before: the reviewer's verdict on the same thing until then. about: the statement
     that it is about, if it is about one; fact: the fact.
@@ -37,7 +42,7 @@ def _row(verdict: Verdict, before: str | None, about: Statement | None, fact: Fa
     return {
         "number": verdict.number,
         "decided_at": verdict.decided_at,
-        "browser": digest(verdict.owner)[:12],  # an owner's own name opens what is theirs
+        "browser": browser_of(verdict.owner),
         "reviewer": verdict.reviewer,
         "role": verdict.role,
         "fact_id": verdict.fact_id,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from medfact.answers import FORMATS
@@ -30,15 +32,12 @@ from medfact.prototypes import (
 )
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, Protocol, RunSpec
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, Protocol, RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import Plan, Planned, Run
 
 LENDER = "clinical-core"
 """The bundled data set that lends shots to relations with too few heads."""
-
-MAX_SHOT_DRAWS = 20
-MAX_PASSAGES = 20
 
 NOTHING_HELD: Held = {}
 """Where nobody has reviewed anything."""
@@ -125,8 +124,6 @@ def select_facts(
     _check(spec)
     protocol = protocol_of(spec)
     negatives = protocol.negatives if spec.negatives is None else spec.negatives
-    if negatives < 0:
-        raise Mistake(f"The number of negatives is {negatives}.", "Give 0 or more.")
     made = select(
         collection or load(spec),
         negatives=negatives,
@@ -156,18 +153,21 @@ def plan(
     collection: Collection | None = None,
     rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
     held: Held = NOTHING_HELD,
+    most: float = math.inf,
 ) -> Plan:
-    """What a run of this spec asks: its statements in order, and the demonstrations before each group of them.
+    """What a run of this spec asks (at most so many statements): those in order, and the demonstrations before each group.
 
     A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
-    draws of demonstrations, all statements are asked with the first draw, then all with the second, and so on.
+    draws of demonstrations, all statements are asked with the first draw, then all with the second, and so on. Raises MedfactError.
     """
     _check(spec)
     collection = collection or load(spec)
     pool = pool_of(spec, collection.ready)
     check_relations(pool, (fact.relation for fact in collection.facts))
     selection = select_facts(spec, collection, pool.canonical, rejected, held)
-    statements = list(pool.statements(selection.test))
+    statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))
+    if len(statements) * spec.shot_draws > most:
+        raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)
     asked = tuple(Planned(s, group_of(pool, s, draw), draw) for draw in range(spec.shot_draws) for s in statements)
@@ -190,6 +190,19 @@ def plan(
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
         population=selection.population,
+    )
+
+
+def _so_many(most: float, spec: RunSpec) -> int | None:
+    """How many statements show that there are too many."""
+    return None if math.isinf(most) else int(most // spec.shot_draws) + 1
+
+
+def too_many_statements(most: float) -> Mistake:
+    """What to say of a run that would ask more statements than it may."""
+    return Mistake(
+        f"A run asks at most {most:,.0f} statements on this server.",
+        "Choose fewer pairs, or a file with fewer false partners; or run medfact on a machine of your own.",
     )
 
 
@@ -218,14 +231,11 @@ def negative_difficulty_of(spec: RunSpec) -> str:
 
 def _check(spec: RunSpec) -> None:
     """Raises an error unless all names and numbers of a spec are usable."""
+    check_numbers(spec)
     question_of(spec)
     negative_difficulty_of(spec)
     shots = _shots(spec)
     _check_retrieval(spec)
-    if shots < 0:
-        raise Mistake(f"The number of shots is {shots}.", "Give 0 or more.")
-    if not 1 <= spec.shot_draws <= MAX_SHOT_DRAWS:
-        raise Mistake(f"The number of shot draws is {spec.shot_draws}.", f"Give 1 to {MAX_SHOT_DRAWS}.")
     if spec.shots == 0 and spec.demonstrations:
         raise Mistake("No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.")
     if spec.shot_draws > 1 and (shots == 0 or spec.demonstrations):
@@ -235,8 +245,6 @@ def _check(spec: RunSpec) -> None:
 def _check_retrieval(spec: RunSpec) -> None:
     if spec.retrieval not in (NO_RETRIEVAL, *RETRIEVERS):
         raise UnknownName("retrieval", spec.retrieval, [NO_RETRIEVAL, *RETRIEVERS])
-    if not 1 <= spec.passages <= MAX_PASSAGES:
-        raise Mistake(f"The number of passages is {spec.passages}.", f"Give 1 to {MAX_PASSAGES}.")
     if spec.retrieval == NO_RETRIEVAL and (spec.corpus or spec.leave_out):
         raise Mistake("Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
     if spec.retrieval != NO_RETRIEVAL and spec.question not in (None, WITH_DOCUMENTS):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from medfact.bounds import check_number
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, is_service, load_model
 from medfact.models.services.policy import check_imported_run
@@ -26,7 +27,7 @@ from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
-from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.spec import LOCAL_OWNER, RunSpec, check_numbers
 from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Asked, Run, Store
 
 
@@ -66,6 +67,14 @@ def answer(
         racing.leave(run_id)
 
 
+def _check(record: Run, key: str | None, budget: float | None) -> None:
+    """Raises Mistake where a run as it is recorded may not be asked."""
+    check_numbers(record.spec)
+    check_number("spec.budget", budget)
+    if key is None:
+        check_address(record)
+
+
 def _answer(
     run_id: str,
     patience: PatientStore,
@@ -88,10 +97,9 @@ def _answer(
             store.set_state(record.run, COMPLETE)
         yield Finished(record.run, COMPLETE, 0, 0.0)
         return
-    purse = purse_of(record, store, budget)
     try:
-        if key is None:
-            check_address(record)
+        _check(record, key, budget)
+        purse = purse_of(record, store, budget)
         claim = _claim(record, store, stop)
         if store.run(record.run).changed != record.changed + 1:  # another process has answered some meanwhile
             pending = _pending(record, store)

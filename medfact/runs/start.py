@@ -13,7 +13,7 @@ from medfact.errors import Mistake
 from medfact.runs.checks import check_addresses
 from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
-from medfact.spec import NO_RETRIEVAL, RunSpec
+from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import NOTED, Plan, Planned, Run, Store
 
@@ -26,9 +26,10 @@ def start(spec: RunSpec, store: Store, collection: Collection | None = None, hel
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
     """Records a run of a plan; returns its id. What races is asked in the order of the race.
 
-    Raises Mistake where an address of the spec is none.
+    Raises Mistake where an address of the spec is none, or a number out of its bounds.
     """
     check_addresses(spec)
+    check_numbers(spec)
     return store.start_run(spec, in_order_of_race(planned) if spec.race else planned, _versions())
 
 

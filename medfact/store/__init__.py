@@ -46,6 +46,7 @@ from medfact.store.publications import Publications
 from medfact.store.recording import MADE_FROM_IMPORTED, Recording
 from medfact.store.room import Ended, Room
 from medfact.store.run_answers import News, RunAnswers
+from medfact.store.said import Said
 from medfact.store.seen_labels import SeenLabels
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
@@ -60,7 +61,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Store(Recording, Room, RunAnswers, Decisions, Verdicts, SeenLabels, PrototypeEdits, Publications):
+class Store(Recording, Room, RunAnswers, Decisions, Verdicts, SeenLabels, PrototypeEdits, Publications, Said):
     """The database at one URL, as one owner uses it."""
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:

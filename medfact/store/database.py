@@ -30,6 +30,7 @@ _HINTS = {
     "readonly": "Make its file and its folder writable, then resume the run; the answers so far are kept.",
     "not a database": "Choose another --db.",
     "malformed": "Its file is damaged: restore it from a copy, or choose another --db.",
+    "decode": "Its file is damaged: restore it from a copy, or choose another --db.",
     "password": _CHECK_USER,
     "role ": _CHECK_USER,
     "pg_hba": _CHECK_USER,
@@ -41,6 +42,19 @@ _HINTS = {
     "socket": _CHECK_SERVER,
 }
 """What to do, by a word in the database's error; the first match counts."""
+
+_PUBLIC = {
+    "is full": "its disk is full",
+    "No space": "its disk is full",
+    "is locked": "another program holds it",
+    "readonly": "its file cannot be written",
+    "not a database": "its file is damaged",
+    "malformed": "its file is damaged",
+    "decode": "its file is damaged",
+    "unable to open": "its file cannot be opened",
+    "I/O error": "its file cannot be read or written",
+}
+"""What strangers may read of the cause, by a word in it. SQLite's errors quote what is stored, a server's its users."""
 
 _OTHER_HINTS = {
     "sqlite": "Check that its folder is writable and has free space; the answers so far are kept.",
@@ -127,7 +141,7 @@ class Database:
             if is_full:
                 cause = f"its disk is full ({cause})"
             hint = next((hint for word, hint in _HINTS.items() if word in cause), _OTHER_HINTS[self._engine.dialect.name])
-            public = cause if self._engine.dialect.name == "sqlite" else ""  # a server's errors name its users
+            public = next((said for word, said in _PUBLIC.items() if word in cause and self._file is not None), "")
             problem = f"The database {without_password(self.url)} cannot be used: {cause}."
             raise StoreError(problem, hint, public, may_pass) from error
 

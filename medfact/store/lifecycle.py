@@ -17,7 +17,7 @@ from medfact.store.lookup import Lookup, oldest_restorable
 from medfact.store.recording import add_event
 from medfact.store.workers import in_words, myself
 
-_TABLES_OF_RUNS = (
+TABLES_OF_RUNS = (
     schema.answers, schema.run_statements, schema.run_facts, schema.demonstrations, schema.retrieved, schema.events,
     schema.sheets, schema.publications, schema.runs,
 )  # fmt: skip
@@ -126,9 +126,9 @@ def erase_runs(connection: sql.Connection, runs: Sequence[str]) -> None:
     """Erases runs, and statements that no other run asks. What remains is a hash of what each held."""
     for run in runs:
         _record_erased(connection, run)
-    for table in _TABLES_OF_RUNS:
+    for table in TABLES_OF_RUNS:
         connection.execute(table.delete().where(table.c.run.in_(runs)))
-    _delete_unasked(connection)
+    delete_unasked(connection)
 
 
 def _record_erased(connection: sql.Connection, run: str) -> None:
@@ -138,7 +138,7 @@ def _record_erased(connection: sql.Connection, run: str) -> None:
         connection.execute(schema.erased_runs.insert().values(run=run, content=content_of(connection, run)))
 
 
-def _delete_unasked(connection: sql.Connection) -> None:
+def delete_unasked(connection: sql.Connection) -> None:
     """Erases statements that no run asks, and facts that none has, unless somebody has said something of the fact."""
     statements, facts, of_runs, said = schema.statements, schema.facts, schema.run_facts, schema.verdicts.c
     if connection.dialect.name == "postgresql":  # a run that is being recorded may rely on one of them

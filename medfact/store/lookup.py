@@ -142,6 +142,15 @@ class Lookup(Database):
         return bool(self.events(run, IMPORTED, most=1))
 
 
+def arrival_of(run: Any, column: Any = schema.events.c.at) -> Any:
+    """When a run came here from a file, or another column of that event, as an expression for a query; null where it was begun
+    here. A file may tell of arrivals elsewhere: the last one is this one.
+    """
+    event = schema.events.c
+    arrivals = sql.select(column).where(event.run == run, event.what == IMPORTED)
+    return arrivals.order_by(event.number.desc()).limit(1).scalar_subquery()
+
+
 def _was_imported() -> Any:
     """A condition: that a run came from a file, or was made from one that did."""
     event = schema.events.c

@@ -8,13 +8,20 @@ from typing import NamedTuple
 import sqlalchemy as sql
 
 from medfact.store import schema
-from medfact.store.entities import GOING
-from medfact.store.lifecycle import Lifecycle, erase_runs
+from medfact.store.entities import GOING, RUNNING
+from medfact.store.lifecycle import TABLES_OF_RUNS, Lifecycle, erase_runs
+from medfact.store.lookup import arrival_of
+from medfact.store.sizes import bytes_of
 from medfact.store.workers import is_alive
+
+_TOGETHER = 500
+"""Runs that one query names."""
 
 
 class Ended(NamedTuple):
-    """A run that nobody asks now. ended_at: when it was recorded, if it never ended in order. deleted: by its owner."""
+    """A run that nobody asks now. ended_at: when it was recorded, if it never ended in order; when it arrived here, if it came
+    from a file, whose own times say nothing. deleted: by its owner.
+    """
 
     run: str
     owner: str
@@ -44,7 +51,7 @@ class Room(Lifecycle):
     def ended(self, besides: Sequence[str]) -> list[Ended]:
         """The runs that nobody asks now, deleted ones too, but for those of some owners; those that ended first come first."""
         row = schema.runs.c
-        at = sql.func.coalesce(row.finished_at, row.started_at).label("at")
+        at = sql.func.coalesce(arrival_of(row.run), row.finished_at, row.started_at).label("at")
         query = sql.select(row.run, row.owner, row.statements, at, row.deleted_at, row.state, row.worker, row.beat_at)
         with self._reading() as connection:
             found = connection.execute(query.where(row.owner.not_in(besides)).order_by(at)).all()
@@ -55,12 +62,33 @@ class Room(Lifecycle):
         ]
 
     def statements_begun(self, owner: str, since: str) -> int:
-        """Statements of the runs that an owner has begun since a time, as it is recorded, deleted ones too."""
-        row = schema.runs.c
+        """Statements of the runs that an owner has begun since a time, as it is recorded, deleted ones too. Those from files
+        were begun elsewhere: they count when they are asked here.
+        """
+        row, event = schema.runs.c, schema.events.alias()
+        arrived = arrival_of(row.run, schema.events.c.number)
+        taken_up = (event.c.run == row.run, event.c.what == RUNNING, event.c.number > arrived, event.c.at >= since)
+        from_file = sql.and_(arrived.is_not(None), sql.exists().where(*taken_up))
+        begun = sql.or_(sql.and_(arrived.is_(None), row.started_at >= since), from_file)
         query = sql.select(sql.func.coalesce(sql.func.sum(row.statements), 0))
         with self._reading() as connection:
-            found = connection.execute(query.where(row.owner == owner, row.started_at >= since))
-            return int(found.scalar_one())
+            return int(connection.execute(query.where(row.owner == owner, begun)).scalar_one())
+
+    def run_bytes(self, runs: Sequence[str]) -> dict[str, int]:
+        """About how many bytes each of these runs takes, with the statements that it asks, which others may ask too."""
+        sizes = dict.fromkeys(runs, 0)
+        place, statement = schema.run_statements, schema.statements
+        with self._reading() as connection:
+            dialect = connection.dialect.name
+            queries = [sql.select(table.c.run, bytes_of(table, dialect)).group_by(table.c.run) for table in TABLES_OF_RUNS]
+            asked = place.join(statement, statement.c.statement_id == place.c.statement_id)
+            queries.append(sql.select(place.c.run, bytes_of(statement, dialect)).select_from(asked).group_by(place.c.run))
+            for query in queries:
+                run = query.selected_columns[0]
+                for start in range(0, len(runs), _TOGETHER):
+                    for name, size in connection.execute(query.where(run.in_(runs[start : start + _TOGETHER]))):
+                        sizes[name] += int(size)
+        return sizes
 
     def erase(self, runs: Sequence[str]) -> None:
         """Erases runs for good, and the statements that no other run asks."""

@@ -80,10 +80,15 @@ class Verdicts(FactRecords):
             found = [one for some in queries for one in connection.execute(some)]
         return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
 
-    def last_verdict(self) -> int:
-        """The number of the verdict that was recorded last; 0 before there is one."""
+    def version_of_verdicts(self) -> tuple[int, int, str]:
+        """Changes with every verdict that is recorded, and with every one that is erased."""
+        row = schema.verdicts.c
+        query = sql.select(sql.func.count(), sql.func.max(row.number), sql.func.max(row.decided_at)).select_from(
+            schema.verdicts
+        )
         with self._reading() as connection:
-            return int(connection.execute(sql.select(sql.func.max(schema.verdicts.c.number))).scalar() or 0)
+            count, number, at = connection.execute(query).one()
+            return int(count), int(number or 0), str(at or "")
 
     def reviewers_of_facts(self, owners: Sequence[str] = ()) -> dict[str, int]:
         """Fact id → how many reviewers have a verdict on it now, adjudicators and games left out."""

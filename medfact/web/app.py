@@ -24,7 +24,8 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
-from medfact.web import downloads, files, health, sign_in, updates
+from medfact.web import disk, downloads, files, health, sign_in, updates, upload_form
+from medfact.web.connections import Connection
 from medfact.web.demonstration import keep_up
 from medfact.web.guard import Guarded
 from medfact.web.headers import WithHeaders
@@ -33,6 +34,9 @@ from medfact.web.inputs import layout
 from medfact.web.parts import part
 from medfact.web.services import demonstration_run, open_services
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES
+
+KEEP_ALIVE_SECONDS = 30
+"""How long a connection stays open after an answer."""
 
 FOOTER = """
 **What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
@@ -142,14 +146,16 @@ def create_app(url: str | None = None) -> FastAPI:
         yield
         over.set()
         housekeeping.end()
+        services.uploads.keep_at_most(0)
         services.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.add_exception_handler(MedfactError, updates.refused)
+    app.add_exception_handler(OSError, disk.refused)
     app.add_middleware(Guarded, uploads=services.uploads)
     app.add_middleware(WithHeaders)
     known = [files.routes(), updates.routes(services, demonstration), downloads.routes(services)]
-    for router in (*known, health.routes(services), sign_in.routes()):
+    for router in (*known, upload_form.routes(services.uploads), health.routes(services), sign_in.routes()):
         app.include_router(router)
     os.environ["GRADIO_TEMP_DIR"] = str(services.uploads.folder)  # where the page library puts files
     return _mounted(app)
@@ -198,7 +204,9 @@ def serve(host: str | None = None, port: int | None = None, url: str | None = No
         print(f"medfact: The environment variable {name} {problem}, so nothing is reached through it.", file=sys.stderr)
     print(f"medfact is ready: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}", flush=True)
     # who a request comes from is read in `clients.py`, and only from a proxy that is known to be there
-    config = uvicorn.Config(app, log_level="warning", proxy_headers=False, timeout_keep_alive=30)
+    config = uvicorn.Config(
+        app, http=Connection, ws="none", log_level="warning", proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_SECONDS
+    )
     uvicorn.Server(config).run(sockets=[listening])
     return 0
 

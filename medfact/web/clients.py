@@ -21,7 +21,7 @@ def address_of(scope: Any) -> str:
     """
     peer = str((scope.get("client") or ("",))[0])
     if not is_behind_proxy():
-        return _counted(peer)
+        return counted_address(peer)
     said = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
     for one in reversed(said):
         try:
@@ -29,11 +29,11 @@ def address_of(scope: Any) -> str:
         except ValueError:
             break
         if is_public:
-            return _counted(one.strip())
-    return _counted(peer)
+            return counted_address(one.strip())
+    return counted_address(peer)
 
 
-def _counted(text: str) -> str:
+def counted_address(text: str) -> str:
     """The address, or the network, whose requests are counted together."""
     try:
         address = ipaddress.ip_address(text)

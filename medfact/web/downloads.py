@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from medfact.datasets.table_writer import write_table
-from medfact.errors import MedfactError
+from medfact.errors import FactsError, MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
@@ -158,7 +158,12 @@ def edited_pool(services: Services, owner: str, pool: str, data: str) -> Respons
 def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{kind}"
-        write_table(rows, path)
+        try:
+            write_table(rows, path)
+        except FactsError as error:
+            if isinstance(error.__context__, OSError):  # its sentence names a folder of the server
+                raise error.__context__ from None
+            raise
         file = path.open("rb")  # stays open when the folder goes
     return _sent(file, f"{name}.{kind}", MEDIA_TYPES[kind])
 

@@ -21,9 +21,11 @@ from starlette.requests import ClientDisconnect
 from medfact.limits import is_public_server
 from medfact.web.clients import address_of
 from medfact.web.pace import BUTTON, Pace, kind_of
+from medfact.web.page_library import as_seen
+from medfact.web.turns import Turns
 from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
-from medfact.web.visitors import NOBODY, owner_of, why_nobody
+from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
 
 UPDATE_BYTES = 64_000
 UPLOAD_BYTES = LARGEST_UPLOAD_BYTES + 100_000
@@ -43,22 +45,24 @@ FILE = "/gradio_api/file="
 
 USED = re.compile(
     r"/|/(facts|review|studio|write|runs|compare|gallery)/?"
-    r"|/(updates|healthz|config|config/|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
+    r"|/(updates|healthz|config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
     r"|/sign-in|/sign-out|/login/callback"
-    r"|/(export|download)/[^/]+(/[^/]+)?"
-    r"|/(page|assets|static)/.+"
-    r"|/gradio_api/(info|startup-events|app_id|theme\.css|upload|upload_progress)/?"
-    r"|/gradio_api/heartbeat/\w+/?"
-    r"|/gradio_api/file=.+"
+    r"|/(export|download)/[^/]{1,400}(/[^/]{1,100})?"
+    r"|/(page|assets|static)/[\w./@+-]{1,200}"
+    r"|/gradio_api/upload/?"
+    r"|/gradio_api/file=.{1,4000}"
 )
-"""The addresses that the pages use. The page library has more: events that pages do not use, and others that write a page's
-state into files or fetch addresses."""
+"""The addresses that the pages use. The page library has more: events, streams that never end, the progress of uploads, which
+it keeps for ever under whatever name is asked for, and others that write a page's state into files or fetch addresses."""
+
+SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type")
+"""Headers that decide who asks and whether they may. Sent twice, two who read a request could believe two things."""
 
 _SPACE_NAME = re.compile(r"[a-z0-9-]+\.(static\.)?hf\.space")
 
 
-def own_names() -> frozenset[str]:
-    """The host names of this server besides "localhost": `MEDFACT_HOSTS`, and what Hugging Face Spaces calls it."""
+def own_places() -> frozenset[str]:
+    """The names of this server besides "localhost", some with a port: `MEDFACT_HOSTS`, and what a Space is called."""
     given = f"{os.environ.get('MEDFACT_HOSTS', '')},{os.environ.get('SPACE_HOST', '')}"
     return frozenset(name.strip().lower() for name in given.split(",") if name.strip())
 
@@ -77,17 +81,20 @@ def is_own_host(host: str) -> bool:
         ipaddress.ip_address(name)
     except ValueError:
         on_space = bool(os.environ.get("SPACE_ID")) and _SPACE_NAME.fullmatch(name) is not None
-        return name == "localhost" or name in own_names() or on_space
+        return name == "localhost" or name in set(map(_name_in, own_places())) or on_space
     return True
 
 
 def is_own_page(headers: Headers) -> bool:
-    """Whether a request that may change something comes from a page of this server, or from no page at all."""
+    """Whether a request that may change something comes from a page of this server, or from no page at all. A page at another
+    port of the same host is another's."""
     origin = headers.get("origin")
+    if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+        return False
     if origin is None:
-        return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+        return True
     sent_from = origin.partition("://")[2].lower()
-    return sent_from == headers.get("host", "").lower() or _name_in(sent_from) in own_names()
+    return sent_from == headers.get("host", "").lower() or sent_from in own_places()
 
 
 class Guarded:
@@ -97,6 +104,7 @@ class Guarded:
         self.app, self.uploads = app, uploads
         self._pace, self._gate = Pace(), UploadGate()
         self._busy: Counter[str] = Counter()
+        self._turns = Turns()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -112,6 +120,8 @@ class Guarded:
 
     def _refusal(self, request: Request) -> Response | None:
         path, headers = request.scope["path"], request.headers
+        if twice := [name for name in (*SENT_ONCE, user_header()) if len(headers.getlist(name)) > 1]:
+            return PlainTextResponse(f"The header {twice[0]} came twice.", status_code=400)
         if not is_own_host(headers.get("host", "")):
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
         if not USED.fullmatch(path):
@@ -148,14 +158,19 @@ class Guarded:
         if scope["method"] == "POST" and (refused := self._refused_body(scope, body)) is not None:
             await refused(scope, receive, send)
             return
-        whole = [{"type": "http.request", "body": body, "more_body": False}]
+        state = scope.setdefault("state", {})
 
-        async def receive_whole() -> Any:
-            return whole.pop() if whole else await receive()
+        async def answer() -> None:
+            whole = [{"type": "http.request", "body": body, "more_body": False}]
+
+            async def receive_whole() -> Any:
+                return whole.pop() if whole else await receive()
+
+            await self.app({**as_seen(scope, is_own_host), "state": state}, receive_whole, send)
 
         try:
             with self._answering(scope):
-                await self.app(scope, receive_whole, send)
+                await self._turns.answered(address_of(scope), answer)
         except NotNow as refusal:
             await _not_now(refusal)(scope, receive, send)
 
@@ -185,23 +200,21 @@ class Guarded:
         return self._too_often(BUTTON, Request(scope)) if pressed else None
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
-        """Lets a file through to the page library if it may come now."""
+        """Lets a file through if it may come now."""
         owner = owner_of(Request(scope))
         length = Headers(scope=scope).get("content-length", "")
         try:
             megabytes = (int(length) if length.isdecimal() else UPLOAD_BYTES) / MEGABYTE
             with self._gate.uploading(owner, megabytes, address_of(scope)):
-                await asyncio.wait_for(self._uploaded(owner, scope, receive, send), UPLOAD_SECONDS)
+                await asyncio.wait_for(self._uploaded(scope, receive, send), UPLOAD_SECONDS)
         except NotNow as refusal:
             await _refuse(_not_now(refusal), scope, receive, send)
         except TimeoutError:
             await PlainTextResponse("That took too long to arrive.", status_code=408)(scope, receive, send)
 
-    async def _uploaded(self, owner: str, scope: Any, receive: Any, send: Any) -> None:
-        """Lets a file through, and notes whose it is and where it was put."""
-        size, answer, begun = 0, b"", False
-        # the answer is read here, so it must not be compressed
-        plain = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"accept-encoding"]}
+    async def _uploaded(self, scope: Any, receive: Any, send: Any) -> None:
+        """Lets a file through, piece by piece, as far as it may go."""
+        size, begun = 0, False
 
         async def receive_counted() -> Any:
             nonlocal size
@@ -210,16 +223,12 @@ class Guarded:
             return message if size <= UPLOAD_BYTES else {"type": "http.disconnect"}
 
         async def send_noted(message: Any) -> None:
-            nonlocal answer, begun
+            nonlocal begun
             begun = True
-            if message["type"] == "http.response.body":
-                answer += message.get("body", b"")
-                if not message.get("more_body"):
-                    self.uploads.add(owner, _paths_in(answer))
             await send(message)
 
         with suppress(ClientDisconnect):
-            await self.app(plain, receive_counted, send_noted)
+            await self.app(scope, receive_counted, send_noted)
         if not begun and size > UPLOAD_BYTES:
             await _too_large(UPLOAD)(scope, receive, send)
 
@@ -243,14 +252,6 @@ async def _body(receive: Any, most: int) -> bytes | None:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return bytes(body)
-
-
-def _paths_in(answer: bytes) -> list[object]:
-    try:
-        paths = orjson.loads(answer)
-    except orjson.JSONDecodeError:  # it was refused, in a sentence
-        return []
-    return paths if isinstance(paths, list) else []
 
 
 def most_bytes(path: str) -> int:

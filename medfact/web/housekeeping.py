@@ -1,6 +1,7 @@
 """Housekeeping of a public server: nothing is kept longer than it may be, and the disk stays under its quota.
 
-Uploads go first, then the runs that visitors abandoned longest ago; never a run that goes on, and never the host's own.
+Uploads go first, then the abandoned runs of the visitor who holds most, the oldest first, and what visitors without a name have
+said; never a run that goes on, and never the host's own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from math import isinf
@@ -18,6 +19,7 @@ from math import isinf
 from medfact.errors import MedfactError
 from medfact.limits import HOSTS, limits
 from medfact.store import Ended, Store
+from medfact.web.holdings import Going, Holding, holdings, largest_first
 from medfact.web.uploads import Uploads
 
 EVERY_SECONDS = 30.0
@@ -37,6 +39,7 @@ class Housekeeping:
 
     def __init__(self, store: Store, uploads: Uploads, kept: Callable[[], Iterable[str]] = tuple) -> None:
         self._store, self._uploads, self._kept = store, uploads, kept
+        self._sizes: dict[str, float] = {}
         self._over = threading.Event()
 
     def begin(self) -> None:
@@ -66,16 +69,30 @@ class Housekeeping:
         return gone + self._make_room([run for run in runs if run.run not in set(gone)])
 
     def _make_room(self, runs: Sequence[Ended]) -> list[str]:
-        """Lets go of uploads, then of runs, until the quota holds."""
+        """Lets go of uploads, then of what visitors hold in the database, until the quota holds."""
         if (excess := self._excess()) > 0:
             self._uploads.keep_at_most(max(0.0, self._uploads.kept_bytes - excess))
         gone: list[str] = []
-        abandoned = [run.run for run in runs if run.ended_at < _before(YOUNG)]
-        while abandoned and self._store.used_bytes() is not None and self._excess() > 0:
-            part, abandoned = abandoned[:ERASED_AT_ONCE], abandoned[ERASED_AT_ONCE:]
-            self._erase(part)
-            gone += part
+        if self._store.used_bytes() is None or (excess := self._excess()) <= 0:
+            return gone
+        order = largest_first(self._holdings(runs))
+        while excess > 0 and (part := _so_many(order, excess)):
+            self._erase([one.run for one in part if one.run])
+            for owner in (one.owner for one in part if not one.run):
+                self._store.of(owner).erase_said()
+            gone += [one.run for one in part if one.run]
+            excess = self._excess()
         return gone
+
+    def _holdings(self, runs: Sequence[Ended]) -> dict[str, Holding]:
+        """What each visitor holds. Only those whom nobody knows lose what they have said; it counts for no figure of others."""
+        there = {run.run for run in runs}
+        self._sizes = {run: size for run, size in self._sizes.items() if run in there}
+        unknown = [run.run for run in runs if run.run not in self._sizes]
+        self._sizes |= self._store.run_bytes(unknown)
+        said = {owner: size for owner, size in self._store.said_bytes().items() if owner not in HOSTS}
+        may_go = frozenset(run.run for run in runs if run.ended_at < _before(YOUNG))
+        return holdings(runs, self._sizes, said, may_go, [owner for owner in said if not limits().knows(owner)])
 
     def _excess(self) -> float:
         """Bytes beyond the quota, or, where that is more, beyond what the disk must have free. A database on a server
@@ -88,6 +105,14 @@ class Housekeeping:
     def _erase(self, runs: Sequence[str]) -> None:
         for start in range(0, len(runs), ERASED_AT_ONCE):
             self._store.erase(runs[start : start + ERASED_AT_ONCE])
+
+
+def _so_many(order: Iterator[Going], excess: float) -> list[Going]:
+    """The next that give way, until about so many bytes are free; not too many at once."""
+    part: list[Going] = []
+    while len(part) < ERASED_AT_ONCE and sum(one.size for one in part) < excess and (one := next(order, None)):
+        part.append(one)
+    return part
 
 
 def too_old(runs: Iterable[Ended]) -> list[str]:

@@ -21,9 +21,9 @@ BUTTON = "button"
 
 KINDS = (
     ("upload", re.compile(r"/gradio_api/upload/?")),
-    ("update", re.compile(r"/updates|/gradio_api/(upload_progress|heartbeat/.*|startup-events|app_id|info)/?")),
+    ("update", re.compile(r"/updates")),
     ("download", re.compile(r"/(export|download)/.+|/gradio_api/file=.+")),
-    ("script", re.compile(r"/(page|assets|static)/.+|(/gradio_api)?/theme\.css|/(favicon\.ico|robots\.txt|manifest\.json)")),
+    ("script", re.compile(r"/(page|assets|static)/.+|/(theme\.css|favicon\.ico|robots\.txt|manifest\.json)")),
     ("", re.compile(r"/healthz")),
 )
 """Kinds of requests and the addresses that they name; any other is that of a page."""

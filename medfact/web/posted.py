@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from medfact.kept import Alone
 from medfact.results.score_card import ScoreCard, card_of
 from medfact.views.score_card import png_of
 from medfact.web.services import Services
@@ -20,42 +20,35 @@ Versions = tuple[tuple[str, str | None, tuple[int, str]], ...]
 """Of each run its id, its name, and its `changed` and state: a job that goes on without a new answer makes no new card."""
 
 _kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-_making = threading.RLock()
+_alone = Alone()
 
 
 def card_now(services: Services, runs: Sequence[str]) -> ScoreCard:
     """The card of one run or two as they stand. Raises Mistake, UnknownName, and NotNow where many others are made."""
-    return cast(ScoreCard, _once(_card, services, _versions(services, runs)))
+    versions = _versions(services, runs)
+    return cast(ScoreCard, _once("card", services, versions, lambda: card_of(services.store, [run for run, _, _ in versions])))
 
 
 def picture_now(services: Services, runs: Sequence[str]) -> bytes:
     """The same as a PNG."""
-    return cast(bytes, _once(_picture, services, _versions(services, runs)))
+    card = card_now(services, runs)
+    return cast(bytes, _once("picture", services, _versions(services, runs), lambda: png_of(card)))
 
 
 def _versions(services: Services, runs: Sequence[str]) -> Versions:
     return tuple((run, services.run(run).name, services.store.pulse(run)) for run in runs)
 
 
-def _once(make: Callable[[Services, Versions], Any], services: Services, versions: Versions) -> Any:
-    key = (make, services, versions)
+def _once(what: str, services: Services, versions: Versions, make: Callable[[], Any]) -> Any:
+    key = (what, services, versions)
     if (found := _kept.get(key)) is not None:
         return found
-    if not _making.acquire(timeout=WAIT_SECONDS):
-        raise NotNow("Many cards are made just now.", 1)
     try:
-        if (found := _kept.get(key)) is None:
-            found = _kept[key] = make(services, versions)
-            while len(_kept) > KEPT:
-                _kept.popitem(last=False)
-        return found
-    finally:
-        _making.release()
-
-
-def _card(services: Services, versions: Versions) -> ScoreCard:
-    return card_of(services.store, [run for run, _, _ in versions])
-
-
-def _picture(services: Services, versions: Versions) -> bytes:
-    return png_of(cast(ScoreCard, _once(_card, services, versions)))
+        with _alone.at(seconds=WAIT_SECONDS):
+            if (found := _kept.get(key)) is None:
+                found = _kept[key] = make()
+                while len(_kept) > KEPT:
+                    _kept.popitem(last=False)
+            return found
+    except TimeoutError:
+        raise NotNow("Many cards are made just now.", 1) from None

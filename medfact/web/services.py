@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
+import io
 import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from math import inf, isinf
 from pathlib import Path
 
 from medfact.datasets import Collection, load
-from medfact.datasets.isolated import load_isolated
+from medfact.datasets.isolated import fails_again, load_isolated
 from medfact.datasets.selection import Held, Rejections
 from medfact.errors import FactsError, MedfactError, Mistake, StoreError, UnknownName
 from medfact.kept import keep
+from medfact.limits import limits
 from medfact.models import BUNDLED_MODEL, bundled_revision
 from medfact.models.services.settings import DEFAULTS
 from medfact.prototypes import load_pool, pool_names
@@ -29,10 +31,12 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import NOTHING_HELD, files_of, plan
 from medfact.runs.start import start
-from medfact.spec import RunSpec
+from medfact.spec import RunSpec, check_numbers
+from medfact.statements import Statement
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
+from medfact.store.said import FACT_BYTES, bytes_of_judged, bytes_of_said
 from medfact.web.neighbours import Neighbours
-from medfact.web.uploads import Uploads
+from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write
 
 DEMONSTRATION_OWNER = "demonstration"
@@ -170,12 +174,21 @@ class Services:
         return self._own_file(owner, "studio.yaml", self.studio_text(owner, pool, source))
 
     def _own_file(self, owner: str, name: str, text: str) -> Path:
-        folder = self.uploads.folder / hashlib.sha256(text.encode()).hexdigest()[:40]
-        folder.mkdir(exist_ok=True)
-        file = folder / name
-        file.write_text(text, encoding="utf-8")
-        self.uploads.add(owner, [str(file)])
-        return file
+        return self.uploads.put(owner, name, io.BytesIO(text.encode()))
+
+    def log_of(self, owner: str, more: Sequence[object], statements: Sequence[Statement] = ()) -> Store:
+        """The store, to record what an owner says. more: that, as rows or texts. Raises Mistake where it has no room."""
+        most = limits().of(owner).said_megabytes * MEGABYTE
+        if isinf(most):
+            return self.store.of(owner)
+        if bytes_of_judged(statements) > FACT_BYTES:
+            raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
+        if self.store.said_bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
+            raise Mistake(
+                f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
+                "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",
+            )
+        return self.store.of(owner)
 
     @staticmethod
     def data_of(spec: RunSpec) -> Collection:
@@ -191,7 +204,7 @@ class Services:
 
     def held(self, owners: tuple[str, ...]) -> Held:
         """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
-        return _held(self.store, owners, self.store.last_verdict())
+        return _held(self.store, owners, self.store.version_of_verdicts())
 
     def as_now(self, runs: Iterable[Run]) -> list[Run]:
         """Runs with the state that they have now, which a job may know sooner than the database."""
@@ -211,7 +224,7 @@ class Services:
 
 
 @keep(16)
-def _held(store: Store, owners: tuple[str, ...], _: int) -> Held:
+def _held(store: Store, owners: tuple[str, ...], _: tuple[int, int, str]) -> Held:
     """Kept until there is another verdict."""
     return held(opinions(store.verdicts(owners=owners)))
 
@@ -261,18 +274,21 @@ def collection_of(source: Source) -> Collection:
     return collection_of_spec(spec_of(source))
 
 
-def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = NOTHING_HELD) -> Plan:
+def planned(spec: RunSpec, source: Source, rejections: Rejections, held: Held = NOTHING_HELD, most: float = inf) -> Plan:
     """What a run of this spec asks of the facts of a source, and of whatever model: several models at once ask the same, and
-    many visitors do. Raises MedfactError."""
+    many visitors do. most: statements that it may ask. Raises MedfactError."""
+    check_numbers(spec)
     of_any_model = replace(spec, model="", service=DEFAULTS, budget=None)
-    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())), tuple(sorted(held.items())))
+    return _planned(of_any_model, spec_of(source), tuple(sorted(rejections.items())), most, tuple(sorted(held.items())))
 
 
-def plan_again(services: Services, owner: str, spec: RunSpec) -> Plan:
-    """The plan of a recorded spec for a visitor, whose own files are all that it may name. Raises MedfactError."""
+def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Plan:
+    """The plan of a recorded spec for a visitor, whose own files are all that it may name. most: statements that it may ask.
+    Raises MedfactError.
+    """
     services.check_files(owner, spec)
-    rejections = services.store.of(owner).rejections()
-    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), tuple(sorted(rejections.items())))
+    rejections = tuple(sorted(services.store.of(owner).rejections().items()))
+    return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), rejections, most)
 
 
 def _source_in(spec: RunSpec) -> RunSpec:
@@ -286,23 +302,29 @@ def _planned(
     spec: RunSpec,
     source: RunSpec,
     rejections: tuple[tuple[str, frozenset[str]], ...],
+    most: float,
     held: tuple[tuple[str, bool], ...] = (),
 ) -> Plan:
-    return plan(spec, collection_of_spec(source), dict(rejections), dict(held))
+    return plan(spec, collection_of_spec(source), dict(rejections), dict(held), most)
 
 
 def collection_of_spec(source: RunSpec) -> Collection:
     """The facts of a spec's source. Visitors' files never crowd out the bundled data. Raises FactsError or UnknownName."""
-    return _bundled(source) if source.opened("facts") is None else _uploaded(source)
+    return _bundled(source) if source.opened("facts") is None else _uploaded(_there(source))
 
 
 _bundled = keep(8)(load)
 
 
 def _read(source: RunSpec) -> Collection:
+    return load_isolated(_there(source))
+
+
+def _there(source: RunSpec) -> RunSpec:
+    """A source whose file is there. Raises FactsError."""
     if not Path(str(source.facts)).exists():
         raise FactsError(f"{Path(str(source.facts)).name} is not kept here any more.", "Upload it again.")
-    return load_isolated(source)
+    return source
 
 
-_uploaded = keep(300_000, lambda collection: len(collection.facts))(_read)
+_uploaded = keep(300_000, lambda collection: len(collection.facts), fails=fails_again)(load_isolated)

@@ -13,6 +13,7 @@ import hashlib
 import os
 import secrets
 import time
+from collections import OrderedDict
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -94,7 +95,8 @@ async def _begun(request: Request, to: str) -> Response:
 async def _back(request: Request, state: str, code: str) -> Response:
     """Takes a browser back that the provider sends: only with the state that it was sent away with, and once."""
     sent = opened(STATE, str(request.cookies.get(STATE, "")))
-    if sent is None or not code or not secrets.compare_digest(str(sent["state"]).encode(), state.encode()):
+    is_it = sent is not None and bool(code) and secrets.compare_digest(str(sent["state"]).encode(), state.encode())
+    if sent is None or not is_it or not _is_first(state):
         answer: Response = PlainTextResponse(CANNOT, status_code=400)
     else:
         try:
@@ -105,6 +107,21 @@ async def _back(request: Request, state: str, code: str) -> Response:
             answer = PlainTextResponse(error.public, status_code=503)
     _set(answer, STATE, "", 0, "lax")
     return answer
+
+
+_brought_back: OrderedDict[str, float] = OrderedDict()
+"""States with which browsers came back, and when: a cookie that somebody kept is good for no second time."""
+
+
+def _is_first(state: str) -> bool:
+    """Whether a state of this server's own making comes back for the first time, which is noted."""
+    now = time.monotonic()
+    while _brought_back and now - next(iter(_brought_back.values())) > STATE_SECONDS:
+        _brought_back.popitem(last=False)
+    if state in _brought_back:
+        return False
+    _brought_back[state] = now
+    return True
 
 
 def _set(answer: Response, name: str, value: str, seconds: int, same_site: str = "none") -> None:

@@ -48,6 +48,10 @@ MOST_VALUES = 64
 """Fields of a view, fragments of a page, and fields beside a button."""
 
 
+Acted = tuple[Show, Message]
+"""What is shown after a button was pressed, and what is said."""
+
+
 class Pressed(BaseModel):
     """A button, as the browser sends it."""
 
@@ -89,7 +93,8 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             reviewers=owners_reviewing(request),
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
-        return Response(answer(visitor, page, question), media_type="application/json")
+        acted: list[Acted] = request.scope.setdefault("state", {}).setdefault("acted", [])
+        return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router
 
@@ -100,12 +105,17 @@ def prepare(services: Services, demonstration: str) -> None:
         answer(Visitor(services, NOBODY, (NOBODY,), demonstration), EVALUATE, Question(page="evaluate", kept=""))
 
 
-def answer(visitor: Visitor, page: Page, question: Question) -> bytes:
-    """The fragments that differ from what the page has, as JSON, and when it should ask again."""
+def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] | None = None) -> bytes:
+    """The fragments that differ from what the page has, as JSON, and when it should ask again. acted: what the button has done,
+    where the question had to wait after that and is answered anew: no button is pressed twice.
+    """
+    acted = [] if acted is None else acted
     show = shown(page.show, question.show | told_by_address(page, question.address) | {"kept": question.kept})
     said: dict[str, Markup] = {}
     if question.action is not None:
-        show, message = act(visitor, page, show, question.action)
+        if not acted:
+            acted.append(act(visitor, page, show, question.action))
+        show, message = acted[0]
         said = {page.says.get(question.action.name, "said"): render("message", message=message)}
     view = page.view(visitor, show)
     fragments = {**view.fragments, **said}

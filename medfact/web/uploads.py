@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import tempfile
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections import Counter, OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from medfact.errors import Mistake
 from medfact.limits import limits
@@ -22,6 +25,28 @@ UNFINISHED_SECONDS = 120
 
 MEGABYTE, HOUR_SECONDS = 1_000_000, 3_600
 
+PIECE_BYTES = 1 << 16
+
+LONGEST_NAME_BYTES, LONGEST_ENDING = 150, 12
+"""Of a file's name before its ending, and characters of the ending."""
+
+
+def plain_name(name: str) -> str:
+    """The last part of a file's name, without what a file system could stumble over; "" where nothing is left."""
+    last = re.split(r"[/\\]", name)[-1]
+    kept = Path(re.sub(r"[^\w .,()+@=-]", "", last).strip(" ."))
+    return kept.stem.encode()[:LONGEST_NAME_BYTES].decode(errors="ignore") + kept.suffix[:LONGEST_ENDING]
+
+
+def _copied(content: BinaryIO, copy: Any) -> str:
+    """Copies a file; the beginning of its hash."""
+    digest = hashlib.sha256()
+    while piece := content.read(PIECE_BYTES):
+        digest.update(piece)
+        copy.write(piece)
+    copy.flush()
+    return digest.hexdigest()[:40]
+
 
 @dataclass
 class _Upload:
@@ -33,8 +58,8 @@ class _Upload:
 class Uploads:
     """The uploaded files in a folder, and whose they are. The same file of two visitors lies in the folder once.
 
-    What is kept of one visitor, and of all, is limited: beyond that the files go that were not used for longest. (A visitor
-    uses one file at a time, and the sentences edited for it.)
+    What is kept of one visitor, and of all, is limited: beyond that the files go that were not used for longest, first of who
+    holds most. (A visitor uses one file at a time, and the sentences edited for it.)
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -44,15 +69,27 @@ class Uploads:
         self._lock = threading.Lock()
         self._remove_old()
 
-    def add(self, owner: str, paths: Iterable[object]) -> None:
-        """Notes that a visitor has uploaded these files. Older ones give way."""
-        with self._lock:
-            for path in filter(None, map(self._within, paths)):
-                upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
-                upload.owners.add(owner)
-                self._use(path)
-            self._make_room(owner)
-            self._remove_unfinished()
+    def put(self, owner: str, name: str, content: BinaryIO) -> Path:
+        """Keeps a file of a visitor, in a folder that is named by its content. Raises OSError where there is no room."""
+        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as begun:
+            try:
+                path = self.folder / _copied(content, begun) / name
+                with self._lock:
+                    path.parent.mkdir(mode=0o700, exist_ok=True)
+                    os.replace(begun.name, path)
+                    self._note(owner, path)
+            except BaseException:
+                Path(begun.name).unlink(missing_ok=True)
+                raise
+        return path
+
+    def _note(self, owner: str, path: Path) -> None:
+        """Notes that a visitor has uploaded a file. Older ones give way."""
+        upload = self._kept.setdefault(path, _Upload(path.stat().st_size))
+        upload.owners.add(owner)
+        self._use(path)
+        self._make_room(owner)
+        self._remove_unfinished()
 
     def of(self, owner: str, path: object) -> Path:
         """The uploaded file at a path. Raises Mistake where this visitor has uploaded no such file."""
@@ -91,11 +128,23 @@ class Uploads:
         self._let_go_beyond(limits().in_all.uploads_megabytes * MEGABYTE)
 
     def _let_go_beyond(self, most: float) -> None:
-        total = sum(upload.size for upload in self._kept.values())
-        while self._kept and total > most:
-            oldest = next(iter(self._kept))
-            total -= self._kept[oldest].size
-            self._let_go(oldest, self._kept[oldest].owners)
+        """Lets go of files, first of whoever holds most, until so many bytes are left."""
+        while self._kept and sum(upload.size for upload in self._kept.values()) > most:
+            held = self._held()
+            largest = max(held, key=lambda owner: held[owner])
+            oldest = next(path for path, upload in self._kept.items() if largest in upload.owners)
+            self._let_go(oldest, {largest})
+
+    def _held(self) -> dict[str, float]:
+        held: Counter[str] = Counter()
+        for upload in self._kept.values():
+            held.update(dict.fromkeys(upload.owners, upload.size))
+        return dict(held)
+
+    def held(self) -> dict[str, float]:
+        """Owner → bytes of the owner's files."""
+        with self._lock:
+            return self._held()
 
     @property
     def kept_bytes(self) -> int:
@@ -104,7 +153,7 @@ class Uploads:
             return sum(upload.size for upload in self._kept.values())
 
     def keep_at_most(self, most: float) -> None:
-        """Lets go of the files that were not used for longest, until so many bytes are left."""
+        """Lets go of files, until so many bytes are left: of whoever holds most, those that were not used for longest."""
         with self._lock:
             self._let_go_beyond(most)
 

@@ -34,9 +34,14 @@ NO_COOKIE = "This page needs its cookie, which tells your runs and files from ot
 YEAR = 365 * 24 * 3600
 
 
+def user_header() -> str:
+    """The header in which a reverse proxy says who has signed in; "" where none does."""
+    return os.environ.get("MEDFACT_USER_HEADER", "").strip()
+
+
 def user_of(request: Any) -> str:
     """Who has signed in, as the reverse proxy says in the header that `MEDFACT_USER_HEADER` names; "" where nobody has."""
-    header = os.environ.get("MEDFACT_USER_HEADER", "").strip()
+    header = user_header()
     return str(request.headers.get(header, "")).strip()[:LONGEST_NAME] if header else ""
 
 
@@ -44,7 +49,7 @@ def owner_of(request: Any) -> str:
     """The owner that a request comes from; `MEDFACT_OWNER` makes all one, for a machine that one person uses."""
     if one := os.environ.get("MEDFACT_OWNER"):
         return one
-    if os.environ.get("MEDFACT_USER_HEADER", "").strip():
+    if user_header():
         user = user_of(request)
         return hashlib.sha256(f"user {user}".encode()).hexdigest()[:32] if user else NOBODY
     person = person_of(request)
@@ -59,8 +64,7 @@ def browser_of(request: Any) -> str:
 
 def why_nobody() -> str:
     """What to say to a request that comes from nobody."""
-    signs_in = os.environ.get("MEDFACT_USER_HEADER", "").strip()
-    return "Sign in first: the server in front of this one says who you are, and has not." if signs_in else NO_COOKIE
+    return "Sign in first: the server in front of this one says who you are, and has not." if user_header() else NO_COOKIE
 
 
 def owners_seen_by(request: Any) -> tuple[str, ...]:

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from medfact.errors import ModelError
+from medfact.models.local.chat_templates import RENDERER
 from medfact.models.prompt import THINKING_TOKENS, Message
 from medfact.models.thinking import thinks
 
 THINKING_SWITCH = "enable_thinking"
 """The template argument that turns thinking on and off (in Qwen3 and others since)."""
+
+
+def _writes_by_itself(tokenizer: Any) -> bool:
+    """Whether a tokenizer writes chats with code of its own, which is trusted as all of its code, and not with a template."""
+    from transformers import PreTrainedTokenizerBase
+
+    return getattr(type(tokenizer), "apply_chat_template", None) is not PreTrainedTokenizerBase.apply_chat_template
 
 
 @dataclass(frozen=True)
@@ -44,14 +52,15 @@ class ChatFormat:
 
     def _rendered(self, tokenizer: Any, messages: list[Any]) -> str:
         switch = {THINKING_SWITCH: self.thinking} if THINKING_SWITCH in str(tokenizer.chat_template) else {}
-        options = {**switch, **self.arguments}
-        try:
+        if _writes_by_itself(tokenizer):
+            options = {**switch, **self.arguments}
             return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options))
-        except (TypeError, KeyError, AttributeError):  # the template expects the content in parts
-            return ""
-        except Exception as error:  # a template may raise anything
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
-            raise ModelError(f"The model's chat template cannot be used ({reason}).", "Check --template-argument.") from error
+        values = {**tokenizer.special_tokens_map, "add_generation_prompt": True, **switch, **self.arguments}
+        try:
+            template = tokenizer.get_chat_template(values.pop("chat_template", None))
+        except ValueError as error:
+            raise ModelError(f"The model's chat template cannot be used ({error}).", "Check --template-argument.") from None
+        return RENDERER.render(template, messages, values) or ""
 
     def note(self, tokenizer: Any) -> str | None:
         """A note for a model that thinks although its template cannot turn that off."""

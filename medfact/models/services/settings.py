@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from medfact.bounds import BOUNDS, MOST_ALTERNATIVES
 from medfact.errors import ModelError
 
-MAX_ALTERNATIVES = 20
+MAX_ALTERNATIVES = MOST_ALTERNATIVES
 """The protocol's largest `top_logprobs`."""
+
+_NAMES = {
+    "in_flight": "calls in flight",
+    "tries": "tries",
+    "timeout": "timeout",
+    "temperature": "temperature",
+    "top_logprobs": "alternatives",
+    "max_tokens": "tokens in a reply",
+    "repeats": "repeats",
+}
+
+_OF_THE_PROTOCOL = {"temperature", "top_logprobs"}
+"""Settings that no service takes beyond their bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +63,12 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         if self.completions and self.shots_as_turns:
             raise ModelError("Text completions have no turns.", "Leave out --completions or --shots-as-turns.")
-        limits = {
-            "calls in flight": self.in_flight >= 1,
-            "tries": self.tries >= 1,
-            "timeout": self.timeout > 0,
-            "temperature": self.temperature is None or 0 <= self.temperature <= 2,
-            "alternatives": 0 <= self.top_logprobs <= MAX_ALTERNATIVES,
-            "tokens in a reply": self.max_tokens is None or self.max_tokens >= 1,
-            "repeats": self.repeats >= 0,
-        }
-        for name, in_range in limits.items():
-            if not in_range:
+        for name, words in _NAMES.items():  # others are held to their bounds where they enter: recorded ones stay readable
+            least, most, _ = BOUNDS[f"service.{name}"]
+            value = getattr(self, name)
+            if value is not None and not (least <= value and (value <= most or name not in _OF_THE_PROTOCOL)):
                 raise ModelError(
-                    f"A setting of the service is out of range: {name}.",
+                    f"A setting of the service is out of range: {words}.",
                     "Use at least 1 call and 1 try, a temperature from 0 to 2, and 0 to 20 alternatives.",
                 )
 

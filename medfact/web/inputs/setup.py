@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, Field, StringConstraints
 
+from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.facts import digest
@@ -23,7 +24,7 @@ from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.checks import check_settings
 from medfact.runs.jobs.manager import minutes_are_used_up
-from medfact.runs.plan import opens_files, protocol_of
+from medfact.runs.plan import opens_files, protocol_of, too_many_statements
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
@@ -38,6 +39,9 @@ MOST_PAIRS = 1_000
 MOST_MODELS = 8
 WITHOUT = "without passages"
 """A setting beside those of `results.recall.SETTINGS`."""
+
+LONGEST_PATH = 1_000
+"""Characters of what names a file of the visitor's."""
 
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 
@@ -59,16 +63,16 @@ class Setup(BaseModel):
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     protocol: Short = RunSpec.protocol
-    pool: str = ""
+    pool: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
     models: list[Short] = Field([BUNDLED_MODEL], max_length=MOST_MODELS)
     other: Short = ""
     service: Short = ""
     address: Short = ""
     agreed: bool = False
     agreed_to: Annotated[str, Field(max_length=100)] = ""
-    budget: float = Field(0, ge=0, le=1e9)
+    budget: float = Field(0, ge=0, le=BOUNDS["spec.budget"].most)
     pairs: int = Field(DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
-    shots: int = Field(-1, ge=-1, le=50)
+    shots: int = Field(-1, ge=-1, le=int(BOUNDS["spec.shots"].most))
     difficulty: Short = ""
     writing: str = ""
     drafts: str = ""
@@ -76,7 +80,7 @@ class Setup(BaseModel):
     reviewed: bool = False
     retrieval: Short = NO_RETRIEVAL
     settings: Annotated[list[Short], Field(max_length=3)] = [WITHOUT, READ]
-    corpus: str = ""
+    corpus: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
     race: bool = False
@@ -195,11 +199,11 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
 
     reviewers: whose verdicts confirm facts, () for everybody's.
     """
-    specs = specs_of(services, owner, setup)
+    specs, most = specs_of(services, owner, setup), limits().of(owner).statements_a_run
     if not setup.sets:
         source, rejected = source_of(services, owner, setup), services.store.of(owner).rejections()
         held = services.held(reviewers) if setup.reviewed else {}
-        return [(spec, planned(spec, source, rejected, held)) for spec in specs]
+        return [(spec, planned(spec, source, rejected, held, most)) for spec in specs]
     if len(specs) * len(setup.sets) > MOST_MODELS:
         raise Mistake(
             f"{len(specs)} models and {len(setup.sets)} sets of sentences are {len(specs) * len(setup.sets)} runs.",
@@ -214,7 +218,10 @@ def _asking(services: Services, owner: str, name: str, spec: RunSpec, setup: Set
     if name in (PROTOTYPES, ORIGINALS) and first.spec.facts and first.owner != owner:
         raise Mistake("These facts are a file of somebody else's.", "Ask what was written alone, or upload the file.")
     name = name if name in (PROTOTYPES, ORIGINALS) else services.run(name).run
-    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other))
+    most = limits().of(owner).statements_a_run
+    asked, plan = asked_set(name, first, spec.model, services.store, lambda other: plan_again(services, owner, other, most))
+    if len(plan.statements) > most:
+        raise too_many_statements(most)
     if setup.shots == 0:
         asked, plan = asked.chosen(shots=0), replace(plan, shots=0, demonstrations={})
     return asked.chosen(model=spec.model, service=spec.service, budget=spec.budget), plan
@@ -236,7 +243,8 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
         if is_service(spec.model):
             check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:
-        check_room(services, owner, len(asked), [spec.model for spec, _ in asked], setup.pairs)
+        pairs = max(pairs_of(spec, len(plan.facts)) for spec, plan in asked)
+        check_room(services, owner, len(asked), [spec.model for spec, _ in asked], max(setup.pairs, pairs))
         return _begun(services, owner, asked, key, setup.race)
 
 
@@ -256,10 +264,19 @@ def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | 
     return runs
 
 
-def check_room(services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0) -> None:
+def pairs_of(spec: RunSpec, facts: int) -> int:
+    """How many pairs of a true fact and its false partners so many facts are, whether drawn or brought in a file."""
+    protocol = PROTOCOLS.get(spec.protocol)
+    negatives = spec.negatives if spec.negatives is not None else protocol.negatives if protocol else 0
+    return facts // (1 + negatives)
+
+
+def check_room(
+    services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0, statements: int = 0
+) -> None:
     """Raises Mistake where a visitor, or the server, has no room for so many more runs that are asked or wait; where the
-    visitor's statements of this hour, or minutes of models on this server, are used up; or where the runs have too many pairs.
-    models: of the runs, which begin at once; () to ask beforehand.
+    visitor's statements of this hour, or minutes of models on this server, are used up; or where a run has too many pairs or
+    statements. models: of the runs, which begin at once; () to ask beforehand.
     """
     share, going = limits().of(owner), services.jobs.going(owner)
     if going + more > share.runs_going:
@@ -271,7 +288,12 @@ def check_room(services: Services, owner: str, more: int, models: Sequence[str] 
     if services.jobs.going() + more > limits().in_all.runs_going:
         raise Mistake("The server's queue is full.", "Try again in a few minutes.")
     if pairs > share.pairs_a_run:
-        raise Mistake(f"{pairs:,} pairs are chosen.", f"Choose at most {share.pairs_a_run:,.0f} on this server.")
+        raise Mistake(
+            f"{pairs:,} pairs are chosen.",
+            f"Choose at most {share.pairs_a_run:,.0f} on this server; false facts of a file's own count, too.",
+        )
+    if statements > share.statements_a_run:
+        raise too_many_statements(share.statements_a_run)
     if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:
         raise minutes_are_used_up(owner)
     _check_neighbours(services, owner, more, models)

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import BaseModel, Field, ValidationError
 
-from medfact.datasets.isolated import count_passages
+from medfact.datasets.isolated import count_passages, fails_again
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
 from medfact.kept import keep
 from medfact.results.wording import counted
@@ -52,7 +52,7 @@ def _untold(show: Any) -> Untold | None:
         return None
 
 
-_count = keep(64)(count_passages)
+_count = keep(64, fails=fails_again)(count_passages)
 
 
 def take_documents(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:

@@ -99,14 +99,14 @@ def save(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
 def _accepted(visitor: Visitor, show: Any, first: Run, draft: Draft, sentences: Mapping[str, str]) -> tuple[Any, Message]:
     if problem := problem_of(draft.relation, sentences, FORMS[str(first.spec.task)]):
         raise Mistake(problem, "Edit it; it is not accepted yet.")
-    visitor.services.store.of(visitor.owner).decide_on_draft(first.run, draft.relation, True, sentences)
+    visitor.services.log_of(visitor.owner, [sentences]).decide_on_draft(first.run, draft.relation, True, sentences)
     return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")
 
 
 def refuse(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Refuses a draft: nothing is asked with it."""
     first, draft = _found(visitor, show, action)
-    visitor.services.store.of(visitor.owner).decide_on_draft(first.run, draft.relation, False, {})
+    visitor.services.log_of(visitor.owner, [draft.relation]).decide_on_draft(first.run, draft.relation, False, {})
     return show.model_copy(update={"edited": ""}), Message(f"Refused the sentences of “{draft.relation}”.", "good")
 
 

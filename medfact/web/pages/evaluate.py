@@ -22,6 +22,7 @@ from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.pages import Message, Page, Show, View, Visitor, documents, run_actions, setup
 from medfact.web.pages.case_study import case_study
 from medfact.web.pages.danger import danger_board
+from medfact.web.pages.erasing import ERASE
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
 from medfact.web.pages.game import done, game
@@ -283,12 +284,13 @@ EVALUATE = Page(
         "resume": run_actions.resume,
         "game_done": done,
         "tour_compare": compare,
+        **ERASE,
     },
     says={
         **dict.fromkeys(("take_file", "use_columns", "drop_file"), "facts-said"),
         "take_pool": "pool-said",
         **dict.fromkeys(documents.ACTIONS, "documents-said"),
-        **dict.fromkeys(("game_done", "tour_compare"), "game-said"),
+        **dict.fromkeys(("game_done", "tour_compare", "erase"), "game-said"),
         "take_frequencies": "rarity-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },

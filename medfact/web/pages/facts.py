@@ -21,9 +21,11 @@ from medfact.runs.plan import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import Rejection
+from medfact.store.said import DECISIONS
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_statements
+from medfact.web.pages.erasing import ERASE, erasable
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.services import Source, collection_of, spec_of
 
@@ -112,7 +114,7 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
             size=FACTS_A_PAGE,
             found=len(found),
         ),
-        "rejected": render("facts_rejected", rejected=_rejected(visitor.services.store.of(visitor.owner).rejected(), facts)),
+        "rejected": _rejections(visitor, facts),
     }
     return View(fragments, show.model_copy(update={"page": page}), query=_query(show), title="Facts · medfact")
 
@@ -195,6 +197,11 @@ def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rej
     return [first, *(f"{number:,} left out: {RULES[rule]}." for rule, number in found.removed.items())]
 
 
+def _rejections(visitor: Visitor, facts: Sequence[Fact]) -> Markup:
+    rejected = visitor.services.store.of(visitor.owner).rejected()
+    return render("facts_rejected", rejected=_rejected(rejected, facts)) + (erasable(DECISIONS) if rejected else Markup())
+
+
 def _rejected(rejected: Sequence[Rejection], facts: Sequence[Fact]) -> list[tuple[Fact, str, str]]:
     """The rejected false partners of these facts, and why each was rejected."""
     by_id = {fact.fact_id: fact for fact in facts}
@@ -215,7 +222,7 @@ def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
     reason = action.fields.get("reason", "")
-    visitor.services.store.of(visitor.owner).reject(fact_id, tail, reason if reason in REASONS else "")
+    visitor.services.log_of(visitor.owner, [tail]).reject(fact_id, tail, reason if reason in REASONS else "")
     return show, Message(f"“{tail}” will not be drawn again for this fact.", "good", undo=Action("accept", action.about))
 
 
@@ -226,4 +233,4 @@ def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 
-FACTS = Page(FactsShow, view, {"reject": reject, "accept": accept}, address=("data",))
+FACTS = Page(FactsShow, view, {"reject": reject, "accept": accept, **ERASE}, address=("data",))

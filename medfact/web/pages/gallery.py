@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from medfact.errors import MedfactError
-from medfact.kept import keep
+from medfact.kept import Alone, keep
 from medfact.results.compare import Side
 from medfact.results.gallery import Entry, Group, Shown, gallery
 from medfact.results.live import PACE, Live, Version
@@ -27,7 +26,7 @@ LOOKED_UP_SECONDS = 3.0
 WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
 """How long a look waits for another that compares the runs, and when to ask again where that takes longer."""
 
-_making = threading.Lock()
+_alone = Alone()
 
 
 class GalleryShow(Show):
@@ -46,13 +45,12 @@ class Line:
 def view(visitor: Visitor, show: GalleryShow) -> View:
     """All that is published. Raises NotNow where others wait for it too."""
     services = visitor.services
-    if not _making.acquire(timeout=WAIT_SECONDS):
-        raise NotNow("The gallery is being put together.", AGAIN_SECONDS)
-    try:  # one visitor's look serves all who wait for it
-        lives = _published(services)
-        fragment = _drawn(services, tuple((publication, live.version) for publication, live in lives))
-    finally:
-        _making.release()
+    try:
+        with _alone.at(seconds=WAIT_SECONDS):  # one visitor's look serves all who wait for it
+            lives = _published(services)
+            fragment = _drawn(services, tuple((publication, live.version) for publication, live in lives))
+    except TimeoutError:
+        raise NotNow("The gallery is being put together.", AGAIN_SECONDS) from None
     going = any(live.going or live.behind for _, live in lives)
     again = max(PACE, services.reports.pace()) if going else None
     return View({"gallery": fragment}, show, again=again, title="Gallery · medfact")

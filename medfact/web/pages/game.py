@@ -31,8 +31,10 @@ from medfact.reviews.game import (
 )
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
+from medfact.store.said import GAMES
 from medfact.views.fragments import render
 from medfact.web.pages import SILENCE, Action, Message, Visitor
+from medfact.web.pages.erasing import erasable
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody
 
@@ -114,7 +116,8 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     seen = {fact.fact_id for fact in following.facts if not is_blind(store, fact, visitor.selves)}
     said = answers_from(following, action.fields)
     show_labels(store, following.facts)
-    store.record_verdicts(verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen), following.statements)
+    made = verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen)
+    visitor.services.log_of(visitor.owner, made).record_verdicts(made, following.statements)
     return show, SILENCE
 
 
@@ -142,7 +145,7 @@ def _following(every: Sequence[Packet], answers: Answers) -> Packet | None:
 
 
 @keep(64)
-def _others(services: Services, run: str, owner: str, _: int) -> People:
+def _others(services: Services, run: str, owner: str, _: tuple[int, int, str]) -> People:
     """What everybody but one reaches together; kept until there is another verdict."""
     asked = _asked(services, run)
     facts = list({item.statement.fact.fact_id for item in asked})
@@ -160,7 +163,7 @@ def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet 
     records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in asked]
     of_packet = {statement.statement_id: answers.get(statement.statement_id) for statement in packet.statements}
     here = outcome(records, ids, of_packet)
-    others = _others(services, run, visitor.owner, services.store.last_verdict())
+    others = _others(services, run, visitor.owner, services.store.version_of_verdicts())
     return render(
         "game_result",
         packet=packet,
@@ -172,6 +175,7 @@ def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet 
         following=following,
         model=wording.model_name(services.run(run).model),
         clock=show.clock,
+        erase=erasable(GAMES),
     )
 
 

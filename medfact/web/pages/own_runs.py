@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from medfact.datasets.isolated import reading
 from medfact.errors import Mistake, UnreadableRun
 from medfact.exchange import import_run
 from medfact.results.live import state_now
@@ -12,6 +13,9 @@ from medfact.store import GOING, Run, UnreadRun
 from medfact.web.services import Services
 
 LONGEST_NAME, LONGEST_NOTE = 120, 2_000
+
+LARGE_BYTES = 1_000_000
+"""A packed file of a run above this takes long to read."""
 
 Owners = Sequence[str]
 """Whose runs a request may list and change."""
@@ -88,7 +92,9 @@ class OwnRuns:
     def bring(self, owner: str, path: Path) -> Run:
         """Takes a run from a file, for this owner."""
         store = self._services.store.of(owner)
-        with path.open("rb") as file:
+        with reading() as turn, path.open("rb") as file:
+            if turn and path.stat().st_size > LARGE_BYTES and not turn.becomes_long():
+                raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
             return store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from medfact.datasets.frequencies import Frequencies
-from medfact.datasets.isolated import read_frequencies_isolated
+from medfact.datasets.isolated import fails_again, read_frequencies_isolated
 from medfact.errors import MedfactError
 from medfact.kept import keep
 from medfact.results import plots
@@ -57,10 +56,7 @@ def _section(services: Services, name: str, live: Live, file: Path) -> dict[str,
     return {"name": name, "why": "", "view": view, "plot": plots.rarity(view, points), "finding": of_rarity(name, view)}
 
 
-@keep(8)
-def _frequencies(file: Path) -> Frequencies:
-    """Kept for the files last looked at."""
-    return read_frequencies_isolated(file)
+_frequencies = keep(8, fails=fails_again)(read_frequencies_isolated)
 
 
 @keep(16)

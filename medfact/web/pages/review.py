@@ -30,9 +30,11 @@ from medfact.reviews.verdicts import (
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store.engine import home
+from medfact.store.said import GAMES, VERDICTS
 from medfact.views.fragments import render
 from medfact.web.pages import Message, Page, View, Visitor
 from medfact.web.pages.cards import links_of
+from medfact.web.pages.erasing import ERASE, erasable
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.pages.review_actions import all_fine, judge, jump, undo
 from medfact.web.pages.review_desk import (
@@ -114,6 +116,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         problem=problem,
         may_download=bool(visitor.services.store.verdicts(owners=[visitor.owner])),
         enough=statements_to_check(show.bound / 100),
+        erase=erasable(VERDICTS, GAMES),
     )
 
 
@@ -194,4 +197,4 @@ def _minutes_left(said: Mapping[str, Opinion], left: int) -> int | None:
     return None if not seconds else max(1, round(seconds[len(seconds) // 2] * left / 60))
 
 
-REVIEW = Page(ReviewShow, view, {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump}, address=ADDRESS)
+REVIEW = Page(ReviewShow, view, {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE}, address=ADDRESS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,8 +20,6 @@ from medfact.web.services import Services, Source, collection_of_spec, spec_of
 
 SEED = 0
 MOST_RUNS = 8
-_MAKING = threading.Lock()
-"""Held while facts are put in order, which takes seconds: many who come at once wait for one, and do not make it each."""
 
 MOST_STATEMENTS = 24
 """Of one fact: runs in several wordings have more."""
@@ -70,9 +67,7 @@ def of_source(visitor: Visitor, source: Source) -> Material:
     """The facts of a source that our own sentences state, each with its false partner."""
     spec = spec_of(source)
     pool = pool_of(spec, collection_of_spec(spec).ready)
-    with _MAKING:
-        facts = _facts(spec)
-    return Material(facts, lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec))
+    return Material(_facts(spec), lambda fact: list(pool.statements([fact])), lambda: _runs_on(visitor, spec))
 
 
 def _runs_on(visitor: Visitor, spec: RunSpec) -> list[Run]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from medfact.bounds import check_number
 from medfact.errors import Mistake, ModelError
 from medfact.models import ServiceSettings, is_service
 from medfact.models.services.policy import hosts_of
@@ -14,7 +14,7 @@ from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.run_model import check_source
 from medfact.runs.start import recorded_plan, start_again
 from medfact.store import Run
-from medfact.web.inputs.setup import MOST_MODELS, check_room
+from medfact.web.inputs.setup import MOST_MODELS, check_room, pairs_of
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Visitor, setup
 
@@ -68,8 +68,9 @@ def _shown(visitor: Visitor, show: EvaluateShow) -> list[str]:
 
 
 def _check_room(visitor: Visitor, owner: str, records: Sequence[Run]) -> None:
-    pairs = max(map(setup.pairs_of, records), default=0)
-    check_room(visitor.services, owner, len(records), [record.model for record in records], pairs)
+    pairs = max((pairs_of(record.spec, record.facts) for record in records), default=0)
+    statements = max((record.statements for record in records), default=0)
+    check_room(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 
 def _submit(visitor: Visitor, asking: Mapping[str, Asking], racing: Sequence[str]) -> None:
@@ -132,9 +133,8 @@ def _dollars(text: str) -> float | None:
     if not text.strip():
         return None
     try:
-        dollars = float(text)
+        dollars = float(text) or None
     except ValueError:
         raise Mistake(f"{text[:40]!r} is not an amount to spend.", "Give the budget in US dollars, such as 5.") from None
-    if not 0 <= dollars < math.inf:
-        raise Mistake(f"A budget of {dollars:g} is not an amount to spend.", "Give it in US dollars, such as 5.")
-    return dollars or None
+    check_number("spec.budget", dollars)
+    return dollars

@@ -28,9 +28,8 @@ from medfact.results.wording import counted, duration, model_name
 from medfact.runs.costs import costs
 from medfact.runs.plan import select_facts
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.store import Run
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import Setup, planned_runs, source_of
+from medfact.web.inputs.setup import Setup, pairs_of, planned_runs, source_of
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.consent import consent, host_in_words
 from medfact.web.pages.sentence_sets import sentence_sets
@@ -234,20 +233,13 @@ def _name_of(visitor: Visitor, setup: Setup) -> str:
 def _folded(lives: Mapping[str, Live]) -> Markup:
     """What was evaluated, in a line, and a button to do so again."""
     runs = [live.run for live in lives.values()]
-    pairs = {pairs_of(live.run) for live in lives.values()}
+    pairs = {pairs_of(live.run.spec, live.run.facts) for live in lives.values()}
     facts = " and ".join(dict.fromkeys(run.dataset for run in runs))
     models = counted(len({run.model for run in runs}), "model")
     asked = models if len({run.model for run in runs}) == len(runs) else f"{models}, {counted(len(runs), 'run')}"
     line = f"{counted(pairs.pop(), 'pair') if len(pairs) == 1 else 'Pairs'} of {facts}, {asked}"
     going = any(live.going for live in lives.values())
     return render("go_folded", line=line, going=going, again=not any(is_service(run.model) for run in runs))
-
-
-def pairs_of(run: Run) -> int:
-    """How many pairs a run has: true facts with their false partners."""
-    protocol = PROTOCOLS.get(run.spec.protocol)
-    negatives = run.spec.negatives if run.spec.negatives is not None else protocol.negatives if protocol else 0
-    return run.facts // (1 + negatives)
 
 
 def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:

@@ -32,8 +32,10 @@ from medfact.reviews.verdicts import opinions
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Variant
 from medfact.store import PrototypeEdit
+from medfact.store.said import EDITS
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages.erasing import erasable, erase
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.services import collection_of
 from medfact.writing.marks import Marks, marks
@@ -92,13 +94,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Desk:
-    """What is being edited: the pool, the facts, the relations with what this visitor made of them, and the chosen one."""
+    """What is being edited: the pool, the facts, the relations with what this visitor made of them, and the chosen one.
+
+    has_log: whether this visitor has edited anything of the pool, even if it was taken back.
+    """
 
     base: Pool
     collection: Collection
     relations: Mapping[str, EditedRelation]
     names: Sequence[tuple[str, bool]]
     relation: str
+    has_log: bool
 
     @property
     def standing(self) -> EditedRelation:
@@ -127,7 +133,7 @@ def view(visitor: Visitor, show: StudioShow) -> View:
     fragments = {
         "choice": _choice(visitor, show, [(name, _listed(desk, name, new)) for name, new in desk.names]),
         "relation": _relation(visitor, show, desk, unsaved),
-        "edited": _edited(show, desk),
+        "edited": _edited(show, desk) + (erasable(EDITS) if desk.has_log else ""),
     }
     return View(fragments, show, query=_query(show), title="Studio · medfact")
 
@@ -165,12 +171,13 @@ def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     own = own_source(visitor)
     collection = collection_of(own if own and show.data == OWN_DATA else {"dataset": show.data})
     base = load_pool(show.pool)
-    made = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(base.name))
+    log = visitor.services.store.of(visitor.owner).prototype_edits(base.name)
+    made = edited(base, log)
     begun = [show.relation] if show.of == f"{base.name}|{show.relation}" and any(show.typed().values()) else []
     known = sorted({fact.relation for fact in collection.facts})  # what is begun stays, whatever facts are chosen then
     names = relations_of(base, [*known, *filter(str.strip, begun)], made)
     wanted = {name_key(name): name for name, _ in names}.get(name_key(show.relation), names[0][0])
-    return Desk(base, collection, made, names, wanted)
+    return Desk(base, collection, made, names, wanted, bool(log))
 
 
 def _query(show: StudioShow) -> str:
@@ -286,9 +293,7 @@ def save(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow, Mes
     if desk.relation not in desk.relations and len(desk.relations) >= MOST_EDITED:
         raise Mistake(f"{MOST_EDITED} relations of this pool are edited already.", "Export them, and take some back.")
     typed = show.typed()
-    visitor.services.store.of(visitor.owner).record_prototype_edits(
-        edits(desk.base, desk.relation, desk.standing.sentences, typed)
-    )
+    _record(visitor, edits(desk.base, desk.relation, desk.standing.sentences, typed))
     left = problems(desk.base, EditedRelation(desk.relation, desk.standing.own, typed))
     if left:
         said = f"Saved, and not in use yet: {len(left)} of {len(FORMS)} sentences are missing or break a rule."
@@ -309,7 +314,7 @@ def sign(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow
     if why := problems(desk.base, desk.standing).get(action.about):
         raise Mistake(f"This sentence cannot be used: {why}", "Change it first.")
     signed = PrototypeEdit(desk.base.name, desk.relation, action.about, text, name)
-    visitor.services.store.of(visitor.owner).record_prototype_edits([signed])
+    _record(visitor, [signed])
     return show, Message(f"{name} signs “{VARIANTS[action.about].plain}” off.", "good")
 
 
@@ -318,8 +323,12 @@ def take_back(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow
     show = _as_it_can_be(visitor, show)
     desk = _at(visitor, show)
     gone = [PrototypeEdit(desk.base.name, desk.relation, form, "") for form in desk.standing.sentences]
-    visitor.services.store.of(visitor.owner).record_prototype_edits(gone)
+    _record(visitor, gone)
     return show.model_copy(update={"of": ""}), Message(f"The sentences of “{desk.relation}” are the pool's own again.", "good")
+
+
+def _record(visitor: Visitor, made: Sequence[PrototypeEdit]) -> None:
+    visitor.services.log_of(visitor.owner, made).record_prototype_edits(made)
 
 
 def _at(visitor: Visitor, show: StudioShow) -> Desk:
@@ -330,4 +339,11 @@ def _at(visitor: Visitor, show: StudioShow) -> Desk:
     return desk
 
 
-STUDIO = Page(StudioShow, view, {"save": save, "sign": sign, "take_back": take_back}, address=("pool", "data", "relation"))
+def erase_edits(visitor: Visitor, show: StudioShow, action: Action) -> tuple[StudioShow, Message]:
+    """Erases the visitor's edits of all pools; what is typed goes with them."""
+    show, message = erase(visitor, show, action)
+    return show.model_copy(update={"of": ""}), message
+
+
+_ACTIONS = {"save": save, "sign": sign, "take_back": take_back, "erase": erase_edits}
+STUDIO = Page(StudioShow, view, _ACTIONS, address=("pool", "data", "relation"))

@@ -10,8 +10,10 @@ from typing import Any, Literal
 from markupsafe import Markup
 from pydantic import Field
 
+from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
+from medfact.limits import limits
 from medfact.models import is_service
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run
@@ -22,7 +24,7 @@ from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import GOING, Plan, Run
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, specs_of
+from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, pairs_of, specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page
 from medfact.web.pages.consent import consent, host_in_words
@@ -77,7 +79,7 @@ class WriteShow(Show):
     writer: str = Field("", max_length=300)
     service: str = Field("", max_length=200)
     address: str = Field("", max_length=300)
-    budget: float = Field(0, ge=0, le=1e9)
+    budget: float = Field(0, ge=0, le=BOUNDS["spec.budget"].most)
     agreed: bool = False
     agreed_to: str = Field("", max_length=100)
     writing: str = Field("", max_length=40)
@@ -150,8 +152,9 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     own = own_source(visitor)
     source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
     rejections = visitor.services.store.of(visitor.owner).rejections()
+    most = limits().of(visitor.owner).statements_a_run
     return planned_writing(
-        show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected)
+        show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected, most=most)
     )
 
 
@@ -286,7 +289,8 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
     if is_service(spec.model):
         check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=_setup_of(visitor, show).agreed)
     with services.planning:
-        check_room(services, visitor.owner, 1, [spec.model], show.pairs)
+        pairs = max(show.pairs, pairs_of(spec, len(plan.facts)))
+        check_room(services, visitor.owner, 1, [spec.model], pairs, len(plan.statements))
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
         services.jobs.submit(writing, key if is_service(spec.model) else None)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
@@ -305,7 +309,7 @@ def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, 
 def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Goes on with a writing that was stopped or interrupted."""
     first = OwnRuns(visitor.services).one(visitor.owners, action.about)
-    check_room(visitor.services, first.owner, 1, [first.model])
+    check_room(visitor.services, first.owner, 1, [first.model], statements=first.statements)
     key = action.fields.get("key", "").strip() or None
     visitor.services.jobs.submit(first.run, key if is_service(first.model) else None)
     return show, Message()

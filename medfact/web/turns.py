@@ -1,0 +1,169 @@
+"""Requests that wait, and hold no thread meanwhile: for a turn to read a visitor's file, or for what others compute."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from medfact.datasets.isolated import MAX_PROCESSES, NeedsTurn, in_turn
+from medfact.kept import MustWait, without_waiting
+from medfact.web.upload_gate import NotNow
+
+MOST_LONG = 1
+"""Long files that are read at the same time, beside MAX_PROCESSES others."""
+
+MOST_WAITING, MOST_WAITING_OF_ONE = 32, 4
+"""Requests that wait for a turn, of all network addresses and of one."""
+
+TOO_MANY = "Many files are being read just now."
+
+WAIT_SECONDS = 60.0
+"""How long a request may wait in all."""
+
+AGAIN_SECONDS = 5
+MOST_ADDRESSES = 10_000
+
+
+@dataclass(eq=False)
+class Waiting:
+    """A request that waits for a turn. place: the turn, once it has one."""
+
+    address: str
+    told: asyncio.Future[None]
+    place: Place | None = None
+
+
+class Turns:
+    """Who reads next. Of the addresses that wait, the one comes first that has had no turn for longest."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free, self._free_long = MAX_PROCESSES, MOST_LONG
+        self._waiting: list[Waiting] = []
+        self._served: OrderedDict[str, int] = OrderedDict()
+        self._turns = 0
+
+    async def answered(self, address: str, answer: Callable[[], Awaitable[None]]) -> None:
+        """Lets a request of an address be answered. Where it must wait, it is asked anew afterwards. Raises NotNow."""
+        until, turns = asyncio.get_running_loop().time() + WAIT_SECONDS, list[Place]()
+        try:
+            while True:
+                try:
+                    with without_waiting(), in_turn(*turns):
+                        return await answer()
+                except MustWait as other:
+                    _end(turns)
+                    await _patiently(asyncio.shield(asyncio.wrap_future(other.until)), until)
+                except NeedsTurn:
+                    _end(turns)
+                    turns.append(await self._turn(address, until))
+        finally:
+            _end(turns)
+
+    async def _turn(self, address: str, until: float) -> Place:
+        """A place among those who read, when it comes to this address. Raises NotNow where too many wait, or for too long."""
+        mine = Waiting(address, asyncio.get_running_loop().create_future())
+        with self._lock:
+            self._make_room(address)
+            self._waiting.append(mine)
+            self._serve()
+        try:
+            await _patiently(mine.told, until)
+        except BaseException:
+            with self._lock:
+                if mine in self._waiting:
+                    self._waiting.remove(mine)
+            _end([mine.place] if mine.place else [])
+            raise
+        assert mine.place is not None
+        return mine.place
+
+    def _make_room(self, address: str) -> None:
+        """Lets one more of an address wait, if need be in place of one of an address that has more. Raises NotNow."""
+        many = Counter(one.address for one in self._waiting)
+        if many[address] >= MOST_WAITING_OF_ONE:
+            raise NotNow(TOO_MANY, AGAIN_SECONDS)
+        if len(self._waiting) >= MOST_WAITING:
+            most = max(many, key=lambda one: many[one])
+            if many[most] <= many[address] + 1:
+                raise NotNow(TOO_MANY, AGAIN_SECONDS)
+            last = next(one for one in reversed(self._waiting) if one.address == most)
+            self._waiting.remove(last)
+            last.told.get_loop().call_soon_threadsafe(_refuse, last.told)
+
+    def _serve(self) -> None:
+        """Gives free places to those who wait, whose lock is held."""
+        while self._free and self._waiting:
+            first = min(self._waiting, key=lambda one: self._served.get(one.address, 0))
+            self._waiting.remove(first)
+            self._free -= 1
+            self._turns += 1
+            self._served[first.address] = self._turns
+            self._served.move_to_end(first.address)
+            while len(self._served) > MOST_ADDRESSES:
+                self._served.popitem(last=False)
+            first.place = Place(self)
+            first.told.get_loop().call_soon_threadsafe(_tell, first.told)
+
+    def lengthen(self) -> bool:
+        """Moves a turn to the long ones, where there is room."""
+        with self._lock:
+            if not self._free_long:
+                return False
+            self._free_long -= 1
+            self._free += 1
+            self._serve()
+            return True
+
+    def release(self, *, long: bool) -> None:
+        """Takes a place back."""
+        with self._lock:
+            self._free_long += long
+            self._free += not long
+            self._serve()
+
+
+class Place:
+    """A turn that was given."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns, self._long, self._over = turns, False, False
+
+    def becomes_long(self) -> bool:
+        """Whether it may go on for long, beside those that do not."""
+        self._long = self._long or self._turns.lengthen()
+        return self._long
+
+    def end(self) -> None:
+        """Gives it up, once."""
+        if not self._over:
+            self._over = True
+            self._turns.release(long=self._long)
+
+
+def _end(places: list[Place]) -> None:
+    while places:
+        places.pop().end()
+
+
+def _refuse(told: asyncio.Future[None]) -> None:
+    if not told.done():
+        told.set_exception(NotNow(TOO_MANY, AGAIN_SECONDS))
+
+
+def _tell(told: asyncio.Future[None]) -> None:
+    if not told.done():
+        told.set_result(None)
+
+
+async def _patiently(what: Any, until: float) -> None:
+    """Waits, but not for ever. Raises NotNow."""
+    try:
+        async with asyncio.timeout_at(until):
+            await what
+    except TimeoutError:
+        raise NotNow("This takes long just now, for others too.", AGAIN_SECONDS) from None
