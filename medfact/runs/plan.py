@@ -157,8 +157,8 @@ def plan(
 ) -> Plan:
     """What a run of this spec asks (at most so many statements): those in order, and the demonstrations before each group.
 
-    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several draws
-    of demonstrations, all statements are asked with the first draw, then all with the second. Raises MedfactError.
+    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
+    draws of demonstrations, all statements are asked with the first, then all with the second. Raises MedfactError.
     """
     _check(spec)
     collection = collection or load(spec)
