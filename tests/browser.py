@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from installed import app_command
+from waiting import HANG_SECONDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -84,7 +85,7 @@ def served(home: Path, folder: Path | None = None, **more: str) -> Iterator[str]
 
 
 def _wait_until_served(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(240):
+    for _ in range(2 * HANG_SECONDS):
         assert process.poll() is None, log.read_text()
         try:
             urllib.request.urlopen(url, timeout=2).close()

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
+from waiting import HANG_SECONDS
 
 USER = "medfact"
 NEEDED = "MEDFACT_TESTS_NEED_POSTGRESQL"
@@ -123,7 +124,7 @@ def running() -> Iterator[Server]:
 def _wait_for(server: Server) -> None:
     import psycopg
 
-    for _ in range(300):
+    for _ in range(10 * HANG_SECONDS):
         try:
             psycopg.connect(host=str(server.folder), user=USER, dbname="postgres").close()
             return

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver
@@ -88,11 +87,3 @@ def keep_jobs(url: str, *runs: str) -> None:
     for run in runs:
         jobs.submit(run)
     signal.pause()
-
-
-def until(reached: Callable[[], bool], seconds: float = 60) -> None:
-    """Waits until something is so."""
-    end = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < end, "not reached"
-        time.sleep(0.01)

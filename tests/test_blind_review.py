@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from browser import served
 from visitors import Visitor
+from waiting import HANG_SECONDS
 
 from medfact.datasets import load_bundled
 from medfact.facts import Fact
@@ -221,7 +222,7 @@ def test_a_blind_page_holds_nothing_of_the_label(ada: Visitor) -> None:
 def test_a_game_shows_the_labels_of_a_pair(ada: Visitor, home: Path) -> None:
     """The result shows a false fact with the true one beside it."""
     store = Store(f"sqlite:///{home / 'medfact.db'}")
-    until = time.monotonic() + 120
+    until = time.monotonic() + HANG_SECONDS
     while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', ada.look(game=1)["fragments"]["game"])):
         assert time.monotonic() < until, "the demonstration is asked"
         time.sleep(0.5)

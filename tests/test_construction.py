@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mock_service import Behaviour, MockService
-from processes import Command, forked_quickly, until
+from processes import Command, forked_quickly
 from test_umls import atom, link, umls
+from waiting import until
 
 from medfact.construction import files
 from medfact.construction.links import link_locally, link_remotely

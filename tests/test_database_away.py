@@ -12,9 +12,10 @@ import postgres
 import pytest
 from browser import served
 from mock_service import Behaviour, MockService
-from processes import Command, until
+from processes import Command
 from test_survival import IN_FLIGHT, STATEMENTS, locked, recorded, some, whole
 from visitors import Visitor
+from waiting import until
 
 from medfact.errors import StoreError
 from medfact.runs.jobs import Jobs
@@ -172,7 +173,7 @@ def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp
     with served(tmp_path, MEDFACT_DATABASE_URL=url) as address, Visitor(address) as visitor:
         store = Store(url)
         (run,) = store.runs("demonstration")
-        until(lambda: store.run(run.run).state == COMPLETE, 120)
+        until(lambda: store.run(run.run).state == COMPLETE)
         with store._writing() as connection:
             connection.exec_driver_sql("DELETE FROM answers")
         store.set_state(run.run, PAUSED, "The database was away.")
@@ -180,7 +181,7 @@ def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp
         with contextlib.suppress(Exception):
             visitor.http.get("/")
         own_server.begin_again()
-        until(lambda: store.run(run.run).state == COMPLETE, 120)
+        until(lambda: store.run(run.run).state == COMPLETE)
         assert len(store.news(run.run).position) == run.statements
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from installed import ROOT
+from waiting import HANG_SECONDS
 
 LINES = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text(encoding="utf-8")).splitlines()
 STEPS = [tuple(line.split(maxsplit=1)) for line in LINES if line and not line.startswith("#")]
@@ -109,7 +110,7 @@ def test_what_is_copied_starts_and_is_healthy(tmp_path: Path) -> None:
     log = (tmp_path / "log.txt").open("w")
     process = subprocess.Popen([sys.executable, *command[1:]], cwd=folder, env=environment, stdout=log, stderr=log)
     try:
-        for _ in range(240):
+        for _ in range(2 * HANG_SECONDS):
             assert process.poll() is None, (tmp_path / "log.txt").read_text()
             if subprocess.run(check, env=environment, capture_output=True, timeout=30).returncode == 0:
                 break

@@ -10,7 +10,6 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -22,6 +21,7 @@ from browser import served
 from installed import ROOT
 from mock_service import Behaviour, MockService
 from visitors import Visitor
+from waiting import until
 
 from medfact.exchange import export_run
 from medfact.limits import OWN_MACHINE
@@ -86,12 +86,8 @@ def store_of(home: Path, owner: str = "local") -> Store:
 
 def until_ended(home: Path, run: str, before: str | None = None) -> Any:
     """The record of a run once it has ended, another time than before."""
-    for _ in range(600):
-        record = store_of(home).run(run)
-        if record.finished_at and record.finished_at != before:
-            return record
-        time.sleep(0.1)
-    raise AssertionError(record.state)
+    until(lambda: store_of(home).run(run).finished_at not in (None, before))
+    return store_of(home).run(run)
 
 
 # ------------------------------------------------------------------------- files of the server

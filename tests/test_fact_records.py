@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sql
 from browser import served
-from processes import until
 from test_migrations import shape, working_on
 from visitors import Visitor
+from waiting import until
 
 from medfact.datasets import load_bundled
 from medfact.exchange.rows import fact_rows

@@ -18,6 +18,7 @@ import pytest
 from browser import trouble_of
 from installed import done, install, make_wheel
 from test_requirements import ROOT, extras
+from waiting import HANG_SECONDS
 
 import medfact
 from medfact.extras import PARTS
@@ -130,7 +131,7 @@ def app(installed: Path, tmp_path: Path, without: str = "") -> Iterator[str]:
             stderr=file,
         )
         try:
-            for _ in range(240):
+            for _ in range(2 * HANG_SECONDS):
                 if found := re.search(r"http://[\d.]+:\d+", log.read_text()):
                     break
                 assert process.poll() is None, log.read_text()
@@ -259,7 +260,7 @@ def test_the_page_without_local_models_says_so_and_goes_on(installed: Path, tmp_
     brought = {"huggingface_hub", "httpx2"}  # the page library needs them
     absent = " ".join(module for extra in ("local", "services") for module in PARTS[extra][1] if module not in brought)
     with app(installed, tmp_path, without=absent) as address:
-        for _ in range(120):
+        for _ in range(2 * HANG_SECONDS):
             runs = [json.loads(line) for line in call(installed, tmp_path, "runs").stdout.splitlines()]
             if runs and runs[0]["state"] == "failed":
                 break

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 from small_models import small_llama
-from waiting import wait_for
+from waiting import until, wait_for
 
 from medfact.errors import Mistake
 from medfact.limits import OWN_MACHINE
@@ -60,11 +60,8 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
 
 def test_the_processes_beside_the_page_give_way_to_it(jobs: Jobs) -> None:
     jobs.warm_up("baseline:random")
-    end = time.monotonic() + 60
     beside = psutil.Process(jobs._beside.pid)
-    while beside.nice() == psutil.Process().nice() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert beside.nice() > psutil.Process().nice()
+    until(lambda: beside.nice() > psutil.Process().nice())
 
 
 def test_local_model_stops_within_two_seconds_and_goes_on_later(jobs: Jobs, tmp_path: Path) -> None:

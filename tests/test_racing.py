@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from mock_service import Behaviour, MockService
-from processes import Command, forked_quickly, until
+from processes import Command, forked_quickly
 from small_facts import write_csv
+from waiting import until
 
 from medfact.errors import Mistake, StoreError
 from medfact.models import Completion, Prompt, ServiceSettings, load_model

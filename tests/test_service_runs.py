@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from mock_service import Behaviour, MockService, fault_of_content, p_true, share, word_of
 from records import reported
+from waiting import until
 
 from medfact.errors import Mistake
 from medfact.models import ServiceSettings
@@ -356,19 +357,12 @@ def test_stop_ends_a_slow_service_within_two_seconds_and_keeps_what_came(facts_f
         beside = start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0), jobs.store)
         jobs.submit(run_id, KEY)
         jobs.submit(beside)
-        _until(lambda: jobs.snapshot(run_id).done >= 64)
-        _until(lambda: jobs.snapshot(beside).state == COMPLETE)
+        until(lambda: jobs.snapshot(run_id).done >= 64)
+        until(lambda: jobs.snapshot(beside).state == COMPLETE)
         begun = time.monotonic()
         jobs.stop(run_id)
-        _until(lambda: jobs.snapshot(run_id).state == STOPPED)
+        until(lambda: jobs.snapshot(run_id).state == STOPPED)
         assert time.monotonic() - begun < 2.5
         kept = {item_prompt(item) for item in jobs.store.asked(run_id) if item.answer is not None}
     assert set(service.answered) - kept == set(), "what was received is kept"
     assert KEY not in json.dumps([run.spec.to_record() for run in jobs.store.runs()])
-
-
-def _until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.02)

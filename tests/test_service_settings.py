@@ -18,6 +18,7 @@ import pytest
 from odd_service import OddService, Reply, said
 from test_api import KEY, Load, load, prompts_of
 from test_updates import OWNER, look, services
+from waiting import HANG_SECONDS, until
 
 import medfact as package
 from medfact.errors import MedfactError, Mistake, ModelError
@@ -390,7 +391,7 @@ def test_the_page_starts_whatever_proxy_the_environment_names(proxy: str, tmp_pa
 
 
 def _until_there(client: httpx2.Client, page: subprocess.Popen[bytes], method: str) -> httpx2.Response:
-    end = time.monotonic() + 300
+    end = time.monotonic() + HANG_SECONDS
     while time.monotonic() < end:
         assert page.poll() is None
         try:
@@ -428,8 +429,5 @@ def test_the_page_records_no_wrong_address(address: str, services: Services) -> 
 def test_the_page_shows_that_replies_cannot_be_read(services: Services) -> None:
     with OddService(Reply(said("I am a language model."))) as service:
         (run,) = begin(services, OWNER, Setup(models=[], service="m", address=service.base_url, pairs=1), KEY)
-        end = time.monotonic() + 120
-        while services.store.run(run).state != COMPLETE:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: services.store.run(run).state == COMPLETE)
     assert "16 of the first 16 replies cannot be read and count as wrong" in look(services, run=run)["fragments"]["scores"]

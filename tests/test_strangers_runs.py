@@ -23,12 +23,12 @@ import pytest
 from browser import served
 from installed import ROOT
 from mock_service import Behaviour, MockService
-from processes import until
 from run_files import altered, exported, without_answers
 from small_facts import rows_of_facts, write_csv
 from test_doors import on_space, store_of
 from test_writing import faithful
 from visitors import Visitor
+from waiting import until
 
 from medfact.errors import MedfactError
 from medfact.exchange import import_run
@@ -289,7 +289,7 @@ def test_no_page_opens_what_a_runs_file_names(
         if bring(visitor, run):
             taken += 1
             told += list(map(str, done_with_a_run(visitor, of_run)))
-    until(ended(home, owner_of(visitor)), 120)
+    until(ended(home, owner_of(visitor)))
     store = store_of(home)
     for run in store._all_runs(owner_of(visitor)):
         told += [str(run.reason), str(run.notes), str(store.asked(run.run)), str(store.demonstrations(run.run))]

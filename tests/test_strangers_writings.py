@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from browser import served
 from mock_service import Behaviour, MockService
-from processes import until
 from run_files import altered, without_answers
 from test_doors import on_space, store_of
 from test_writing import denied, faithful, statement_in
 from visitors import Visitor
+from waiting import until
 
 from medfact.models import ServiceSettings
 from medfact.runs.start import start

@@ -23,10 +23,11 @@ import psutil
 import pytest
 import sqlalchemy
 from mock_service import Behaviour, MockService
-from processes import CONTEXT, Command, forked_quickly, keep_jobs, until
+from processes import CONTEXT, Command, forked_quickly, keep_jobs
 from records import reported
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
+from waiting import until
 
 from medfact.errors import StoreError
 from medfact.models import Placement, ServiceSettings
@@ -268,7 +269,7 @@ def test_when_the_app_is_killed_its_run_is_interrupted_and_goes_on(home: Path, t
     with log.open("w") as said:
         page = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=said, stderr=said)
     try:
-        until(lambda: "medfact is ready" in log.read_text(), 300)
+        until(lambda: "medfact is ready" in log.read_text())
         store = Store()
         (run,) = [record.run for record in store.runs()]
         until(lambda: some(store, run))

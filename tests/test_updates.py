@@ -1,7 +1,6 @@
 """What a page gets when it asks: the fragments that differ from what it has, and nothing of anybody else."""
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import orjson
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from waiting import wait_for
 
 from medfact.errors import MedfactError, Mistake, StoreError
 from medfact.results.compare import Comparisons
@@ -131,10 +131,7 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
     monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
     look(services, run=run)
     services.jobs.submit(run)
-    until = time.monotonic() + 60
-    while (job := services.jobs.snapshot(run)) is None or job.state in GOING:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_for(services.jobs, run, lambda job: job.state not in GOING)
     end = look(services, run=run)
     assert "640 of 640 statements · complete" in end["fragments"]["progress"]
     assert "50.0%" in end["fragments"]["scores"]

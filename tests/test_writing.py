@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from mock_service import Behaviour, MockService
-from processes import Command, forked_quickly, until
+from processes import Command, forked_quickly
 from scripted import Scripted, script
 from small_models import small_inference_model
+from waiting import until
 
 from medfact.errors import ModelError
 from medfact.exchange import export_run, import_run

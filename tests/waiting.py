@@ -1,4 +1,4 @@
-"""Waiting for a job."""
+"""Waiting for what must happen, for as long as a busy machine may take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from collections.abc import Callable
 
 from medfact.runs.jobs import Jobs, Snapshot
 
+HANG_SECONDS = 600
+"""Nothing that goes on takes as long, however busy the machine is."""
 
-def wait_for(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = 120) -> Snapshot:
+
+def until(reached: Callable[[], bool], seconds: float = HANG_SECONDS) -> None:
+    """Waits until something is so, however busy the machine is."""
+    end = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < end, "not reached"
+        time.sleep(0.01)
+
+
+def wait_for(jobs: Jobs, run: str, reached: Callable[[Snapshot], bool], seconds: float = HANG_SECONDS) -> Snapshot:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         snapshot = jobs.snapshot(run)
