@@ -55,6 +55,7 @@ def select(
     negatives: int,
     heads_aside: int,
     seed: int,
+    heads_last: int = 0,
     difficulty: str = ANY,
     limit: int | None = None,
     per_relation: int | None = None,
@@ -67,7 +68,8 @@ def select(
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
-    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
+    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots. heads_last: where
+    no shots are kept, the heads per relation that would be: tested after all others, as runs with shots test only these.
     limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that
     is not kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
     canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn. held: only
@@ -77,18 +79,23 @@ def select(
     _check_counts(limit, per_relation)
     stated = _stated(collection, collection.stated(negatives), canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, max(negatives, 1), heads_aside, seed, difficulty, relation)
-    aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
+    count = heads_aside or heads_last
+    loans = _loans(stated, lender, max(negatives, 1), count, seed, difficulty, relation)
+    aside = _heads_aside(stated, count, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
+    shots, last, loans = (kept, [], loans) if heads_aside else ([], kept, {})
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
-    chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
-    incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else free
-    lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
-    drawn_from, lone = (free, _of_the_heads(lone, chosen)) if limit or per_relation else ([one[0] for one in chosen], lone)
+    chosen = list(islice(_one_after_the_other([free, last], seed, testable, relation, per_relation), limit))
+    incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
+    lone = [f for f in _lone_negatives(stated) if _confirmed([f], held)]
+    lone = [f for f in lone if not (heads_aside and head(f) in aside[relation(f)])]
+    drawn_from = [one[0] for one in chosen]
+    if limit or per_relation:
+        drawn_from, lone = _drawn_from(free, last, drawn_from, relation), _of_the_heads(lone, chosen)
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
-        shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
+        shots=tuple(chain(*map(shown, shots), *chain(*loans.values()))),
         without_negative=(lacking := lacking_of(incomplete, collection)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
@@ -170,22 +177,44 @@ def _confirmed(facts: Iterable[Fact], held: Held | None) -> bool:
     return held is None or all(held.get(fact.fact_id) is fact.positive for fact in facts)
 
 
+def _one_after_the_other(
+    parts: Iterable[Iterable[Fact]],
+    seed: int,
+    testable: Callable[[Fact], Group | None],
+    relation: Callable[[Fact], str],
+    per_relation: int | None,
+) -> Iterator[Group]:
+    """Testable groups, all of the first part before any of the second."""
+    drawn: Counter[str] = Counter()
+    for facts in parts:
+        yield from _even_groups(facts, seed, testable, relation, per_relation, drawn)
+
+
+def _drawn_from(
+    free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Fact], relation: Callable[[Fact], str]
+) -> list[Fact]:
+    """Of which facts the chosen ones are a draw: those tested last are among them only in relations where it came to any."""
+    tested = {fact.fact_id for fact in chosen}
+    reached = {relation(fact) for fact in last if fact.fact_id in tested}
+    return [*free, *(fact for fact in last if relation(fact) in reached)]
+
+
 def _even_groups(
     facts: Iterable[Fact],
     seed: int,
     testable: Callable[[Fact], Group | None],
     relation: Callable[[Fact], str],
     per_relation: int | None,
+    drawn: Counter[str],
 ) -> Iterator[Group]:
-    """Testable groups, from each relation in turn; heads with the fewest facts so far come first."""
+    """Testable groups, from each relation in turn; heads with the fewest facts so far come first. drawn: groups so far."""
     queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
     for fact in facts:
         queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
     for queue in queues.values():
         queue.sort(key=lambda entry: entry[:2])
     visits: Counter[str] = Counter()
-    drawn: Counter[str] = Counter()
-    turns = sorted(queues, key=lambda name: digest(str(seed), name))
+    turns = sorted((name for name in queues if drawn[name] != per_relation), key=lambda name: digest(str(seed), name))
     while turns:
         for name in list(turns):
             members = _next_group(queues[name], visits, testable)
