@@ -68,38 +68,31 @@ def select(
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
-    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots. heads_last: where
-    no shots are kept, the heads per relation that would be: tested after all others, as runs with shots test only these.
-    limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that
-    is not kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
-    canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn. held: only
-    facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per head and
-    relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
+    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation kept for the shots; heads_last: these heads are
+    tested instead, after all others. limit, per_relation: positive facts with all their negatives, and of their heads the
+    unpaired ones; None: every fact not kept aside. canonical: a relation's name in the pool; facts without one are left out.
+    rejected: tails never drawn. held: only facts that reviewers hold as they are labelled, with their negatives; None: any.
+    one_tail: one per head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
     """
     _check_counts(limit, per_relation)
-    stated = _stated(collection, collection.stated(negatives), canonical, seed, one_tail)
+    limited, stated = bool(limit or per_relation), _stated(collection, negatives, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    count = heads_aside or heads_last
-    loans = _loans(stated, lender, max(negatives, 1), count, seed, difficulty, relation)
-    aside = _heads_aside(stated, count, seed, frozenset(loans), relation, head)
+    loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
+    aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
-    shots, last, loans = (kept, [], loans) if heads_aside else ([], kept, {})
+    last, shots, lent = ([], kept, chain(*loans.values())) if heads_aside else (kept, [], ())
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
-    testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
+    testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
     chosen = list(islice(_one_after_the_other([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
-    lone = [f for f in _lone_negatives(stated) if _confirmed([f], held)]
-    lone = [f for f in lone if not (heads_aside and head(f) in aside[relation(f)])]
-    drawn_from = [one[0] for one in chosen]
-    if limit or per_relation:
-        drawn_from, lone = _drawn_from(free, last, drawn_from, relation), _of_the_heads(lone, chosen)
+    lone = [f for f in _lone_negatives(stated) if _confirmed([f], held) and (limited or head(f) not in aside[relation(f)])]
     return Selection(
-        test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
-        shots=tuple(chain(*map(shown, shots), *chain(*loans.values()))),
+        test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
+        shots=tuple(chain(*map(shown, shots), *lent)),
         without_negative=(lacking := lacking_of(incomplete, collection)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
-        population=Counter(fact.relation for fact in drawn_from),
+        population=_population(free, last, chosen, limited),
     )
 
 
@@ -109,9 +102,10 @@ def _check_counts(limit: int | None, per_relation: int | None) -> None:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
 
 
-def _stated(collection: Collection, facts: Iterable[Fact], canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
+def _stated(collection: Collection, negatives: int, canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
     """Those of the facts that have a ready sentence or prototypes; with `one_tail`, one per head and relation."""
-    facts = [fact for fact in facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
+    every = collection.stated(negatives)
+    facts = [fact for fact in every if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
     return _with_one_tail(facts, seed) if one_tail else facts
 
 
@@ -190,13 +184,12 @@ def _one_after_the_other(
         yield from _even_groups(facts, seed, testable, relation, per_relation, drawn)
 
 
-def _drawn_from(
-    free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Fact], relation: Callable[[Fact], str]
-) -> list[Fact]:
-    """Of which facts the chosen ones are a draw: those tested last are among them only in relations where it came to any."""
-    tested = {fact.fact_id for fact in chosen}
-    reached = {relation(fact) for fact in last if fact.fact_id in tested}
-    return [*free, *(fact for fact in last if relation(fact) in reached)]
+def _population(free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Group], limited: bool) -> Counter[str]:
+    """Relation → of how many facts the chosen ones are a draw; those tested last are among them only where it came to any."""
+    tested = {one[0].fact_id: one[0] for one in chosen}
+    reached = {fact.relation for fact in last if fact.fact_id in tested}
+    drawn_from = (*free, *(fact for fact in last if fact.relation in reached)) if limited else tested.values()
+    return Counter(fact.relation for fact in drawn_from)
 
 
 def _even_groups(

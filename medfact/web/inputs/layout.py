@@ -135,13 +135,11 @@ def _method() -> None:
         elem_id="shots",
     )
     difficulty = gr.Dropdown(
-        [
-            (f"as usual: {by_method(lambda name: PROTOCOLS[name].negative_difficulty)}", ""),
-            *((f"{name}: {meaning}", name) for name, meaning in PREFERENCES.items()),
-        ],
+        [("as usual with the method", ""), *((f"{name}: {meaning}", name) for name, meaning in PREFERENCES.items())],
         value="",
         label="False partners",
-        info="near: true of another condition of the same specialty; far: from elsewhere in medicine",
+        info="near: true of another condition of the same specialty; far: from elsewhere in medicine; as usual: "
+        + by_method(lambda name: PROTOCOLS[name].negative_difficulty),
         elem_id="difficulty",
         filterable=False,
     )
