@@ -199,7 +199,7 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
         page.wait_for_timeout(1000 * pause)
     expect(page.locator("#evaluate")).to_have_text("Evaluate second.csv")
     evaluate(page)
-    expect(page.locator("#go")).to_contain_text("7 pairs of second.csv, 1 model")
+    expect(page.locator("#go")).to_contain_text("12 pairs of second.csv, 1 model")
 
 
 def test_statements_are_marked_searched_and_paged(page: Page, address: str) -> None:
