@@ -23,7 +23,7 @@ class Protocol:
     pools:       its prototype pools; a relation is stated by the first pool that has it.
     negatives:   negative facts per positive one.
     shots:       demonstrations before each statement.
-    heads_aside: heads per relation kept aside for the demonstrations, for any number of shots.
+    heads_aside: heads per relation kept aside for the demonstrations; where none are drawn, a limit may reach them, last.
     question:    the name of the question format. reading: the name of the rule that reads replies.
     first:       names of the figures shown first.
     rephrases:   whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13).

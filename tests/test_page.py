@@ -111,7 +111,7 @@ def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> No
     rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
     upload(page, write_facts(tmp_path / "sixteen.csv", rows, ("head", "relation", "tail")))
     expect(page.locator("#evaluate")).to_have_text("Evaluate sixteen.csv")
-    expect(go).to_contain_text("11 pairs")  # and no more than the file has: five are kept for demonstrations
+    expect(go).to_contain_text("16 pairs")  # and no more than the file has; none is kept for demonstrations that are not shown
     page.get_by_role("button", name="Use the bundled facts instead").click()
     expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
 
@@ -123,7 +123,7 @@ def test_a_file_of_another_type_and_a_bundled_set_leave_nothing_locked(page: Pag
     (tmp_path / "pic.png").write_bytes(b"no table")
     upload(page, tmp_path / "pic.png")
     expect(page.locator("mf-part[name=offline]")).to_contain_text("pic.png is not in use: choose a file that ends in .csv")
-    expect(page.locator("#go")).to_contain_text("11 pairs")
+    expect(page.locator("#go")).to_contain_text("16 pairs")
     expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
     page.locator("#dataset input").click()
     page.get_by_role("option", name="rare-core").click()
@@ -199,7 +199,7 @@ def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page
         page.wait_for_timeout(1000 * pause)
     expect(page.locator("#evaluate")).to_have_text("Evaluate second.csv")
     evaluate(page)
-    expect(page.locator("#go")).to_contain_text("7 pairs of second.csv, 1 model")
+    expect(page.locator("#go")).to_contain_text("12 pairs of second.csv, 1 model")
 
 
 def test_statements_are_marked_searched_and_paged(page: Page, address: str) -> None:

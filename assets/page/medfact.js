@@ -5,7 +5,7 @@
   const PREFIX = new URL(window.gradio_config?.root || "/", window.location.href).pathname.replace(/\/+$/, "");
   const inside = window.location.pathname.startsWith(PREFIX) ? window.location.pathname.slice(PREFIX.length) : window.location.pathname;
   const PAGE = inside.replace(/\/+$/, "").split("/").at(-1) || "evaluate";
-  const KEPT_RUNS = "medfact-shown-runs";
+  const KEPT_RUNS = "medfact-shown-runs", KEYS_OFF = "medfact-keys-off";
   const TIMEOUT_MS = 30_000;
   const RETRY_MS = [1000, 2000, 5000]; // the last one repeats
   const TYPING_MS = 200;
@@ -32,6 +32,32 @@
     } catch {
       /* the address still names the runs */
     }
+  };
+
+  /* Single letters and digits act unless this browser's visitor has switched them off: speech input types letters, too. */
+  let keysOffHere = false; // where storage is blocked, for this page alone
+  const keysAreOff = () => {
+    try {
+      return window.localStorage.getItem(KEYS_OFF) === "yes";
+    } catch {
+      return keysOffHere;
+    }
+  };
+  const switchKeys = (off) => {
+    keysOffHere = off;
+    try {
+      window.localStorage.setItem(KEYS_OFF, off ? "yes" : "no");
+    } catch {
+      /* it holds until this page is left */
+    }
+    showKeys(document);
+  };
+  /* What only a letter reached is a stop of the Tab key where letters do nothing. */
+  const showKeys = (within) => {
+    const off = keysAreOff();
+    document.documentElement.classList.toggle("mf-no-keys", off);
+    for (const box of within.querySelectorAll("[data-keys]")) box.checked = !off;
+    for (const button of within.querySelectorAll("button[data-hotkey][tabindex]")) button.tabIndex = off ? 0 : -1;
   };
 
   /* ------------------------------------------------------------------------------------------------ fragments in place */
@@ -111,6 +137,7 @@
     morphChildren(part, template.content);
     placing = false;
     part.querySelectorAll("[data-plot]").forEach(figures.watch);
+    showKeys(part);
     const timed = part.querySelector("[data-timed]");
     if (timed && timed.dataset.timed !== shown) {
       [shown, shownAt] = [timed.dataset.timed, performance.now()];
@@ -133,6 +160,7 @@
     class extends HTMLElement {
       connectedCallback() {
         parts.set(this.getAttribute("name"), this);
+        showKeys(this);
         place(this.getAttribute("name"));
       }
     },
@@ -350,8 +378,9 @@
 
   document.addEventListener("change", ({ target }) => {
     if (placing) return;
-    const { set, tick, agree, ofView, list = "chosen" } = target.dataset ?? {};
-    if (agree !== undefined) (ofView === undefined ? choose : change)({ agreed: target.checked, agreed_to: target.checked ? agree : "" });
+    const { set, tick, agree, ofView, keys, list = "chosen" } = target.dataset ?? {};
+    if (keys !== undefined) switchKeys(!target.checked);
+    else if (agree !== undefined) (ofView === undefined ? choose : change)({ agreed: target.checked, agreed_to: target.checked ? agree : "" });
     else if (tick !== undefined) change({ [list]: toggled(show[list] ?? "", tick).join(",") });
     else if (set === "page") change({ page: target.value });
     else if (set !== undefined && target.type !== "search") change({ [set]: valueOf(target), page: 0 });
@@ -391,8 +420,9 @@
     if (event.key === "Escape") document.querySelector("[data-reveal] [data-close]")?.click();
     const typed = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || event.ctrlKey || event.altKey || event.metaKey;
     const within = document.querySelector("[data-answers]") ?? document; // a slip of the finger ends no game
-    const hot = typed ? null : within.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
-    if (!typed && answerByKey(event.key)) event.preventDefault();
+    const acts = !typed && !keysAreOff();
+    const hot = !acts ? null : within.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
+    if (acts && answerByKey(event.key)) event.preventDefault();
     if (hot && hot.offsetParent) {
       event.preventDefault();
       hot.focus();

@@ -55,6 +55,7 @@ def select(
     negatives: int,
     heads_aside: int,
     seed: int,
+    heads_last: int = 0,
     difficulty: str = ANY,
     limit: int | None = None,
     per_relation: int | None = None,
@@ -67,32 +68,31 @@ def select(
     """Draws the facts under test: evenly over relations and heads, and nested: the first 100 are among the first 200.
 
     negatives: negative facts per positive one, of shots at least one; those that the file pairs with it count. difficulty: of
-    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation that are kept for the shots.
-    limit, per_relation: positive facts with all their negatives, in total and per relation; None: every fact that
-    is not kept aside. With a limit, unpaired negatives come along where a fact of their head is under test.
-    canonical: a relation's name in the pool; facts without one are left out. rejected: tails that are never drawn. held: only
-    facts that reviewers hold as they are labelled, with all their negatives; None: any. one_tail: one tail per head and
-    relation, the head itself only if there is no other. lender: of shots where there are under FEWEST_HEADS heads.
+    those drawn first (`negatives.PREFERENCES`). heads_aside: heads per relation kept for the shots; heads_last: these heads are
+    tested instead, after all others. limit, per_relation: positive facts with all their negatives, and of their heads the
+    unpaired ones; None: every fact not kept aside. canonical: a relation's name in the pool; facts without one are left out.
+    rejected: tails never drawn. held: only facts that reviewers hold as they are labelled, with their negatives; None: any.
+    one_tail: one per head and relation, the head itself only if there is no other. lender: of shots for under FEWEST_HEADS.
     """
     _check_counts(limit, per_relation)
-    stated = _stated(collection, collection.stated(negatives), canonical, seed, one_tail)
+    limited, stated = bool(limit or per_relation), _stated(collection, negatives, canonical, seed, one_tail)
     relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
-    loans = _loans(stated, lender, max(negatives, 1), heads_aside, seed, difficulty, relation)
-    aside = _heads_aside(stated, heads_aside, seed, frozenset(loans), relation, head)
+    loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
+    aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
+    last, shots, lent = ([], kept, chain(*loans.values())) if heads_aside else (kept, [], ())
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
-    testable = _testable(group, negatives + 1 if limit or per_relation else 1, collection.ready, held)
-    chosen = list(islice(_even_groups(free, seed, testable, relation, per_relation), limit))
-    incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else free
-    lone = [f for f in _lone_negatives(stated) if head(f) not in aside[relation(f)] and _confirmed([f], held)]
-    drawn_from, lone = (free, _of_the_heads(lone, chosen)) if limit or per_relation else ([one[0] for one in chosen], lone)
+    testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
+    chosen = list(islice(_one_after_the_other([free, last], seed, testable, relation, per_relation), limit))
+    incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
+    lone = [f for f in _lone_negatives(stated) if _confirmed([f], held) and (limited or head(f) not in aside[relation(f)])]
     return Selection(
-        test=(*chain(*chosen), *_of_known_difficulty(lone, collection.known)),
-        shots=tuple(chain(*map(shown, kept), *chain(*loans.values()))),
+        test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
+        shots=tuple(chain(*map(shown, shots), *lent)),
         without_negative=(lacking := lacking_of(incomplete, collection)).to_be_drawn,
         notes=tuple(fact_notes(collection, canonical, lacking, negatives)),
         shot_notes=tuple(shot_notes(loans, aside, heads_aside)),
-        population=Counter(fact.relation for fact in drawn_from),
+        population=_population(free, last, chosen, limited),
     )
 
 
@@ -102,9 +102,10 @@ def _check_counts(limit: int | None, per_relation: int | None) -> None:
             raise Mistake(f"The {name} is {number}.", "Give a number of facts, 1 or more.")
 
 
-def _stated(collection: Collection, facts: Iterable[Fact], canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
+def _stated(collection: Collection, negatives: int, canonical: Canonical, seed: int, one_tail: bool) -> list[Fact]:
     """Those of the facts that have a ready sentence or prototypes; with `one_tail`, one per head and relation."""
-    facts = [fact for fact in facts if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
+    every = collection.stated(negatives)
+    facts = [fact for fact in every if fact.fact_id in collection.ready or canonical(fact.relation) is not None]
     return _with_one_tail(facts, seed) if one_tail else facts
 
 
@@ -170,22 +171,43 @@ def _confirmed(facts: Iterable[Fact], held: Held | None) -> bool:
     return held is None or all(held.get(fact.fact_id) is fact.positive for fact in facts)
 
 
+def _one_after_the_other(
+    parts: Iterable[Iterable[Fact]],
+    seed: int,
+    testable: Callable[[Fact], Group | None],
+    relation: Callable[[Fact], str],
+    per_relation: int | None,
+) -> Iterator[Group]:
+    """Testable groups, all of the first part before any of the second."""
+    drawn: Counter[str] = Counter()
+    for facts in parts:
+        yield from _even_groups(facts, seed, testable, relation, per_relation, drawn)
+
+
+def _population(free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Group], limited: bool) -> Counter[str]:
+    """Relation → of how many facts the chosen ones are a draw; those tested last are among them only where it came to any."""
+    tested = {one[0].fact_id: one[0] for one in chosen}
+    reached = {fact.relation for fact in last if fact.fact_id in tested}
+    drawn_from = (*free, *(fact for fact in last if fact.relation in reached)) if limited else tested.values()
+    return Counter(fact.relation for fact in drawn_from)
+
+
 def _even_groups(
     facts: Iterable[Fact],
     seed: int,
     testable: Callable[[Fact], Group | None],
     relation: Callable[[Fact], str],
     per_relation: int | None,
+    drawn: Counter[str],
 ) -> Iterator[Group]:
-    """Testable groups, from each relation in turn; heads with the fewest facts so far come first."""
+    """Testable groups, from each relation in turn; heads with the fewest facts so far come first. drawn: groups so far."""
     queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
     for fact in facts:
         queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
     for queue in queues.values():
         queue.sort(key=lambda entry: entry[:2])
     visits: Counter[str] = Counter()
-    drawn: Counter[str] = Counter()
-    turns = sorted(queues, key=lambda name: digest(str(seed), name))
+    turns = sorted((name for name in queues if drawn[name] != per_relation), key=lambda name: digest(str(seed), name))
     while turns:
         for name in list(turns):
             members = _next_group(queues[name], visits, testable)

@@ -115,10 +115,9 @@ def select_facts(
     rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
     held: Held = NOTHING_HELD,
 ) -> Selection:
-    """The facts under test and those kept aside for the shots; `rejected` tails are never drawn.
+    """The facts under test and those kept aside, where any are needed; `rejected` tails are never drawn.
 
     held: what reviewers hold of facts; a spec of reviewed facts tests those that they confirm.
-
     Only relations that `canonical` has a name for are used; by default, those that the pool has prototypes for.
     """
     _check(spec)
@@ -127,7 +126,8 @@ def select_facts(
     made = select(
         collection or load(spec),
         negatives=negatives,
-        heads_aside=protocol.heads_aside,
+        heads_aside=protocol.heads_aside if (keeps := _keeps_aside(spec)) else 0,
+        heads_last=0 if keeps else protocol.heads_aside,
         seed=spec.seed,
         difficulty=negative_difficulty_of(spec),
         limit=spec.limit,
@@ -138,8 +138,16 @@ def select_facts(
         held=held if spec.reviewed else None,
         lender=load_bundled(LENDER),
     )
-    are_shown = _shots(spec) > 0 and not spec.demonstrations
-    return replace(made, notes=(*made.notes, *made.shot_notes)) if are_shown else made
+    return replace(made, notes=(*made.notes, *made.shot_notes)) if _draws_shots(spec) else made
+
+
+def _draws_shots(spec: RunSpec) -> bool:
+    return _shots(spec) > 0 and not spec.demonstrations
+
+
+def _keeps_aside(spec: RunSpec) -> bool:
+    """Whether facts are kept untested. Without a limit they always are: runs with and without shots test the same facts."""
+    return _draws_shots(spec) or is_words_alone(spec.model) or (spec.limit or spec.per_relation) is None
 
 
 def facts_aside(spec: RunSpec) -> Aside:

@@ -24,6 +24,7 @@ from fastapi import FastAPI
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import is_public_server
 from medfact.models.local import zero_gpu
+from medfact.views.fragments import render
 from medfact.web import disk, downloads, files, health, sign_in, updates, upload_form
 from medfact.web.connections import Connection
 from medfact.web.demonstration import keep_up
@@ -46,6 +47,10 @@ not a place for patient data.
 """
 
 
+REVIEW = """# Review
+Is what a model is asked true, clear and fair? The keys stand on the buttons; at the foot of the page they can be switched off.
+"""
+
 WRITE = """# Write
 A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
 sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
@@ -64,31 +69,38 @@ def build_page() -> gr.Blocks:
                 part("said", "progress", "scores", "tab", "rarity")
                 layout.frequencies()
                 part("rarity-said", "drawer")
-        gr.Markdown(FOOTER, elem_id="footer")
+        _bottom()
     with page.route("Facts", "/facts"):
         _top("# Facts\nEach true fact has false partners: other findings that no source lists for it.")
         part("said", "to-review", "filters", "cards", "rejected")
+        _bottom()
     with page.route("Review", "/review", show_in_navbar=False):
-        _top("# Review\nIs what a model is asked true, clear and fair? The keys stand on the buttons.")
+        _top(REVIEW)
         part("choice", "said", "fact")
+        _bottom()
     with page.route("Studio", "/studio", show_in_navbar=False):
         _top("# Studio\nThe sentences in which facts are stated: side by side, to change, to add to, and to sign off.")
         part("choice", "said", "relation", "edited")
+        _bottom()
     with page.route("Write", "/write"):
         _top(WRITE)
         part("form", "form-said", "writings", "said", "opened")
+        _bottom()
     with page.route("Runs", "/runs"):
         _top("# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its answers.")
         part("notice", "filters")
         bring = gr.UploadButton("Bring a run from a file (.gz)", file_types=[".gz"], size="sm", elem_id="runs-import")
         bring.upload(None, bring, None, js="(file) => window.medfact.act('bring', file)", **layout.FRONTEND)
         part("runs", "said", "chosen")
+        _bottom()
     with page.route("Compare", "/compare"):
         _top("# Compare\nTwo to eight runs: what they share, where they differ, and every fact.")
         part("choose", "compared", "facts", "drawer")
+        _bottom()
     with page.route("Gallery", "/gallery"):
         _top("# Gallery\nRuns that the host of this server chose to show.")
         part("gallery")
+        _bottom()
     return page
 
 
@@ -97,6 +109,12 @@ def _top(introduction: str = "") -> None:
     part("offline")
     if introduction:
         gr.Markdown(introduction)
+
+
+def _bottom() -> None:
+    """What every page ends with: the way back to what a first visitor saw, the keys, and what this is not."""
+    gr.HTML(f'<mf-part name="help" id="help">{render("help")}</mf-part>', apply_default_css=False, js_on_load=None)
+    gr.Markdown(FOOTER, elem_id="footer")
 
 
 def theme() -> gr.themes.Base:

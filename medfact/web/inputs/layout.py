@@ -18,11 +18,13 @@ from medfact.results.recall import READ, RELATED
 from medfact.results.wording import model_name
 from medfact.retrieval import RETRIEVERS
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, WITHOUT, model_choices
+from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, WITHOUT, by_method, model_choices, shots_of
 from medfact.web.parts import part
 
 FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
 """Options of events that no request follows: they run in the browser alone."""
+
+NUMBERS = {0: "none", 5: "five"}
 
 DATASET_CHOSEN = "(value) => { window.medfact.choose({dataset: value}); window.medfact.act('drop_file'); }"
 """Whoever chooses a bundled set wants that set: a file of their own is no longer in use."""
@@ -126,17 +128,18 @@ def _method() -> None:
         10, MOST_PAIRS, value=DEFAULT_PAIRS, step=10, label="Pairs: true facts, each with its false partners", elem_id="pairs"
     )
     shots = gr.Radio(
-        [("as the method proposes", -1), ("none", 0), ("five", 5)],
+        [(f"as usual: {by_method(lambda name: NUMBERS[shots_of(name)])}", -1), ("none", 0), ("five", 5)],
         value=-1,
         label="Demonstrations shown to the model before each statement",
-        info="medfact proposes five; unless you choose them, this page shows it none, so that a first look is quick",
+        info="medfact proposes five, too; this page shows none unless you choose them, so that a first look is quick.",
         elem_id="shots",
     )
     difficulty = gr.Dropdown(
-        [("as the method proposes", ""), *((f"{name}: {meaning}", name) for name, meaning in PREFERENCES.items())],
+        [("as usual with the method", ""), *((f"{name}: {meaning}", name) for name, meaning in PREFERENCES.items())],
         value="",
         label="False partners",
-        info="near: true of another condition of the same specialty; far: from elsewhere in medicine",
+        info="near: true of another condition of the same specialty; far: from elsewhere in medicine; as usual: "
+        + by_method(lambda name: PROTOCOLS[name].negative_difficulty),
         elem_id="difficulty",
         filterable=False,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import isinf
@@ -51,7 +52,7 @@ class Setup(BaseModel):
     folder;
     service, address: a model behind a service. agreed: whether own facts may go there; agreed_to: to what that was said
     (`consent_of`), "" where it is said of this very set-up. budget: US dollars, 0 for any sum.
-    shots: −1 for what the method proposes. difficulty: which false partners come first; "" for what the method proposes.
+    shots: −1 for the usual number (`shots_of`). difficulty: which false partners come first; "" for the method's own.
     writing: sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts
     are those of the first. drafts: a writing whose accepted templates are used. studio: "POOL:DATA", a
     pool with what the visitor has edited of it, and the facts that are asked with it. reviewed: whether to ask only facts
@@ -84,6 +85,11 @@ class Setup(BaseModel):
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
     race: bool = False
+
+    @property
+    def demonstrations(self) -> int:
+        """How many demonstrations are asked for."""
+        return shots_of(self.protocol) if self.shots < 0 else self.shots
 
     @property
     def sets(self) -> list[str]:
@@ -161,7 +167,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
             protocol=setup.protocol,
             pool=_pool_of(services, owner, setup),
             limit=setup.pairs,
-            shots=shots_of(setup.protocol) if setup.shots < 0 else setup.shots,
+            shots=setup.demonstrations,
             budget=setup.budget or None,
             negative_difficulty=setup.difficulty or None,
             reviewed=setup.reviewed,
@@ -345,5 +351,14 @@ def model_choices() -> Sequence[str]:
 
 
 def shots_of(protocol: str) -> int:
-    """Demonstrations that a method proposes: none for the project's own, so that a first look is quick."""
+    """Demonstrations unless a number is chosen: the method's, but none for the project's own, so that a first look is quick."""
     return 0 if protocol == RunSpec.protocol else protocol_of(RunSpec("", protocol=protocol)).shots
+
+
+def by_method(value: Callable[[str], object]) -> str:
+    """A setting in words, for each method what it is there: “0 with medfact and MKJ, 5 with PretextTrans and TPEval”."""
+    titles: defaultdict[str, list[str]] = defaultdict(list)
+    for name, protocol in PROTOCOLS.items():
+        titles[str(value(name))].append(protocol.title)
+    joined = {one: " and ".join(filter(None, [", ".join(of[:-1]), of[-1]])) for one, of in titles.items()}
+    return ", ".join(f"{one} with {of}" for one, of in joined.items())

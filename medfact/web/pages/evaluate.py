@@ -53,7 +53,7 @@ class EvaluateShow(Show):
     none. sort: the score by which models are sorted, "" for the order of the runs. estimand: what intervals are about.
     frequencies: the visitor's table of how often names occur. change, flips: whose answers that passages turned are
     listed, and which. case: of the case study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
-    demo, step, pair: of the tour (`tour`).
+    demo: what a first visitor saw, asked for again: the tour, the story, or the story for its game. step, pair: of the tour.
     """
 
     setup: str = ""
@@ -87,7 +87,7 @@ class EvaluateShow(Show):
     case: int = Field(0, ge=0, le=10**9)
     game: int = Field(0, ge=0, le=10**4)
     clock: bool = True
-    demo: Literal["", "tour"] = ""
+    demo: Literal["", "tour", "story", "game"] = ""
     step: int = Field(1, ge=1, le=LAST)
     pair: str = Field("", max_length=100)
 
@@ -98,8 +98,10 @@ Lives = Mapping[str, Live]
 
 def view(visitor: Visitor, show: EvaluateShow) -> View:
     """The runs of the address, else those that this browser showed last, else the demonstration."""
-    if show.demo:
+    if show.demo == "tour":
         return tour(visitor, show)
+    if show.demo and show.run:  # runs have been started since
+        show = show.model_copy(update={"demo": ""})
     if show.setup:
         show = setup.with_consent(show)
         setup.note_choice(visitor, show)
@@ -139,7 +141,8 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
 
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     """The ids of the runs to show, and whether the address names one that is not there."""
-    asked, kept = (list(dict.fromkeys(filter(None, ids.split(","))))[:MOST_MODELS] for ids in (show.run, show.kept))
+    shown = (show.run, "" if show.demo else show.kept)
+    asked, kept = (list(dict.fromkeys(filter(None, ids.split(","))))[:MOST_MODELS] for ids in shown)
     found = {run for run in (*asked, *kept) if visitor.services.asked(run)}
     there = ([run for run in ids if run in found] for ids in (asked, kept))
     return next(filter(None, there), [visitor.demonstration]), not found.issuperset(asked)
@@ -155,7 +158,7 @@ def _query(show: EvaluateShow) -> str:
     fact = "" if show.fact < 0 else f"&chosen={show.chosen}&fact={show.fact}"
     names = ("writing", "drafts", "studio")
     asked = next((f"?{urlencode({name: getattr(show, name)})}" for name in names if getattr(show, name)), "")
-    return f"?run={show.run}{tab}{fact}" if show.run else asked
+    return f"?run={show.run}{tab}{fact}" if show.run else f"?demo={show.demo}" if show.demo else asked
 
 
 def _title(lives: Lives, going: bool) -> str:
@@ -234,6 +237,8 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
     """The story for a first visitor; a line above what a language model wrote; nothing above runs, which have their own."""
     if show.run:
         return Markup()
+    if show.demo:
+        return hero(visitor, begins=show.demo == "game", back=bool(show.kept))
     if show.studio:
         return Markup("<h1>Evaluate with your own sentences</h1>")
     return Markup("<h1>Evaluate what a language model wrote</h1>") if show.writing or show.drafts else hero(visitor)

@@ -13,20 +13,24 @@ from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.services import Services
 
 
-def hero(visitor: Visitor) -> Markup:
-    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers."""
+def hero(visitor: Visitor, begins: bool = False, back: bool = False) -> Markup:
+    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers.
+
+    begins: whether the button that starts the game has the focus. back: whether there are runs to go back to.
+    """
     live = visitor.services.reports.live(visitor.demonstration)
-    return _hero(visitor.services, live.run.run, live.version)
+    return _hero(visitor.services, live.run.run, live.version, begins, back)
 
 
 @keep(8)
-def _hero(services: Services, run: str, _: Version) -> Markup:
+def _hero(services: Services, run: str, _: Version, begins: bool, back: bool) -> Markup:
     """Kept for each version of the demonstration's answers."""
     live = services.reports.live(run)
     report = live.report
     mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
     playable = live.run.state == COMPLETE
-    return render("hero", report=report, mastered=mastered, card=_story(services, live), playable=playable)
+    card = _story(services, live)
+    return render("hero", report=report, mastered=mastered, card=card, playable=playable, begins=begins, back=back)
 
 
 def _story(services: Services, live: Live) -> Card | None:

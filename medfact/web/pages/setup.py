@@ -3,10 +3,8 @@ evaluated."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,30 +13,27 @@ import orjson
 from markupsafe import Markup
 from pydantic import BaseModel, Field, ValidationError
 
-from medfact.datasets import Collection, Selection
+from medfact.datasets import Collection
 from medfact.datasets.collection import summary
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
-from medfact.kept import keep
 from medfact.models import is_service
-from medfact.negatives import RULES, explain
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.live import Live
 from medfact.results.power import power_in_words
 from medfact.results.wording import counted, duration, model_name
 from medfact.runs.costs import costs
-from medfact.runs.plan import select_facts
-from medfact.spec import PROTOCOLS, RunSpec
+from medfact.spec import PROTOCOLS
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup, pairs_of, planned_runs, source_of
 from medfact.web.pages import Action, Message, Visitor
+from medfact.web.pages.by_relation import relation_counts
 from medfact.web.pages.consent import consent, host_in_words
 from medfact.web.pages.sentence_sets import sentence_sets
-from medfact.web.services import Choice, collection_of, collection_of_spec, spec_of
+from medfact.web.services import Choice, collection_of, spec_of
 
 MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""
 SHOWN_PROBLEMS = 12
-SHOWN_WITHOUT_PARTNER = 5
 ONE_RELATION = "(one relation for all rows)"
 
 
@@ -104,23 +99,19 @@ def fragments(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> dict[st
         "mapping": sentence_sets(visitor, setup) if setup.sets else _mapping(show),
         "facts": _facts(visitor, setup),
         "consent": consent(visitor, setup),
-        "method": render(
-            "message", message=Message(PROTOCOLS[setup.protocol].explanation if setup.protocol in PROTOCOLS else "")
-        ),
+        "method": render("message", message=Message(_method(setup))),
         "go": _go(visitor, show, setup),
     }
 
 
-@dataclass(frozen=True)
-class RelationCounts:
-    """True facts of a relation: `tested`, `aside` and `without` a safe false partner (or not drawn) add up to `facts`."""
-
-    name: str
-    types: str
-    facts: int
-    tested: int
-    aside: int
-    without: int
+def _method(setup: Setup) -> str:
+    """What the method is, and how many demonstrations will be shown with it."""
+    if (protocol := PROTOCOLS.get(setup.protocol)) is None:
+        return ""
+    shots = setup.demonstrations
+    if shots and not protocol.heads_aside:
+        return f"{protocol.explanation} As set here: no demonstrations, since this method keeps no facts for them."
+    return f"{protocol.explanation} As set here: {counted(shots, 'demonstration') if shots else 'no demonstrations'}."
 
 
 def _mapping(show: Any) -> Markup:
@@ -141,7 +132,9 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
         return render("message", message=Message(error.public, "warn"))
     positive = sum(fact.positive for fact in collection.facts)
     problems = summary(collection.problems)
-    counts, notes = _counts(spec_of(source)) if positive <= MANY_FACTS else ((), ())
+    counted_here = 0 < positive <= MANY_FACTS and setup.protocol in PROTOCOLS
+    spec = spec_of(source, protocol=setup.protocol, shots=setup.demonstrations, limit=positive)
+    counts, notes = relation_counts(spec) if counted_here else ((), ())
     return render(
         "facts_in_use",
         drafts=setup.drafts,
@@ -153,6 +146,7 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
         reviewed=setup.reviewed,
         confirmed=_confirmed(visitor, collection),
         relations=counts,
+        one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
         notes=[*collection.notes, *notes],
         problems=problems[:SHOWN_PROBLEMS],
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
@@ -164,38 +158,6 @@ def _confirmed(visitor: Visitor, collection: Collection) -> int:
     """How many true facts reviewers hold true."""
     held = visitor.services.held(visitor.reviewers)
     return sum(fact.positive and held.get(fact.fact_id, False) for fact in collection.facts) if held else 0
-
-
-@keep(1_000)
-def _counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...]]:
-    """The counts by relation of a source of facts, and what is to be said of its selection."""
-    collection = collection_of_spec(spec)
-    selection = select_facts(spec, collection)
-    positive = Counter(fact.relation for fact in collection.facts if fact.positive)
-    types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
-    for fact in collection.facts:
-        if fact.positive and fact.tail_type:
-            types[fact.relation][fact.tail_type] += 1
-    tested, aside = (Counter(f.relation for f in facts if f.positive) for facts in (selection.test, selection.shots))
-    rows = [
-        RelationCounts(name, _commonest(types[name]), count, tested[name], aside[name], count - tested[name] - aside[name])
-        for name, count in positive.most_common()
-    ]
-    return tuple(rows), (*selection.notes, *_without_partner(selection, collection))
-
-
-def _commonest(types: Counter[str]) -> str:
-    """The semantic types of a relation's tails, the most frequent first."""
-    more = f" and {len(types) - 2} more" if len(types) > 2 else ""
-    return ", ".join(name for name, _ in types.most_common(2)) + more or "not given"
-
-
-def _without_partner(selection: Selection, collection: Collection) -> Iterator[str]:
-    """A few of the facts that got no false partner, and why."""
-    for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
-        found = explain(fact, collection.known)
-        reasons = "; ".join(f"{number} {RULES[rule]}" for rule, number in found.removed.items())
-        yield f"{fact.head} — {fact.relation} → {fact.tail}: of {found.candidates} other tails, {reasons or 'none is left'}."
 
 
 def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
@@ -217,6 +179,7 @@ def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
         estimate=estimate,
         precision=precision,
         host=host_in_words(setup) if services else "",
+        models=len(setup.names),
     )
 
 
