@@ -6,6 +6,7 @@ judged: a source says expressly that they do not hold, or reviewers hold them fa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,9 @@ SHOWN = 10
 _CONTRAINDICATED = "contraindicated"
 """The word in a source that makes a false fact a contraindication."""
 
+_PLACE = re.compile(r"^https?://\S+ [\w ]+: ")
+"""Where the words of a source stand: an address and the section, before them."""
+
 
 @dataclass(frozen=True)
 class Accepted:
@@ -33,7 +37,7 @@ class Accepted:
 
     affirmed, asked: to how many of its affirmed statements the model says True, of how many answered ones. p_true: their mean
     P(True), None without any. shrunk: the share affirmed, drawn towards that of all judged false facts (empirical Bayes).
-    contraindicated: its source says so. words: the source's own, or "".
+    contraindicated: its source says so. words: the source's own, without the place where they stand, or "".
     """
 
     fact: Fact
@@ -91,7 +95,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
             p_true=float(p_sum[n] / p_count[n]) if p_count[n] else None,
             shrunk=shrunk[n],
             contraindicated=_is_contraindicated(facts[n]),
-            words=facts[n].source_id or "" if _is_contraindicated(facts[n]) else "",
+            words=_PLACE.sub("", facts[n].source_id or "") if _is_contraindicated(facts[n]) else "",
         )
         for n in judged
         if accepts[n]
