@@ -1,10 +1,11 @@
-"""Which drawn false partners an open source affirms: tables of facts, and sentences about the disease that name the tail.
+"""How many false facts of the bundled sets other sources affirm.
 
-    python benchmarks/affirmed.py FOLDER [SET ...] [--seeds 0 1 7]
+    python benchmarks/affirmed.py FOLDER [SET ...] [--seeds 0 1 7] [--list]
 
-FOLDER holds tables (`*.tsv` with the columns head, relation, tail, source_id; MAxO's annotations; CDC's vaccines) and, as
-Parquet files, answers of MedQuAD (focus, synonyms, url, answer). Prints one line per pair: what a table affirms is an error in
-a label; a sentence is to be read, for it may deny the pair or be about something else. Nothing of the sources is kept.
+FOLDER holds tables (`*.tsv` with the columns head, relation, tail, source_id; MAxO's annotations; CDC's vaccines) and, as Parquet
+files, answers of MedQuAD (focus, synonyms, url, answer). Each false fact, of the file, judged or drawn, is looked up under all
+names and identifiers of its head and tail. What a table affirms is an error in a label. A sentence of an answer about the head
+that names the tail (`page`) is to be read: it may deny the fact, or be about something else. `--list` prints the pairs.
 """
 
 from __future__ import annotations
@@ -13,20 +14,30 @@ import argparse
 import csv
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medfact.datasets import bundled_names, grouping, load_bundled
+from medfact.datasets import grouping, load_bundled
 from medfact.datasets.bundled import lay_names
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.negatives import NEAR
 
-SEEDS = (0, 1, 7)
+SETS = ("biomedical-core", "clinical-core", "not-indicated")
+PAGE = "page"
 DENIED = re.compile(r"^not_|contraindicated|no_observed|lack of observed")
-Pair = frozenset[str]
+
+
+def false_facts(name: str, seed: int) -> list[Fact]:
+    """The false facts of a set: those of its file, those that a source states, and the first drawn one of every true fact."""
+    collection = load_bundled(name)
+    group = grouping(collection, 1, seed, NEAR)
+    drawn = (false for fact in collection.facts if fact.positive for false in group(fact)[1:])
+    stated = (fact for fact in (*collection.facts, *collection.known.judged) if not fact.positive)
+    return list({(fact.head, fact.relation, fact.tail): fact for fact in (*drawn, *stated)}.values())
 
 
 def key(name: str) -> str:
@@ -35,93 +46,121 @@ def key(name: str) -> str:
     return re.sub(r"'s\b", "", name_key(f"{first} {last}" if comma and ", " not in first else name.replace("'s", "")))
 
 
-def tables(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """What the tables affirm: two names or identifiers, and the file that says so."""
-    csv.field_size_limit(1 << 24)
-    for path in sorted(folder.rglob("*.tsv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-                yield from ((a, b, path.name) for a, b in _affirmed(row) if a and b)
+class Sources:
+    """What the files of a folder say.
+
+    affirmed: two keys of names, or two identifiers → the table that affirms the pair. named: identifier → the keys that tables
+    give it. answers: key of a disease → address and text of each answer about it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.affirmed: dict[frozenset[str], str] = {}
+        self.named: defaultdict[str, set[str]] = defaultdict(set)
+        self.answers: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        csv.field_size_limit(1 << 24)
+        for path in sorted(folder.rglob("*.tsv")):
+            with path.open(encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                    self._read(row, path.name)
+        for path in sorted(folder.rglob("*.parquet")):
+            self._read_answers(path)
+
+    @cached_property
+    def same(self) -> dict[str, set[str]]:
+        """Key of a name → all keys that tables give one of its identifiers."""
+        same: defaultdict[str, set[str]] = defaultdict(set)
+        for keys in self.named.values():
+            for one in keys:
+                same[one] |= keys
+        return same
+
+    def _read(self, row: dict[str, str], table: str) -> None:
+        names = row.get("head") or row.get("drug") or "", row.get("tail") or row.get("disease") or ""
+        identifiers = (row.get("source_id") or "").replace("_", ":").split("|")[:2]
+        if "drug_id" in row:
+            identifiers = [row["drug_id"], row["disease_id"].removeprefix("UMLS:")]
+        if "maxo_name" not in row and len(identifiers) == 2:
+            for identifier, name in zip(identifiers, names, strict=True):
+                self.named[identifier].add(key(name))
+        for a, b in _affirmed(row):
+            self.affirmed.setdefault(frozenset((key(a), key(b))), table)
+
+    def _read_answers(self, path: Path) -> None:
+        import pyarrow.parquet as parquet
+
+        table = parquet.read_table(path)
+        if {"focus", "url", "answer"} <= set(table.column_names):
+            for row in table.to_pylist():
+                for name in {key(one.strip()) for one in [row["focus"], *(row["synonyms"] or "").split("|")] if one.strip()}:
+                    self.answers[name].append((row["url"], row["answer"] or ""))
 
 
 def _affirmed(row: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """The pairs of names, and of identifiers, that a row of a table affirms."""
+    """The pairs of names that a row of a table affirms."""
     if DENIED.search(row.get("relation") or ""):
         return
-    if "head" in row and "tail" in row:
+    if row.get("head") and row.get("tail"):
         yield row["head"], row["tail"]
-        identifiers = (row.get("source_id") or "").replace("_", ":").split("|")
-        if len(identifiers) == 2:
-            yield identifiers[0], identifiers[1]
     elif "maxo_name" in row:
         yield row["disease_name"], row["maxo_name"]
     elif row.get("kind") == "indication":
         yield from ((f"{vaccine} vaccine", row["disease"]) for vaccine in [row["disease"], *(row["vaccines"] or "").split("; ")])
 
 
-def names_of(known: KnowledgeBase, name: str, identifier: str | None) -> set[str]:
-    """The keys of all names of an entity, everyday ones among them, and its identifier."""
-    names = known.names(name)
-    everyday = {lay for lay, plain in lay_names() if name_key(plain) in {name_key(one) for one in names}}
-    return {*map(key, names | everyday), *([name_key(identifier)] if identifier else [])}
+class Lookup:
+    """What sources say of the false facts of one set."""
 
+    def __init__(self, sources: Sources, known: KnowledgeBase) -> None:
+        self.sources, self.known = sources, known
+        self._keys: dict[tuple[str, str | None], tuple[set[str], set[str]]] = {}
 
-def answers(folder: Path) -> dict[str, list[tuple[str, str]]]:
-    """The answers about each disease: key of its name → address and text."""
-    import pyarrow.parquet as parquet
+    def affirmed_by(self, fact: Fact) -> Iterator[str]:
+        """The tables that affirm a false fact, and `PAGE` with what an answer about its head says of its tail."""
+        heads, more_heads = self.keys(fact.head, fact.head_id)
+        tails, more_tails = self.keys(fact.tail or "", fact.tail_id)
+        pairs = (frozenset((a, b)) for a in heads | more_heads for b in tails | more_tails)
+        yield from {self.sources.affirmed[pair] for pair in pairs if pair in self.sources.affirmed}
+        yield from dict.fromkeys(f"{PAGE} {url}: {sentence}" for url, sentence in self._sentences(heads, tails))
 
-    found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for path in sorted(folder.rglob("*.parquet")):
-        table = parquet.read_table(path)
-        if {"focus", "url", "answer"} <= set(table.column_names):
-            for row in table.to_pylist():
-                for name in {key(one.strip()) for one in [row["focus"], *(row["synonyms"] or "").split("|")] if one.strip()}:
-                    found[name].append((row["url"], row["answer"] or ""))
-    return found
+    def keys(self, name: str, identifier: str | None) -> tuple[set[str], set[str]]:
+        """The keys of all our names of an entity, everyday ones among them; and those that tables give the same identifiers."""
+        if (name, identifier) not in self._keys:
+            names = self.known.names(name)
+            plain = {name_key(one) for one in names}
+            own = {*map(key, names), *(key(lay) for lay, written in lay_names() if name_key(written) in plain)}
+            theirs = set().union(self.sources.named.get(identifier or "", ()), *(self.sources.same.get(one, ()) for one in own))
+            self._keys[name, identifier] = own, theirs
+        return self._keys[name, identifier]
 
-
-def sentences(heads: set[str], tails: set[str], about: dict[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
-    """The sentences of answers about the head that name the tail, with their addresses."""
-    named = re.compile(r"\b(?:" + "|".join(re.escape(tail) for tail in sorted(tails)) + r")(?:s|es)?\b")
-    for head in heads:
-        for url, answer in about.get(head, ()):
-            for sentence in re.split(r"(?<=[.;?!])\s+|\n| - ", answer):
-                if named.search(key(sentence.replace(", ", " , "))):
-                    yield url, " ".join(sentence.split())
-
-
-def drawn(name: str, seeds: list[int]) -> tuple[KnowledgeBase, dict[tuple[str, str, str], Fact]]:
-    """The false facts of a set: those of its file, and those drawn with these seeds."""
-    collection = load_bundled(name)
-    false = {(f.head, f.relation, f.tail or ""): f for f in collection.facts if not f.positive}
-    for seed in seeds:
-        group = grouping(collection, 1, seed, NEAR)
-        for fact in collection.facts:
-            for negative in group(fact)[1:] if fact.positive else ():
-                false.setdefault((negative.head, negative.relation, negative.tail or ""), negative)
-    return collection.known, false
+    def _sentences(self, heads: set[str], tails: set[str]) -> Iterator[tuple[str, str]]:
+        named = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(tails))) + r")(?:s|es)?\b")
+        for head in heads:
+            for url, answer in self.sources.answers.get(head, ()):
+                for sentence in re.split(r"(?<=[.;?!])\s+|\n| - ", answer):
+                    if named.search(key(sentence.replace(", ", " , "))):
+                        yield url, " ".join(sentence.split())
 
 
 def main() -> None:
-    """Prints the pairs that a source affirms, and their number."""
+    """Prints a line per set and seed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="open sources: tables and answers")
-    parser.add_argument("sets", nargs="*", default=bundled_names())
-    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("sets", nargs="*", default=SETS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 7])
+    parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    affirmed: dict[Pair, str] = {frozenset((key(a), key(b))): file for a, b, file in tables(options.folder)}
-    about = answers(options.folder)
+    sources = Sources(options.folder)
     for name in options.sets:
-        known, false = drawn(name, options.seeds)
-        by_table, by_sentence = 0, 0
-        for (head, relation, tail), fact in sorted(false.items()):
-            heads, tails = names_of(known, head, fact.head_id), names_of(known, tail, fact.tail_id)
-            files = {affirmed[pair] for a in heads for b in tails if (pair := frozenset((a, b))) in affirmed}
-            said = list(dict.fromkeys(sentences(heads, tails, about)))
-            by_table, by_sentence = by_table + bool(files), by_sentence + bool(said)
-            for where, what in [*((file, "the table affirms it") for file in sorted(files)), *said]:
-                print(f"{name}\t{head}\t{relation}\t{tail}\t{where}\t{what}")
-        print(f"{name}: {len(false):,} false pairs, {by_table} affirmed by a table, {by_sentence} named in a sentence", file=sys.stderr)
+        lookup = Lookup(sources, load_bundled(name).known)
+        for seed in options.seeds:
+            false = false_facts(name, seed)
+            found = {(fact.head, fact.tail): list(lookup.affirmed_by(fact)) for fact in false}
+            counts = Counter(source.split(" ")[0] for said in found.values() for source in {one.split(" ")[0] for one in said})
+            affirmed = sum(any(not source.startswith(PAGE) for source in said) for said in found.values())
+            print(f"{name}, seed {seed}: {len(false):,} false facts, {affirmed} affirmed;", dict(sorted(counts.items())))
+            for (head, tail), said in found.items():
+                if options.list and said:
+                    print(f"  {head} – {tail}: {'; '.join(said)}")
 
 
 if __name__ == "__main__":
