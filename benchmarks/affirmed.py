@@ -2,10 +2,10 @@
 
     python benchmarks/affirmed.py FOLDER [SET ...] [--seeds 0 1 7] [--list]
 
-FOLDER holds tables (`*.tsv` with the columns head, relation, tail, source_id; MAxO's annotations; CDC's vaccines) and, as Parquet
-files, answers of MedQuAD (focus, synonyms, url, answer). Each false fact, of the file, judged or drawn, is looked up under all
-names and identifiers of its head and tail. What a table affirms is an error in a label. A sentence of an answer about the head
-that names the tail (`page`) is to be read: it may deny the fact, or be about something else. `--list` prints the pairs.
+FOLDER holds tables (`*.tsv` with the columns head, relation, tail, source_id; MAxO's annotations; CDC's vaccines) and, as
+Parquet files, answers of MedQuAD (focus, synonyms, url, answer). Each false fact, of the file, judged or drawn, is looked up
+under all names and identifiers of its head and tail. What a table affirms is an error in a label. A sentence of an answer about
+the head that names the tail (`page`) is to be read: it may deny the fact, or be about something else. `--list` prints the pairs.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _affirmed(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     elif "maxo_name" in row:
         yield row["disease_name"], row["maxo_name"]
     elif row.get("kind") == "indication":
-        yield from ((f"{vaccine} vaccine", row["disease"]) for vaccine in [row["disease"], *(row["vaccines"] or "").split("; ")])
+        vaccines = (row["vaccines"] or "").split("; ")
+        yield from ((f"{vaccine} vaccine", row["disease"]) for vaccine in [row["disease"], *vaccines])
 
 
 class Lookup:
@@ -155,7 +156,7 @@ def main() -> None:
         for seed in options.seeds:
             false = false_facts(name, seed)
             found = {(fact.head, fact.tail): list(lookup.affirmed_by(fact)) for fact in false}
-            counts = Counter(source.split(" ")[0] for said in found.values() for source in {one.split(" ")[0] for one in said})
+            counts = Counter(source for said in found.values() for source in {one.split(" ")[0] for one in said})
             affirmed = sum(any(not source.startswith(PAGE) for source in said) for said in found.values())
             print(f"{name}, seed {seed}: {len(false):,} false facts, {affirmed} affirmed;", dict(sorted(counts.items())))
             for (head, tail), said in found.items():
