@@ -5,7 +5,7 @@
 FOLDER holds tables (`*.tsv` with the columns head, relation, tail, source_id; MAxO's annotations; CDC's vaccines) and, as
 Parquet files, answers of MedQuAD (focus, synonyms, url, answer). Each false fact, of the file, judged or drawn, is looked up
 under all names and identifiers of its head and tail. What a table affirms is an error in a label. A sentence of an answer about
-the head that names the tail (`page`) is to be read: it may deny the fact, or be about something else. `--list` prints the pairs.
+the head that names the tail (`page`) is to be read: it may deny the fact or mean another. `--list` prints the pairs.
 """
 
 from __future__ import annotations

@@ -257,6 +257,15 @@ def test_the_cards_numbers_are_those_of_the_files() -> None:
             assert phrase in card, f"{name}: {phrase}"
 
 
+def test_the_documentation_has_the_numbers_of_the_files() -> None:
+    text = (FOLDER.parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
+    for name in ("clinical-core", "biomedical-core"):
+        assert re.search(rf"`{name}`(?: \(default\))? \| {len(rows(f'{name}.csv')):,} facts", text)
+    positive = [row["positive"] for row in rows("not-indicated.csv")]
+    assert f"{positive.count('false')} false facts that would do harm" in text
+    assert f"{positive.count('true')} true ones beside them" in text
+
+
 def _phrases(name: str) -> list[str]:
     facts, also = rows(f"{name}.csv"), rows(f"{name}.also-true.csv")
     further = {row: len(tails.split(" | ")) for row, tails in enumerate(row["tail"] for row in also)}
