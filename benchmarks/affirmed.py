@@ -6,6 +6,7 @@ FOLDER holds tables (`*.tsv` with the columns head, relation, tail, source_id; M
 Parquet files, answers of MedQuAD (focus, synonyms, url, answer). Each false fact, of the file, judged or drawn, is looked up
 under all names and identifiers of its head and tail. What a table affirms is an error in a label. A sentence of an answer about
 the head that names the tail (`page`) is to be read: it may deny the fact or mean another. `--list` prints the pairs.
+The exit status is 1 if a table affirms a false fact.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 7])
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    sources = Sources(options.folder)
+    sources, affirmed_in_all = Sources(options.folder), 0
     for name in options.sets:
         lookup = Lookup(sources, load_bundled(name).known)
         for seed in options.seeds:
@@ -158,10 +159,12 @@ def main() -> None:
             found = {(fact.head, fact.tail): list(lookup.affirmed_by(fact)) for fact in false}
             counts = Counter(source for said in found.values() for source in {one.split(" ")[0] for one in said})
             affirmed = sum(any(not source.startswith(PAGE) for source in said) for said in found.values())
+            affirmed_in_all += affirmed
             print(f"{name}, seed {seed}: {len(false):,} false facts, {affirmed} affirmed;", dict(sorted(counts.items())))
             for (head, tail), said in found.items():
                 if options.list and said:
                     print(f"  {head} – {tail}: {'; '.join(said)}")
+    raise SystemExit(affirmed_in_all > 0)
 
 
 if __name__ == "__main__":
