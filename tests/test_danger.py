@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from small_facts import Answerer
 from test_metrics import records_of
 
+from medfact.datasets import label_words, load_bundled
 from medfact.facts import Fact
 from medfact.negatives import JUDGED
 from medfact.results.danger import SHOWN, _shrunk, danger, danger_of
@@ -55,6 +57,16 @@ def test_the_board_by_hand() -> None:
     assert (found.contraindicated.value, found.contraindicated.n) == (1, 1)
     assert {name: (one.value, one.n) for name, one in found.by_specialty.items()} == {"cardiology": (0.5, 2)}
     assert found.unjudged == 1
+
+
+def test_the_words_of_a_label_are_found_by_its_address_or_stand_in_the_source() -> None:
+    """A bundled contraindication has an address, and its words in a table; older runs and files of users have the words."""
+    bundled = next(fact for fact in load_bundled("not-indicated").facts if "FDA" in (fact.source or ""))
+    label = replace(bundled, difficulty=JUDGED)
+    unknown = false_fact(1, source="FDA label: contraindicated", source_id="https://dailymed.nlm.nih.gov/x")
+    own = replace(label, source="our formulary: contraindicated", source_id="Never give it.", difficulty=JUDGED)
+    words = [one.words for one in board_of(["TTTT"] * 3, [label, unknown, own]).board]
+    assert sorted(words) == sorted([label_words()[label.head, label.tail or ""], "", "Never give it."])
 
 
 def test_reviewers_decide_what_is_judged() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from medfact.datasets import medlama, mkj
-from medfact.datasets.bundled import bundled_names, load_bundled
+from medfact.datasets.bundled import bundled_names, label_words, load_bundled
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.demonstrations import read_demonstrations
 from medfact.datasets.facts_file import load_file, load_rows
@@ -24,6 +24,7 @@ __all__ = [
     "Selection",
     "bundled_names",
     "grouping",
+    "label_words",
     "load",
     "load_bundled",
     "load_file",

@@ -2,8 +2,8 @@
 
 A data set NAME is `NAME.csv` (its facts), `NAME.also-true.csv` (further links that are true, or too close to true to be called
 false; several tails of a head may stand in one row, with " | " between them), `NAME.judged.csv` (negative facts that a source
-states), `NAME.synonyms.csv` (pairs of names for one entity) and `NAME.is-a.csv` (a hierarchy of names); its data card is
-`NAME.md`.
+states), `NAME.synonyms.csv` (pairs of names for one entity), `NAME.is-a.csv` and `NAME.part-of.csv` (a hierarchy of names: what
+is a kind, and what a part of what), `NAME.label-words.csv` (what a drug's label says of a disease); its data card is `NAME.md`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def load_bundled(name: str) -> Collection:
             (row["head"], tail) for row in _rows(f"{name}.also-true.csv") for tail in row["tail"].split(" | ") if tail
         ),
         synonyms=tuple((row["name"], row["synonym"]) for row in _rows(f"{name}.synonyms.csv")),
-        is_a=tuple((row["name"], row["broader"]) for row in _rows(f"{name}.is-a.csv")),
+        is_a=(
+            *((row["name"], row["broader"]) for row in _rows(f"{name}.is-a.csv")),
+            *((row["part"], row["whole"]) for row in _rows(f"{name}.part-of.csv")),
+        ),
         judged=tuple(_negative(row) for row in _rows(f"{name}.judged.csv")),
     )
     return replace(collection, name=name, known=known)
@@ -50,6 +53,12 @@ def load_bundled(name: str) -> Collection:
 def _negative(row: dict[str, str]) -> Fact:
     texts: dict[str, Any] = {name: value or None for name, value in row.items()}
     return Fact(**texts, positive=False)
+
+
+@cache
+def label_words() -> dict[tuple[str, str], str]:
+    """Disease and drug → the words in which the drug's label calls it contraindicated."""
+    return {(row["head"], row["tail"]): row["words"] for row in _rows("not-indicated.label-words.csv")}
 
 
 @cache

@@ -6,12 +6,13 @@ judged: a source says expressly that they do not hold, or reviewers hold them fa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from medfact.datasets import Held
+from medfact.datasets import Held, label_words
 from medfact.facts import Fact
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
 from medfact.metrics.records import Records, codes
@@ -25,6 +26,8 @@ SHOWN = 10
 
 _CONTRAINDICATED = "contraindicated"
 """The word in a source that makes a false fact a contraindication."""
+
+_ADDRESS = re.compile(r"https?://\S+")
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
             p_true=float(p_sum[n] / p_count[n]) if p_count[n] else None,
             shrunk=shrunk[n],
             contraindicated=_is_contraindicated(facts[n]),
-            words=facts[n].source_id or "" if _is_contraindicated(facts[n]) else "",
+            words=_words(facts[n]) if _is_contraindicated(facts[n]) else "",
         )
         for n in judged
         if accepts[n]
@@ -115,6 +118,12 @@ def _is_judged(fact: Fact, held: Held) -> bool:
 
 def _is_contraindicated(fact: Fact) -> bool:
     return _CONTRAINDICATED in (fact.source or "").lower()
+
+
+def _words(fact: Fact) -> str:
+    """The words of the label at the address in `source_id`; files of users and older runs hold words there, and no address."""
+    said = fact.source_id or ""
+    return label_words().get((fact.head, fact.tail or ""), "") if _ADDRESS.fullmatch(said) else said
 
 
 def _share(accepts: Bools, facts: Mapping[int, Fact], chosen: Sequence[int]) -> Estimate:
