@@ -42,6 +42,46 @@ GENES_IN_DOUBT = {
     "TSH-secreting pituitary adenoma",
 }
 """Diseases with other genes than the one that is listed, or with one that is no settled cause."""
+SEEN_ANYWAY = {
+    "Acne",
+    "Arthralgia",
+    "Astigmatism",
+    "Back pain",
+    "Constipation",
+    "Decreased muscle mass",
+    "Dental crowding",
+    "Hypercholesterolemia",
+    "Hyperlipidemia",
+    "Increased body weight",
+    "Inguinal hernia",
+    "Insomnia",
+    "Irritability",
+    "Large for gestational age",
+    "Melanocytic nevus",
+    "Migraine",
+    "Myalgia",
+    "Myopia",
+    "Nausea",
+    "Obesity",
+    "Osteoarthritis",
+    "Otitis media",
+    "Pes planus",
+    "Poor appetite",
+    "Premature birth",
+    "Sinusitis",
+    "Skin rash",
+    "Slender build",
+    "Small for gestational age",
+    "Type II diabetes mellitus",
+    "Umbilical hernia",
+    "Vomiting",
+}
+"""Findings that many people have without the disease: a fact only where a second source gives them to it."""
+ARGUABLE = {
+    ("Refsum disease", "Skeletal dysplasia"),
+    ("Vascular Ehlers-Danlos syndrome", "Melanocytic nevus"),
+}
+"""Annotations that a clinician may doubt, though a second source seems to agree."""
 STEPS_ABOVE = 2
 """Levels of the ontology that are kept above each term: what `medfact.negatives` calls a branch."""
 
@@ -127,14 +167,21 @@ def allowed_terms(rows: Iterable[Row], of_chosen: Iterable[Row], ontology: Ontol
     }
 
 
-def facts_of(
-    diseases: dict[str, str], rows: Iterable[Row], of_chosen: list[Row], genes: dict[str, set[str]], ontology: Ontology
-) -> tuple[list[list[str]], list[list[str]]]:
+def doubtful(disease: str, name: str, truth: Truth) -> set[str]:
+    """The terms that are no fact about a disease, though it is annotated with them."""
+    elsewhere, terms = truth.elsewhere(disease, name), truth.ontology.terms
+    alone = {term for term in truth.annotated([disease]) - elsewhere if terms[term].name in SEEN_ANYWAY}
+    return alone | {term for term in truth.annotated([disease]) if (name, terms[term].name) in ARGUABLE}
+
+
+def facts_of(diseases: dict[str, str], of_chosen: list[Row], truth: Truth) -> tuple[list[list[str]], list[list[str]]]:
     """The rows of the table about findings, and those about genes, of diseases with enough findings."""
-    allowed = allowed_terms(rows, of_chosen, ontology)
+    ontology, genes = truth.ontology, truth.sources.genes
+    allowed = allowed_terms(truth.sources.rows, of_chosen, ontology)
     findings, symbols = [], []
     for disease, name in diseases.items():
-        listed = list(chosen_facts(disease, name, of_chosen, allowed, ontology))[:FACTS_A_DISEASE]
+        clear = allowed - doubtful(disease, name, truth)
+        listed = list(chosen_facts(disease, name, of_chosen, clear, ontology))[:FACTS_A_DISEASE]
         if len(listed) < FEWEST_FACTS:
             continue
         for row in listed:
@@ -174,7 +221,7 @@ def main() -> None:
     sources = read_sources(parser.parse_args().folder)
     ontology, rows, truth = sources.ontology, sources.rows, Truth(sources)
     diseases = chosen_diseases(rows, ontology)
-    findings, symbols = facts_of(diseases, rows, [row for row in rows if row.disease in diseases], sources.genes, ontology)
+    findings, symbols = facts_of(diseases, [row for row in rows if row.disease in diseases], truth)
     tails, genes = {row[6] for row in findings}, {row[2] for row in symbols}
     true_of = {row[0]: truth.terms(row[5], row[0]) for row in findings}
     vague = {name for name, true in true_of.items() if len(true & tails) > MOST_TRUE * len(tails)}

@@ -39,14 +39,9 @@ class Truth:
         return _all(self.sources.genes, self.same_or_below(disease, name))
 
     def of_one_gene(self, disease: str, name: str) -> set[str]:
-        """The diseases of the same gene, where Orphanet or the joined sources list just one: OMIM's, and those of no other gene."""
+        """The diseases of the same gene, where Orphanet or the joined sources list just one."""
         lists = self.sources.genes.get(disease, set()), self.genes(disease, name)
-        alone = set().union(*(genes for genes in lists if len(genes) == 1))
-        return {
-            other
-            for other in _all(self._of_gene, alone)
-            if other.startswith("OMIM:") or len(self.sources.genes[other]) == 1
-        }
+        return _all(self._of_gene, set().union(*(genes for genes in lists if len(genes) == 1)))
 
     def annotated(self, diseases: Iterable[str]) -> set[str]:
         """The terms with which any of these diseases is annotated."""
@@ -58,15 +53,23 @@ class Truth:
         pages = {page for each in names for page in self.sources.pages.get(each, ())}
         return set().union(*(terms_in(page, self._named) for page in pages))
 
+    def joined(self, disease: str, name: str) -> set[str]:
+        """The terms of a disease's annotations, and of those that are joined to it: its kinds and the diseases of its one gene."""
+        return self.annotated(self.same_or_below(disease, name) | self.of_one_gene(disease, name))
+
+    def elsewhere(self, disease: str, name: str) -> set[str]:
+        """The terms that another source than the disease's own annotations gives it, and those above them."""
+        others = self.annotated((self.same_or_below(disease, name) | self.of_one_gene(disease, name)) - {disease})
+        said = others | self.sources.treated.get(disease, set()) | self.told(disease, name)
+        return said.union(*(self.ontology.above(term) for term in said))
+
     def terms(self, disease: str, name: str) -> set[str]:
         """Every term that may be true of a disease: annotated or treated, above such a term or below one, or kin of one: who has
-        muscle weakness may well have weak neck muscles, though nobody wrote it down. Of what is known from diseases of the same
-        gene or from pages, kin are not taken.
+        muscle weakness may well have weak neck muscles, though nobody wrote it down. Of what pages name, kin are not taken.
         """
-        own = self.annotated(self.same_or_below(disease, name)) | self.sources.treated.get(disease, set())
-        others = self.annotated(self.of_one_gene(disease, name)) | self.told(disease, name)
+        own = self.joined(disease, name) | self.sources.treated.get(disease, set())
         near = set().union(*(kin(term, self.ontology) for term in own))
-        return near | with_relatives(own | others, self.ontology)
+        return near | with_relatives(own | self.told(disease, name), self.ontology)
 
 
 def _all(sets: Mapping[str, set[str]], keys: Iterable[str]) -> set[str]:

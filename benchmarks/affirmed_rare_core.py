@@ -1,11 +1,12 @@
 """How many of rare-core's drawn negatives other sources affirm.
 
-    python benchmarks/affirmed.py FOLDER [--seeds 0 1 7] [--list]
+    python benchmarks/affirmed_rare_core.py FOLDER [--seeds 0 1 7] [--list]
 
 FOLDER holds what `assets/datasets/build_rare_core.py` reads. Each drawn negative is looked up in four sources: annotations of the
 disease and its kinds (`identifier`), annotations of diseases of its one gene (`gene`), what its treatments treat (`treatment`), and
 pages of US institutes (`page`). A source affirms a finding with the term itself or a narrower one; `broader` counts those of which
-it names a broader term alone. Genes are looked up among those of the disease and its kinds. `--list` prints the pairs.
+it names a broader term alone, `kin` those of which it names another term below the same parent alone. Genes are looked up among
+those of the disease and its kinds. `--list` prints the pairs. The exit status is 1 if a source affirms a drawn negative.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "assets" / "datasets")]
 
 from rare_core_sources import Ontology, read_sources
-from rare_core_truth import Truth
+from rare_core_truth import Truth, kin
 
 from medfact.datasets import grouping, load_bundled
 from medfact.facts import Fact
@@ -66,10 +67,12 @@ class Lookup:
 
 
 def affirms(terms: set[str], term: str, ontology: Ontology) -> str | None:
-    """ "" if the terms hold this one or a narrower one, ", broader" if they hold a broader one alone; None if neither."""
+    """ "" if the terms hold this one or a narrower one, else ", broader" or ", kin" if they hold such a one; None if neither."""
     if terms & {term, *ontology.below(term)}:
         return ""
-    return ", broader" if terms & ontology.above(term) else None
+    if terms & ontology.above(term):
+        return ", broader"
+    return ", kin" if any(term in kin(said, ontology) for said in terms) else None
 
 
 def main() -> None:
@@ -80,15 +83,18 @@ def main() -> None:
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     lookup = Lookup(Truth(read_sources(options.folder)))
+    affirmed_in_all = 0
     for seed in options.seeds:
         negatives = drawn(seed)
         found = {negative: list(lookup.affirmed_by(negative)) for negative in negatives}
         counts = Counter(source for sources in found.values() for source in sources)
         affirmed = sum(any("," not in source for source in sources) for sources in found.values())
+        affirmed_in_all += affirmed
         print(f"seed {seed}: {len(negatives):,} drawn, {affirmed} affirmed;", dict(sorted(counts.items())))
         for negative, sources in found.items():
             if options.list and sources:
                 print(f"  {negative.head} – {negative.tail}: {'; '.join(sources)}")
+    raise SystemExit(affirmed_in_all > 0)
 
 
 if __name__ == "__main__":
