@@ -2,11 +2,12 @@
 
     python benchmarks/affirmed_rare_core.py FOLDER [--seeds 0 1 7] [--list]
 
-FOLDER holds what `assets/datasets/build_rare_core.py` reads. Each drawn negative is looked up in four sources: annotations of the
-disease and its kinds (`identifier`), annotations of diseases of its one gene (`gene`), what its treatments treat (`treatment`), and
-pages of US institutes (`page`). A source affirms a finding with the term itself or a narrower one; `broader` counts those of which
-it names a broader term alone, `kin` those of which it names another term below the same parent alone. Genes are looked up among
-those of the disease and its kinds. `--list` prints the pairs. The exit status is 1 if a source affirms a drawn negative.
+FOLDER holds what `assets/datasets/build_rare_core.py` reads. Each drawn negative is looked up in four sources: annotations of
+the disease and its kinds (`identifier`), annotations of diseases of its one gene (`gene`), what its treatments treat
+(`treatment`), and pages of US institutes (`page`). A source affirms a finding with the term itself or a narrower one; `broader`
+counts those of which it names a broader term alone, `kin` those of which it names another term below the same parent alone.
+Genes are looked up among those of the disease and its kinds. `--list` prints the pairs. The exit status is 1 if a source affirms
+a drawn negative.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "assets" / "datasets")]
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "assets" / "datasets"))
 
 from rare_core_sources import Ontology, read_sources
 from rare_core_truth import Truth, kin
@@ -67,7 +69,7 @@ class Lookup:
 
 
 def affirms(terms: set[str], term: str, ontology: Ontology) -> str | None:
-    """ "" if the terms hold this one or a narrower one, else ", broader" or ", kin" if they hold such a one; None if neither."""
+    """ "" if the terms hold this one or a narrower one, else ", broader" or ", kin" if they hold such a one, else None."""
     if terms & {term, *ontology.below(term)}:
         return ""
     if terms & ontology.above(term):

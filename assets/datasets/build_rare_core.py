@@ -2,9 +2,9 @@
 
     python assets/datasets/build_rare_core.py FOLDER
 
-FOLDER holds `hp.obo`, `phenotype.hpoa` and `genes_to_phenotype.txt` of one release; `orphanet_omim.tsv`, Mondo's joins of Orphanet's
-diseases to OMIM's; `maxo_annotations.tsv`, treatments of rare diseases; and `medquad.parquet`, pages of US institutes. What is made
-depends on these files alone.
+FOLDER holds `hp.obo`, `phenotype.hpoa` and `genes_to_phenotype.txt` of one release; `orphanet_omim.tsv`, Mondo's joins of
+Orphanet's diseases to OMIM's; `maxo_annotations.tsv`, treatments of rare diseases; and `medquad.parquet`, pages of US institutes.
+What is made depends on these files alone.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def main() -> None:
         said = {row[2] for row in findings + symbols if row[0] == name}
         more = {ontology.terms[term].name for term in true_of[name] & tails} - said
         of_genes = {f"{gene} gene" for gene in truth.genes(disease, name)} & genes - said
-        also += [[name, relation, " | ".join(sorted(tails))] for relation, tails in ((FINDING, more), (GENE, of_genes)) if tails]
+        also += [[name, relation, " | ".join(sorted(true))] for relation, true in ((FINDING, more), (GENE, of_genes)) if true]
         denied += denied_of(disease, name, rows, true_of[name], ontology)
     columns = ["head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength", "source", "source_id"]
     heads = len({row[0] for row in findings})

@@ -1,4 +1,4 @@
-"""What may be true of a disease of `rare-core`, by every source: more than what is plainly true, so that it is never called false."""
+"""What may be true of a disease of `rare-core`, by every source: more than is plainly true, so that it is never called false."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Truth:
         return set().union(*(terms_in(page, self._named) for page in pages))
 
     def joined(self, disease: str, name: str) -> set[str]:
-        """The terms of a disease's annotations, and of those that are joined to it: its kinds and the diseases of its one gene."""
+        """The terms of the annotations of a disease, of its kinds, and of the diseases of its one gene."""
         return self.annotated(self.same_or_below(disease, name) | self.of_one_gene(disease, name))
 
     def elsewhere(self, disease: str, name: str) -> set[str]:
@@ -64,8 +64,8 @@ class Truth:
         return said.union(*(self.ontology.above(term) for term in said))
 
     def terms(self, disease: str, name: str) -> set[str]:
-        """Every term that may be true of a disease: annotated or treated, above such a term or below one, or kin of one: who has
-        muscle weakness may well have weak neck muscles, though nobody wrote it down. Of what pages name, kin are not taken.
+        """Every term that may be true of a disease: annotated or treated, above such a term or below one, or kin of one: who
+        has muscle weakness may well have weak neck muscles, though nobody wrote it down. Of what pages name, kin are not taken.
         """
         own = self.joined(disease, name) | self.sources.treated.get(disease, set())
         near = set().union(*(kin(term, self.ontology) for term in own))
