@@ -6,8 +6,8 @@ FOLDER holds what `assets/datasets/build_rare_core.py` reads. Each drawn negativ
 the disease and its kinds (`identifier`), annotations of diseases of its one gene (`gene`), what its treatments treat
 (`treatment`), and pages of US institutes (`page`). A source affirms a finding with the term itself or a narrower one; `broader`
 counts those of which it names a broader term alone, `kin` those of which it names another term below the same parent alone.
-Genes are looked up among those of the disease and its kinds. `--list` prints the pairs. The exit status is 1 if a source affirms
-a drawn negative.
+Genes are looked up among those of the disease and its kinds. `--list` prints the pairs. The exit status is 1 if a source
+affirms a drawn negative.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "assets" / "datasets"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "assets" / "datasets"))
 
 from rare_core_sources import Ontology, read_sources
 from rare_core_truth import Truth, kin

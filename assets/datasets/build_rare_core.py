@@ -3,8 +3,8 @@
     python assets/datasets/build_rare_core.py FOLDER
 
 FOLDER holds `hp.obo`, `phenotype.hpoa` and `genes_to_phenotype.txt` of one release; `orphanet_omim.tsv`, Mondo's joins of
-Orphanet's diseases to OMIM's; `maxo_annotations.tsv`, treatments of rare diseases; and `medquad.parquet`, pages of US institutes.
-What is made depends on these files alone.
+Orphanet's diseases to OMIM's; `maxo_annotations.tsv`, treatments of rare diseases; and `medquad.parquet`, pages of US
+institutes. What is made depends on these files alone.
 """
 
 from __future__ import annotations

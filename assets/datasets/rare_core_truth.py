@@ -1,4 +1,4 @@
-"""What may be true of a disease of `rare-core`, by every source: more than is plainly true, so that it is never called false."""
+"""What may be true of a disease of `rare-core`, by every source: more than is plainly true, so that none is called false."""
 
 from __future__ import annotations
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
+from medfact.datasets.direction import reversed_notes
 from medfact.facts import Fact
 
 
 def fact_notes(
     collection: Collection, canonical: Callable[[str], str | None], incomplete: Sequence[Fact], negatives: int
 ) -> Iterator[str]:
-    """What is left out, and what lacks false partners. incomplete: facts with fewer than `negatives` of them."""
+    """What is left out, seems reversed, or lacks false partners. incomplete: facts with fewer than `negatives` of them."""
     yield from _notes_on_relations(collection, canonical)
+    if collection.name not in bundled_names():
+        yield from reversed_notes((fact for fact in collection.facts if fact.fact_id not in collection.ready), canonical)
     yield from _notes_on_negatives(incomplete, collection, negatives)
 
 

@@ -1,8 +1,8 @@
 """How a name stands in a sentence: with its article and in its number, which belong to the entity and not to the prototype.
 
 `assets/datasets/vocabulary.csv` holds them for the names of the bundled data: `article` (a, an, the, or none), `number`, and
-`written` where the name stands otherwise in a sentence ("joint" as "the joints"). A name that is not listed stands as it is, and
-its ending tells its number (`prototypes.number`).
+`written` where the name stands otherwise in a sentence ("joint" as "the joints"). A name that is not listed stands as it is,
+and its ending tells its number (`prototypes.number`).
 """
 
 from __future__ import annotations
