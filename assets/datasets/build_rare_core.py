@@ -82,6 +82,12 @@ ARGUABLE = {
     ("Vascular Ehlers-Danlos syndrome", "Melanocytic nevus"),
 }
 """Annotations that a clinician may doubt, though a second source seems to agree."""
+TRUE_BY_READING = {
+    "Alström syndrome": {"Retinopathy"},
+    "KBG syndrome": {"Bulbous nose"},
+    "Panhypophysitis": {"Female hypogonadism"},
+}
+"""Findings of a disease that no annotation gives it in these words, and that its other findings or case reports do."""
 STEPS_ABOVE = 2
 """Levels of the ontology that are kept above each term: what `medfact.negatives` calls a branch."""
 
@@ -229,9 +235,11 @@ def main() -> None:
     also, denied = [], []
     for name, disease in {row[0]: row[5] for row in findings}.items():
         said = {row[2] for row in findings + symbols if row[0] == name}
-        more = {ontology.terms[term].name for term in true_of[name] & tails} - said
+        more = {ontology.terms[term].name for term in true_of[name] & tails} | TRUE_BY_READING.get(name, set())
         of_genes = {f"{gene} gene" for gene in truth.genes(disease, name)} & genes - said
-        also += [[name, relation, " | ".join(sorted(true))] for relation, true in ((FINDING, more), (GENE, of_genes)) if true]
+        also += [
+            [name, relation, " | ".join(sorted(true))] for relation, true in ((FINDING, more - said), (GENE, of_genes)) if true
+        ]
         denied += denied_of(disease, name, rows, true_of[name], ontology)
     columns = ["head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength", "source", "source_id"]
     heads = len({row[0] for row in findings})
