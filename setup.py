@@ -38,8 +38,7 @@ if __name__ == "__main__":
     setup(
         packages=[*find_packages(include=["medfact*"]), *DATA],
         package_dir=DATA,
-        package_data={"medfact": ["py.typed", "views/templates/*.html", "answers/phrases.yaml", "writing/cues.yaml"]}
-        | {name: ["**/*"] for name in DATA},
+        package_data={"medfact": ["py.typed", "views/templates/*.html", "*/*.yaml"]} | {name: ["**/*"] for name in DATA},
         exclude_package_data={name: ["**/*.py", "pictures/*"] for name in DATA},
         install_requires=requirements()[""],
         extras_require={name: lines for name, lines in extras().items() if name},

@@ -143,6 +143,7 @@ class KnowledgeBase:
     synonyms:   groups of names for one entity.
     is_a:       pairs (narrower name, broader name) of a known hierarchy.
     judged:     negative facts that a source expressly states.
+    elsewhere:  (head, tail) pairs like `also_true`, from other sets: no part of the fingerprint, which is that of the source.
     """
 
     facts: tuple[Fact, ...]
@@ -150,6 +151,7 @@ class KnowledgeBase:
     synonyms: tuple[tuple[str, ...], ...] = ()
     is_a: tuple[tuple[str, str], ...] = ()
     judged: tuple[Fact, ...] = ()
+    elsewhere: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -201,17 +203,19 @@ class KnowledgeBase:
     @cached_property
     def _links(self) -> dict[str, frozenset[str]]:
         links: dict[str, set[str]] = defaultdict(set)
-        for head, tail in self._pairs():
+        for head, tail in self.pairs():
             a, b = self.entity(head), self.entity(tail)
             links[a].add(b)
             links[b].add(a)
         return {entity: frozenset(linked) for entity, linked in links.items()}
 
-    def _pairs(self) -> Iterator[tuple[str, str]]:
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """All heads and tails that are linked, by facts or without one."""
         for fact in self.facts:
             if fact.tail is not None:
                 yield fact.head, fact.tail
         yield from self.also_true
+        yield from self.elsewhere
 
     def linked(self, name: str) -> frozenset[str]:
         """Entities linked to this one by any relation, in either direction, under any name."""
@@ -250,7 +254,7 @@ class KnowledgeBase:
     @cached_property
     def _known_tails(self) -> dict[str, tuple[str, ...]]:
         known: dict[str, set[str]] = defaultdict(set)
-        for head, tail in self._pairs():
+        for head, tail in self.pairs():
             known[self.entity(head)].add(tail)
         return {entity: tuple(sorted(names)) for entity, names in known.items()}
 

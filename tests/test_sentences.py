@@ -14,6 +14,7 @@ from medfact.facts import Fact
 from medfact.negatives import NEAR, draw_negatives
 from medfact.prototypes import load_pool
 from medfact.prototypes.grammar import sentence, written
+from medfact.prototypes.number import is_plural
 from medfact.statements import IMPLICATIONS, Statement
 
 SETS = bundled_names()
@@ -105,3 +106,65 @@ def test_number_and_article_belong_to_the_name() -> None:
 
 def test_a_name_that_is_not_listed_stands_as_it_is() -> None:
     assert sentence("[Y] {is|are} a sign of [X].", "[Y]", "{is|are} [X]") == "{is|are} [X] is a sign of [Y]."
+
+
+PLURAL = (
+    "scaly plaques; blue sclerae; Petechiae; night sweats; swollen feet; NSAIDs; melanocytic nevi; seizures; changes in "
+    "vision; ulcers of the mouth; fever and chills; chills and fever; Fingers, clubbed; Genital warts; Condylomata "
+    "acuminata; lung metastases; T-cells; SCALY PLAQUES; proteoglycans; vesicles/bullae"
+)
+SINGULAR = (
+    "diabetes; gestational diabetes; sepsis; herpes; herpes zoster; rickets; measles; German measles; mumps; shingles; "
+    "rabies; scabies; ascites; dental caries; psoriasis; tetanus; hydrops; polyhydramnios; AIDS; acanthosis nigricans; "
+    "delirium tremens; Crohn's; Graves'; Alzheimers; pancreas; biceps; hypospadias; shortness of breath; loss of teeth; "
+    "swelling in the legs; difficulty climbing stairs; nausea and vomiting; abruptio placentae; Streptococcus "
+    "pneumoniae; Pseudomonas; KRAS; hand, foot and mouth disease; arms and legs weakness; Diabetes Mellitus, Type 2; "
+    "Myopathic facies; torsade de pointes; genetics"
+)
+
+
+@pytest.mark.parametrize("name", PLURAL.split("; "))
+def test_a_plural_name_that_is_not_listed_has_a_verb_in_the_plural(name: str) -> None:
+    assert " are a sign of it." in sentence("[Y] {is|are} a sign of [X].", "it", name)
+
+
+@pytest.mark.parametrize("name", SINGULAR.split("; "))
+def test_a_singular_name_that_ends_like_a_plural_has_a_verb_in_the_singular(name: str) -> None:
+    assert " is a sign of it." in sentence("[Y] {is|are} a sign of [X].", "it", name)
+
+
+def test_the_endings_tell_the_number_of_every_listed_name() -> None:
+    """The list was written by people: so it is a test of the rules, and they are one of the list."""
+    wrong = [row["name"] for row in vocabulary() if is_plural(row["written"] or row["name"]) is not (row["number"] == "plural")]
+    assert wrong == []
+
+
+EPONYMS = re.compile(r"[A-Z][a-zé]+(?:plastic|plasia|trophy|uria|emia|iasis|itis|osis|opathy|oma|penia|like)\b")
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_plain_word_has_a_capital_in_the_middle_of_a_sentence(name: str) -> None:
+    """Words of Greek and Latin endings are nobody's name, and such a word comes first in its name's sentence form."""
+    collection = load_bundled(name)
+    facts = (*collection.facts, *collection.known.judged)
+    inside = {written(one).text for fact in facts for one in (fact.head, fact.tail) if one}
+    assert sorted(text for text in inside if EPONYMS.match(text)) in ([], ["Proteus-like syndrome"])
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("Isotretinoin-like syndrome", "isotretinoin-like syndrome"),
+        ("Angiostrongyliasis", "angiostrongyliasis"),
+        ("Hypocomplementemic urticarial vasculitis", "hypocomplementemic urticarial vasculitis"),
+        ("Osteosclerotic bone dysplasia", "osteosclerotic bone dysplasia"),
+        ("Oculoauriculofrontonasal syndrome", "oculoauriculofrontonasal syndrome"),
+        ("Spondyloepiphyseal dysplasia tarda", "spondyloepiphyseal dysplasia tarda"),
+        ("Acromelic frontonasal dysplasia", "acromelic frontonasal dysplasia"),
+        ("Cornelia de Lange syndrome", "Cornelia de Lange syndrome"),
+        ("TSH-secreting pituitary adenoma", "a TSH-secreting pituitary adenoma"),
+        ("Non-functioning pituitary adenoma", "a non-functioning pituitary adenoma"),
+    ],
+)
+def test_a_name_has_its_capital_and_its_article_inside_a_sentence(name: str, inside: str) -> None:
+    assert sentence("[Y] {is|are} a recognized finding in [X].", name, "headache").endswith(f"finding in {inside}.")

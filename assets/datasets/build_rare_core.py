@@ -1,8 +1,10 @@
-"""Make `rare-core` from the Human Phenotype Ontology's own files.
+"""Make `rare-core` from the Human Phenotype Ontology's own files, and from what joins other sources to them.
 
     python assets/datasets/build_rare_core.py FOLDER
 
-FOLDER holds `hp.obo`, `phenotype.hpoa` and `genes_to_phenotype.txt` of one release. What is made depends on these files alone.
+FOLDER holds `hp.obo`, `phenotype.hpoa` and `genes_to_phenotype.txt` of one release; `orphanet_omim.tsv`, Mondo's joins of
+Orphanet's diseases to OMIM's; `maxo_annotations.tsv`, treatments of rare diseases; and `medquad.parquet`, pages of US
+institutes. What is made depends on these files alone.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import csv
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from rare_core_sources import ROOT, Ontology, Row, read_sources
+from rare_core_truth import Truth
 
 HERE = Path(__file__).parent
 DISEASES, FACTS_A_DISEASE, FEWEST_FACTS = 400, 12, 8
@@ -24,16 +27,13 @@ FEWEST_HEADS = 3
 """A term that fewer diseases have as a finding is no candidate for others."""
 MOST_SPREAD = 0.06
 """A term that a larger share of all Orphanet's diseases have, or one below it, is left out: it may be true without a word."""
-MOST_KIN = 200
-"""Terms below a parent of an annotated term are kin of it, unless there are more of them."""
-MOST_TRUE = 0.5
+MOST_TRUE = 0.6
 """A disease of which a larger share of the findings is true is left out: one of its annotations is too general."""
 FINDING, GENE = "disease may have finding", "disease mapped to gene"
 FINDING_TYPES, GENE_TYPES = ("Disease or Syndrome", "Finding"), ("Disease or Syndrome", "Gene or Genome")
 SOURCE = "Orphanet (HPO annotations)"
 OFTEN = {"HP:0040280": "obligate", "HP:0040281": "very frequent"}
 FREQUENT = "HP:0040282"
-ROOT = "HP:0000118"
 GENES_IN_DOUBT = {
     "Hallermann-Streiff syndrome",
     "Jacobsen syndrome",
@@ -42,96 +42,58 @@ GENES_IN_DOUBT = {
     "TSH-secreting pituitary adenoma",
 }
 """Diseases with other genes than the one that is listed, or with one that is no settled cause."""
+SEEN_ANYWAY = {
+    "Acne",
+    "Arthralgia",
+    "Astigmatism",
+    "Back pain",
+    "Constipation",
+    "Decreased muscle mass",
+    "Dental crowding",
+    "Hypercholesterolemia",
+    "Hyperlipidemia",
+    "Increased body weight",
+    "Inguinal hernia",
+    "Insomnia",
+    "Irritability",
+    "Large for gestational age",
+    "Melanocytic nevus",
+    "Migraine",
+    "Myalgia",
+    "Myopia",
+    "Nausea",
+    "Obesity",
+    "Osteoarthritis",
+    "Otitis media",
+    "Pes planus",
+    "Poor appetite",
+    "Premature birth",
+    "Sinusitis",
+    "Skin rash",
+    "Slender build",
+    "Small for gestational age",
+    "Type II diabetes mellitus",
+    "Umbilical hernia",
+    "Vomiting",
+}
+"""Findings that many people have without the disease: a fact only where a second source gives them to it."""
+ARGUABLE = {
+    ("Refsum disease", "Skeletal dysplasia"),
+    ("Vascular Ehlers-Danlos syndrome", "Melanocytic nevus"),
+}
+"""Annotations that a clinician may doubt, though a second source seems to agree."""
+TRUE_BY_READING = {
+    "Alström syndrome": {"Retinopathy"},
+    "KBG syndrome": {"Bulbous nose"},
+    "Panhypophysitis": {"Female hypogonadism"},
+}
+"""Findings of a disease that no annotation gives it in these words, and that its other findings or case reports do."""
 STEPS_ABOVE = 2
 """Levels of the ontology that are kept above each term: what `medfact.negatives` calls a branch."""
 
 _NAME = re.compile(r"[A-Z][^\W\d]+(?:[ -][^\W\d]+){0,3}")
 _TOO_GENERAL = re.compile(r"abnormal|morphology|functional|phenotype|\bor\b|\bof the\b", re.IGNORECASE)
 _NO_DISEASE = re.compile(r"deletion|duplication|related|trisomy|monosomy|chromosome|deficiency$|associated", re.IGNORECASE)
-
-
-class Term(NamedTuple):
-    """A term of the ontology."""
-
-    name: str
-    parents: tuple[str, ...]
-
-
-class Row(NamedTuple):
-    """An annotation: a disease, a term, how often, and whether the curators say that the disease does not have it."""
-
-    disease: str
-    name: str
-    term: str
-    frequency: str
-    denied: bool
-
-
-# ---------------------------------------------------------------------------------------------- reading
-
-
-def read_ontology(path: Path) -> dict[str, Term]:
-    """Identifier → term, without obsolete ones."""
-    terms = {}
-    for block in path.read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("[Term]") and "is_obsolete: true" not in block:
-            fields = [line.split(": ", 1) for line in block.splitlines() if ": " in line]
-            values = dict(reversed(fields))
-            parents = tuple(value.split(" ! ")[0] for key, value in fields if key == "is_a")
-            terms[values["id"]] = Term(values["name"], parents)
-    return terms
-
-
-def read_annotations(path: Path) -> list[Row]:
-    """The annotations with phenotypic abnormalities."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return [
-        Row(row["database_id"], row["disease_name"], row["hpo_id"], row["frequency"], is_denied(row))
-        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if row["aspect"] == "P"
-    ]
-
-
-def is_denied(row: dict[str, str]) -> bool:
-    """Whether an annotation says NOT, or that none of so many patients had it."""
-    return row["qualifier"] == "NOT" or re.match(r"0/\d+$", row["frequency"]) is not None
-
-
-def read_genes(path: Path) -> dict[str, set[str]]:
-    """Disease → symbols of its genes."""
-    genes: defaultdict[str, set[str]] = defaultdict(set)
-    with path.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            genes[row["disease_id"]].add(row["gene_symbol"])
-    return genes
-
-
-# --------------------------------------------------------------------------------------------- choosing
-
-
-class Ontology:
-    """The terms with those above and below each."""
-
-    def __init__(self, terms: dict[str, Term]) -> None:
-        self.terms = terms
-        self.children: defaultdict[str, set[str]] = defaultdict(set)
-        for identifier, term in terms.items():
-            for parent in term.parents:
-                self.children[parent].add(identifier)
-
-    @cache  # noqa: B019
-    def above(self, identifier: str) -> frozenset[str]:
-        return _with_own(self.terms[identifier].parents, self.above)
-
-    @cache  # noqa: B019
-    def below(self, identifier: str) -> frozenset[str]:
-        return _with_own(self.children[identifier], self.below)
-
-
-def _with_own(near: Iterable[str], reached: Callable[[str], frozenset[str]]) -> frozenset[str]:
-    """Those that are near, and what is reached from them."""
-    near = frozenset(near)
-    return near.union(*map(reached, near))
 
 
 def place(*parts: str) -> str:
@@ -187,21 +149,6 @@ def chosen_facts(disease: str, name: str, rows: list[Row], allowed: set[str], on
         yield from sorted(some, key=lambda row: place(disease, row.term))
 
 
-def true_terms(disease: str, name: str, rows: Iterable[Row], ontology: Ontology) -> set[str]:
-    """Every term that may be true of a disease or of one whose name holds its name: annotated, above such a term or below one,
-    or kin of one: who has muscle weakness may well have weak neck muscles, though nobody wrote it down.
-    """
-    said = {row.term for row in rows if not row.denied and (row.disease == disease or name.lower() in row.name.lower())}
-    said &= ontology.terms.keys()
-    return said.union(*(ontology.above(term) | ontology.below(term) | kin(term, ontology) for term in said))
-
-
-def kin(term: str, ontology: Ontology) -> frozenset[str]:
-    """The terms below a term's parents, where these are narrow."""
-    below = (ontology.below(parent) for parent in ontology.terms[term].parents)
-    return frozenset().union(*(terms for terms in below if len(terms) <= MOST_KIN))
-
-
 # ---------------------------------------------------------------------------------------------- writing
 
 
@@ -226,14 +173,21 @@ def allowed_terms(rows: Iterable[Row], of_chosen: Iterable[Row], ontology: Ontol
     }
 
 
-def facts_of(
-    diseases: dict[str, str], rows: Iterable[Row], of_chosen: list[Row], genes: dict[str, set[str]], ontology: Ontology
-) -> tuple[list[list[str]], list[list[str]]]:
+def doubtful(disease: str, name: str, truth: Truth) -> set[str]:
+    """The terms that are no fact about a disease, though it is annotated with them."""
+    elsewhere, terms = truth.elsewhere(disease, name), truth.ontology.terms
+    alone = {term for term in truth.annotated([disease]) - elsewhere if terms[term].name in SEEN_ANYWAY}
+    return alone | {term for term in truth.annotated([disease]) if (name, terms[term].name) in ARGUABLE}
+
+
+def facts_of(diseases: dict[str, str], of_chosen: list[Row], truth: Truth) -> tuple[list[list[str]], list[list[str]]]:
     """The rows of the table about findings, and those about genes, of diseases with enough findings."""
-    allowed = allowed_terms(rows, of_chosen, ontology)
+    ontology, genes = truth.ontology, truth.sources.genes
+    allowed = allowed_terms(truth.sources.rows, of_chosen, ontology)
     findings, symbols = [], []
     for disease, name in diseases.items():
-        listed = list(chosen_facts(disease, name, of_chosen, allowed, ontology))[:FACTS_A_DISEASE]
+        clear = allowed - doubtful(disease, name, truth)
+        listed = list(chosen_facts(disease, name, of_chosen, clear, ontology))[:FACTS_A_DISEASE]
         if len(listed) < FEWEST_FACTS:
             continue
         for row in listed:
@@ -270,25 +224,28 @@ def main() -> None:
     """Reads the release, chooses, and writes the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    ontology = Ontology(read_ontology(folder / "hp.obo"))
-    rows = [row for row in read_annotations(folder / "phenotype.hpoa") if row.term in ontology.terms]
-    genes = read_genes(folder / "genes_to_phenotype.txt")
+    sources = read_sources(parser.parse_args().folder)
+    ontology, rows, truth = sources.ontology, sources.rows, Truth(sources)
     diseases = chosen_diseases(rows, ontology)
-    findings, symbols = facts_of(diseases, rows, [row for row in rows if row.disease in diseases], genes, ontology)
-    tails = {row[6] for row in findings}
-    true_of = {name: true_terms(disease, name, rows, ontology) for disease, name in diseases.items()}
+    findings, symbols = facts_of(diseases, [row for row in rows if row.disease in diseases], truth)
+    tails, genes = {row[6] for row in findings}, {row[2] for row in symbols}
+    true_of = {row[0]: truth.terms(row[5], row[0]) for row in findings}
     vague = {name for name, true in true_of.items() if len(true & tails) > MOST_TRUE * len(tails)}
     findings, symbols = ([row for row in made if row[0] not in vague] for made in (findings, symbols))
     also, denied = [], []
     for name, disease in {row[0]: row[5] for row in findings}.items():
-        said = {row[2] for row in findings if row[0] == name}
-        more = {ontology.terms[term].name for term in true_of[name] & tails} - said
-        also.append([name, FINDING, " | ".join(sorted(more))])
+        said = {row[2] for row in findings + symbols if row[0] == name}
+        more = {ontology.terms[term].name for term in true_of[name] & tails} | TRUE_BY_READING.get(name, set())
+        of_genes = {f"{gene} gene" for gene in truth.genes(disease, name)} & genes - said
+        also += [
+            [name, relation, " | ".join(sorted(true))] for relation, true in ((FINDING, more - said), (GENE, of_genes)) if true
+        ]
         denied += denied_of(disease, name, rows, true_of[name], ontology)
     columns = ["head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength", "source", "source_id"]
-    print(write("", columns, findings + symbols), "facts about", len(also), "diseases,", len(symbols), "of them about genes")
-    print(write(".also-true", ["head", "relation", "tail"], also), "diseases with what is also true of them")
+    heads = len({row[0] for row in findings})
+    print(write("", columns, findings + symbols), "facts about", heads, "diseases,", len(symbols), "of them about genes")
+    print(len(vague), "diseases left out, of which too much may be true:", ", ".join(sorted(vague)))
+    print(write(".also-true", ["head", "relation", "tail"], also), "rows of what is also true of diseases")
     print(write(".judged", [c for c in columns if c != "strength"], denied), "judged false")
     edges = steps_above(tails | {row[6] for row in denied}, ontology)
     print(write(".is-a", ["name", "broader"], edges), "steps of the ontology")

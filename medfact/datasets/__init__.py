@@ -6,6 +6,7 @@ from medfact.datasets import medlama, mkj
 from medfact.datasets.bundled import bundled_names, label_words, load_bundled
 from medfact.datasets.collection import Collection, Problem
 from medfact.datasets.demonstrations import read_demonstrations
+from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.facts_file import load_file, load_rows
 from medfact.datasets.hub import PREFIX, is_saved, read_hub
 from medfact.datasets.limits import OWN, Limits
@@ -26,6 +27,7 @@ __all__ = [
     "grouping",
     "label_words",
     "load",
+    "load_alone",
     "load_bundled",
     "load_file",
     "medlama",
@@ -39,12 +41,17 @@ __all__ = [
 def load(spec: RunSpec, limits: Limits = OWN) -> Collection:
     """The facts of a spec: those of its file or folder, in any supported layout, or else of its bundled data set.
 
-    limits: how large a table may be.
+    limits: how large a table may be. What the bundled sets know of a file's names is never drawn as false.
 
     Raises:
         FactsError: the file cannot be read as facts; says which row or column.
         UnknownName: there is no such data set.
     """
+    return load_bundled(spec.dataset) if spec.opened("facts") is None else with_bundled_knowledge(load_alone(spec, limits))
+
+
+def load_alone(spec: RunSpec, limits: Limits = OWN) -> Collection:
+    """Like `load`, without what the bundled sets know of a file's names."""
     facts = spec.opened("facts")
     if facts is None:
         return load_bundled(spec.dataset)

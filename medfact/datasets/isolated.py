@@ -16,9 +16,10 @@ from typing import Any, Protocol, TypeVar, cast
 
 import psutil
 
-from medfact.datasets import load
+from medfact.datasets import load_alone
 from medfact.datasets.collection import Collection
 from medfact.datasets.documents import read_documents
+from medfact.datasets.elsewhere import with_bundled_knowledge
 from medfact.datasets.frequencies import Frequencies, read_frequencies
 from medfact.datasets.limits import VISITOR, Limits
 from medfact.errors import FactsError, MedfactError
@@ -102,7 +103,7 @@ def reading() -> Iterator[Turn | None]:
 
 def load_isolated(spec: RunSpec) -> Collection:
     """Like `load`, for a visitor's file. Also raises FactsError if reading takes too much time or memory."""
-    return _isolated(Path(str(spec.facts)).name, load, spec)
+    return with_bundled_knowledge(_isolated(Path(str(spec.facts)).name, load_alone, spec))
 
 
 def count_passages(path: str, column: str | None) -> int:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from medfact.datasets.bundled import bundled_names
 from medfact.datasets.collection import Collection
+from medfact.datasets.direction import reversed_notes
 from medfact.datasets.pairing import place_of
 from medfact.facts import Fact
 
@@ -37,8 +39,10 @@ def partition(facts: Iterable[Fact], holds: Callable[[Fact], bool]) -> tuple[tup
 def fact_notes(
     collection: Collection, canonical: Callable[[str], str | None], lacking: Lacking, negatives: int
 ) -> Iterator[str]:
-    """What is left out, and what has fewer than `negatives` false partners."""
+    """What is left out, seems reversed, or lacks false partners."""
     yield from _notes_on_relations(collection, canonical)
+    if collection.name not in bundled_names():
+        yield from reversed_notes((fact for fact in collection.facts if fact.fact_id not in collection.ready), canonical)
     yield from _notes_on_negatives(lacking, negatives)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives.difficulty import DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
 from medfact.negatives.rules import Candidates
+from medfact.negatives.strength import Dealt
 
 ANY, PUBLISHED = "any", "published"
 PREFERENCES = {
@@ -153,7 +154,9 @@ class _Draws:
         found = self._judged.get((fact.relation, self.known.entity(fact.head)), [])
         linked = self.known.linked(fact.head)
         for negative in sorted(found, key=lambda negative: digest(str(seed), fact.fact_id, negative.tail)):
-            if negative.tail is not None and self.known.entity(negative.tail) not in linked:
+            if negative.tail is None or self.known.entity(negative.tail) in linked:
+                continue
+            if self._relation(fact).as_strong(fact, negative.tail):
                 yield _False(negative.tail, negative.tail_id, JUDGED, negative.source, negative.source_id)
 
     def _published(self, fact: Fact, seed: int) -> Iterator[_False]:
@@ -163,7 +166,7 @@ class _Draws:
         }
         tails = {tail.name: tail for tail in self.known.tails(fact.relation, fact.tail_type)}
         for name in sorted(tails, key=lambda name: digest(str(seed), fact.fact_id, name)):
-            if name_key(name) not in listed:
+            if name_key(name) not in listed and self._relation(fact).as_strong(fact, name):
                 yield _False(name, tails[name].identifier, self.by_structure(fact, name))
 
 
@@ -179,16 +182,33 @@ class _Relation:
                 self._facts[known.entity(fact.head)].append(fact)
         self._safe: dict[str, tuple[Places, NDArray[np.bool_]]] = {}
         self._weights: dict[float, Weights] = {}
+        self._dealt: dict[str, Dealt] = {}
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
-        """The safe tails for a fact: first its share of the head's order, so that the head's facts get different ones."""
-        order = self._order(fact.head, seed, _NEARNESS[preference])
-        siblings = {sibling.fact_id for sibling in self._facts[self.known.entity(fact.head)]} | {fact.fact_id}
-        turn, of = sorted(siblings, key=lambda sibling: digest(str(seed), sibling)).index(fact.fact_id), len(siblings)
+        """The safe tails for a fact, as strong as it: its share of the head's order first: its facts get different ones."""
         places, near = self._safe_places(fact.head)
+        order = self._order(fact.head, seed, _NEARNESS[preference])
+        dealt, entities = self._dealt_of(fact.head), self.candidates.entities
+        order = order[[dealt.fit(fact, entities[places[index]]) for index in order]]
+        as_strong = (f for f in self._facts[self.known.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
+        siblings = {sibling.fact_id for sibling in as_strong} | {fact.fact_id}
+        turn, of = sorted(siblings, key=lambda sibling: digest(str(seed), sibling)).index(fact.fact_id), len(siblings)
         for index in chain(order[turn::of], np.delete(order, np.s_[turn::of])):
             tail = self.candidates.tails[places[index]]
             yield _False(tail.name, tail.identifier, NEAR if near[index] else FAR)
+
+    def as_strong(self, fact: Fact, tail: str) -> bool:
+        """Whether this tail, if it is false of the fact's head, is stated of it as strongly as the fact."""
+        return self._dealt_of(fact.head).fit(fact, self.known.entity(tail))
+
+    def _dealt_of(self, head: str) -> Dealt:
+        """The strengths of the head's false tails."""
+        entity = self.known.entity(head)
+        if entity not in self._dealt:
+            places, near = self._safe_places(head)
+            strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (near, ~near)]
+            self._dealt[entity] = Dealt(entity, self._facts[entity], strata)
+        return self._dealt[entity]
 
     def _order(self, head: str, seed: int, nearness: float) -> Places:
         """The head's safe tails, by index, as in a race: each comes first with a chance in proportion to its weight."""

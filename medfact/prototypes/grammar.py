@@ -1,7 +1,8 @@
 """How a name stands in a sentence: with its article and in its number, which belong to the entity and not to the prototype.
 
 `assets/datasets/vocabulary.csv` holds them for the names of the bundled data: `article` (a, an, the, or none), `number`, and
-`written` where the name stands otherwise in a sentence ("joint" as "the joints"). A name that is not listed stands as it is.
+`written` where the name stands otherwise in a sentence ("joint" as "the joints"). A name that is not listed stands as it is,
+and its ending tells its number (`prototypes.number`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cache
 
 from medfact.datasets.bundled import vocabulary
 from medfact.facts import name_key
+from medfact.prototypes.number import is_plural
 
 _PART = re.compile(r"\[(?P<slot>[XY])\]|\{(?P<singular>[^{}|]*)\|(?P<plural>[^{}|]*)\}")
 
@@ -36,7 +38,7 @@ def _listed() -> dict[str, Written]:
 
 def written(name: str) -> Written:
     """A name with its article, and its number."""
-    return _listed().get(name_key(name)) or Written(name, plural=False)
+    return _listed().get(name_key(name)) or Written(name, is_plural(name))
 
 
 def sentence(prototype: str, head: str, tail: str) -> str:
