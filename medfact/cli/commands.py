@@ -29,7 +29,10 @@ from medfact.errors import Mistake
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
 
-DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
+DISCLAIMER = (
+    "Not for clinical use. Half of the statements, or three of four by MKJ's method, are false on purpose; each row's label "
+    "says which."
+)
 
 OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file; else prints JSON lines")
 DATABASE = argument(

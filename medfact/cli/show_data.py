@@ -47,7 +47,7 @@ def pools(options: argparse.Namespace) -> int:
     """Lists the prototypes."""
     rows = (
         {"pool": pool.name, "source": pool.source, "relation": relation.name, "strength": strength, "variant": form}
-        | {"prototype": sentences[form]}
+        | {"prototype": sentences[form], "mislabelled": relation.mislabelled.get(form)}
         for pool in map(load_pool, pool_names())
         for relation in pool.relations.values()
         for strength, sentences in ((None, relation.sentences), *relation.strengths.items())

@@ -22,21 +22,26 @@ from medfact.results.over_models_text import over_models_lines
 from medfact.results.race_words import race_in_words
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
+from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.wording import (
     NO_VALUE,
+    SCORES,
     TOO_FEW,
     about_intervals,
     count,
     counted,
+    first_scores,
     marked,
     nothing_stands_out,
     p_value,
     percent,
     points,
+    score,
     share,
     shortened,
     stands_out,
+    ways_of,
 )
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.statements import VARIANTS
@@ -51,9 +56,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
         *filter(None, [how_it_ended(report.state, report.reason)]),
         "",
-        _line("all eight right (joint accuracy)", report.joint_accuracy, "fact", report),
-        _line("right answers (average accuracy)", report.average_accuracy, "statement"),
-        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pair", report),
+        *score_lines(report),
         "",
         *(_line(f"{VARIANTS[key].plain} ({key})", estimate, "statement") for key, estimate in report.by_variant.items()),
         "",
@@ -78,10 +81,20 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *cut_in_words(report.cut),
-        *(f"note: {note}" for note in report.notes),
-        f"{about_intervals([report])} Mastery of a fact is not competence. Not for clinical use.",
+        *(f"note: {note}" for note in (*report.notes, *remarks(report))),
+        f"{about_intervals([report])} {false_on_purpose([report])} Mastery of a fact is not competence. Not for clinical use.",
     ]
     return "\n".join(map(one_line, lines))
+
+
+def score_lines(report: Report) -> list[str]:
+    """The scores that a run's method shows first, under the names of its paper."""
+    lines = []
+    for name in first_scores([report]):
+        of = score(name, ways_of([report]))
+        many = in_draws(getattr(report, name).n, of.of, report) if of.of in {"fact", "pair"} else None
+        lines.append(f"{of.titled:<51} {of.of_report(report)} of {many or counted(getattr(report, name).n, of.of)}")
+    return lines
 
 
 def _line(name: str, estimate: Estimate, of: str, report: Report | None = None) -> str:
@@ -204,6 +217,9 @@ def comparison_text(
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
+    for name in first_scores(reports).keys() - METRICS.keys():
+        lines += ["", SCORES[name].titled]
+        lines += [f"  {names[one.run]}: {SCORES[name].of_report(one)} of {count(getattr(one, name).n)}" for one in reports]
     for metric, title in METRICS.items():
         lines += ["", title]
         for report in reports:

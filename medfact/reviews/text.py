@@ -41,7 +41,7 @@ def summary_lines(made: Summary) -> Iterator[str]:
     yield changes(made.scores)
     for name, title in SCORES.items():
         scores: Scores = getattr(made.scores, name)
-        yield _line(f"all eight right: {title}", scores.joint, "fact")
+        yield _line(f"all answers right: {title}", scores.joint, "fact")
         yield _line(f"right answers: {title}", scores.average, "statement")
     yield ""
     for row in made.labels:

@@ -5,7 +5,7 @@ exported and never paid for twice, like any run. A rephrasing has up to three at
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,9 @@ from medfact.datasets import NO_REJECTIONS, Collection, load
 from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
 from medfact.models.entailment import load_entailment
+from medfact.prototypes import Pool
 from medfact.runs.costs import purse_of
+from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
 from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan, pool_of
 from medfact.runs.run import answer
@@ -62,7 +64,22 @@ def planned_writing(
     if writing.task in FORMS:
         return writing, _examples(writing, collection)
     planned = make_plan(spec, collection, rejected)
-    return writing, replace(planned, statements=_triplets(planned)) if kind == "llmeval" else planned
+    if kind == "llmeval":
+        return writing, replace(planned, statements=_triplets(planned))
+    return writing, _with_demonstrations(planned, pool_of(spec, collection.ready))
+
+
+SHOWN = ""
+"""The group of a statement that is written to be shown as a demonstration: none stand before it, and it is not asked."""
+
+
+def _with_demonstrations(planned: Plan, pool: Pool) -> Plan:
+    """The plan with the statements that are shown, after those that are asked: both are rephrased."""
+    texts = {shot.text for shots in planned.demonstrations.values() for shot in shots}
+    aside = list(pool.statements(planned.aside)) if texts else []
+    shown = {one.text: Planned(one, SHOWN) for one in aside if one.text in texts}
+    statements = (*planned.statements, *shown.values())
+    return replace(planned, statements=statements, partners=(*planned.partners, *partners_of(statements, aside)))
 
 
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
@@ -279,16 +296,32 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
             f"The writing {first.run} drafted templates; it wrote no statements.",
             "Accept the drafts, and choose them as sentence templates.",
         )
-    made = sentences(first.run, store)
-    asked = zip(store.asked(first.run), made, strict=True)
+    made = list(zip(store.asked(first.run), sentences(first.run, store), strict=True))
+    asked = [(item, sentence) for item, sentence in made if item.shots_of != SHOWN]
+    shown = [sentence for item, sentence in made if item.shots_of == SHOWN]
     statements = tuple(Planned(sentence.statement(writer_of(first)), item.shots_of, item.draw) for item, sentence in asked)
+    notes = [f"{writer_of(first)} rephrased {_fates_in_words([sentence for _, sentence in asked])}"]
+    notes += [f"{writer_of(first)} {SHOTS_REPHRASED}: {_fates_in_words(shown)}"] if shown else []
+    planned = _plan_of(first, statements, store, (*notes_on_data(first, store), *notes))
+    return replace(planned, demonstrations=_rephrased_shots(planned.demonstrations, shown))
+
+
+def _fates_in_words(made: Sequence[Sentence]) -> str:
+    """What became of some sentences, after "rephrased"."""
     fates = Counter(sentence.fate for sentence in made)
     stopped = fates.total() - fates[REPHRASED] - fates[UNCHANGED]
-    note = (
-        f"{writer_of(first)} rephrased {fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since "
-        f"the guards stopped every rephrasing; {fates[UNCHANGED]:,} it repeated."
+    return (
+        f"{fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since the guards stopped every "
+        f"rephrasing; {fates[UNCHANGED]:,} it repeated."
     )
-    return _plan_of(first, statements, store, (*notes_on_data(first, store), note))
+
+
+def _rephrased_shots(groups: Groups, shown: Sequence[Sentence]) -> Groups:
+    """The demonstrations in the words that were written for them; those whose rephrasings were stopped, as they are."""
+    words = {sentence.prototype.text: sentence.text or sentence.prototype.text for sentence in shown}
+    return {
+        group: tuple(replace(shot, text=words.get(shot.text, shot.text)) for shot in shots) for group, shots in groups.items()
+    }
 
 
 def warned(planned: Plan, first: Run, model: str) -> Plan:
