@@ -25,6 +25,7 @@ from medfact.results.recall import SETTINGS, Evidence
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.wording import (
+    MINUS,
     NO_VALUE,
     SCORES,
     TOO_FEW,
@@ -189,6 +190,24 @@ CHANGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_
 """Figure → the papers' name for it."""
 
 
+MOVED = {
+    "p_true_of_true": "P(True) of true statements",
+    "p_true_of_false": "P(True) of false statements",
+    "brier": "Brier score (less is better)",
+}
+"""What passages do to P(True): figure → what it is."""
+
+
+def moved_in_words(found: Paired) -> str:
+    """A change of P(True) or of the Brier score, in hundredths: "+0.12 (+0.08 to +0.16) of 80 statements, higher in 60"."""
+    if found.difference is None:
+        return NO_VALUE
+    low, high = found.low_all, found.high_all
+    bounds = TOO_FEW if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+    said = f"{found.difference:+.3f} ({bounds}) of {counted(found.n, 'statement')}, higher in {count(found.only_a)}"
+    return said.replace("-", MINUS)
+
+
 def change_lines(change: Change, names: Mapping[str, str], questions: Mapping[str, Any]) -> list[str]:
     """What passages change for a model, for a person. names: run → what to call it. questions: run → how it asks, where runs
     differ in that.
@@ -198,6 +217,9 @@ def change_lines(change: Change, names: Mapping[str, str], questions: Mapping[st
     for metric, name in CHANGES.items():
         found = change.metrics[metric]
         lines.append(f"  {name:<8} {difference(found)} of {counted(found.n, 'statement')}")
+    for metric, name in MOVED.items():
+        if metric in change.probabilities:
+            lines.append(f"  {name}: {moved_in_words(change.probabilities[metric])}")
     return [
         *lines,
         f"  answers right only with passages: {count(len(change.helped))}; only without: {count(len(change.harmed))}",
@@ -255,7 +277,7 @@ def difference(pair: Paired) -> str:
     return f"{value} ({points(pair.low_all)} to {points(pair.high_all)})"
 
 
-RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rarer of the two"}
+RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rarer of the two", "by_together": "both together"}
 """The fields of `Rarity` with a fit → whose frequency it is about."""
 
 
@@ -266,7 +288,11 @@ def rarity_text(rarity: Rarity) -> str:
         f"{counted(rarity.facts, 'fact')} answered, true and false ones, each with its own tail",
         "",
         "right answers for a tenfold frequency of",
-        *(f"  {name:<24}{fit_in_words(getattr(rarity, field))}" for field, name in RARITY_OF.items()),
+        *(
+            f"  {name:<24}{fit_in_words(fit)}"
+            for field, name in RARITY_OF.items()
+            if (fit := getattr(rarity, field)) is not None
+        ),
     ]
     if rarity.types:
         lines += ["", "semantic types of tails, from rare to common (geometric mean of the frequencies + 1; right answers)"]

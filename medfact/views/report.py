@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import PurePath
+from typing import Any
 
 from medfact import __version__
 from medfact.assets import ASSETS
@@ -99,7 +100,6 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     sections = [_section(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
     reports = {section.name: section.report for section in sections}
     sides = sides_of(store, [run.run for run in runs]) if len(runs) > 1 else []
-    first = wording.first_scores(reports.values())
     return render(
         "report",
         made_at=made_at,
@@ -108,9 +108,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         sections=sections,
         first=sections[0],
         headlines=[_headline(section) for section in sections],
-        scores=[wording.score(name, wording.ways_of(of)) for name, of in first.items()],
-        scores_of=first,
-        false_on_purpose=false_on_purpose(reports.values()),
+        **_scores(reports.values()),
         figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
         races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
@@ -133,6 +131,16 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )
+
+
+def _scores(reports: Iterable[Report]) -> dict[str, Any]:
+    """The scores that the runs' methods show first, and which runs have which."""
+    first = wording.first_scores(reports)
+    return {
+        "scores": [wording.score(name, wording.ways_of(of)) for name, of in first.items()],
+        "scores_of": first,
+        "false_on_purpose": false_on_purpose(reports),
+    }
 
 
 def _headline(section: Section) -> str:

@@ -14,9 +14,8 @@ from medfact.datasets import NO_REJECTIONS, Collection, load
 from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
 from medfact.models.entailment import load_entailment
-from medfact.prototypes import Pool
 from medfact.runs.costs import purse_of
-from medfact.runs.demonstrations import SHOTS_REPHRASED, Groups
+from medfact.runs.demonstrations import SHOTS_REPHRASED
 from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan, pool_of
 from medfact.runs.run import answer
@@ -24,6 +23,7 @@ from medfact.runs.start import notes_on_data, partners_of, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Plan, Planned, Run, Store
+from medfact.writing.demonstrations import SHOWN, rephrased_shots, with_demonstrations
 from medfact.writing.eight import eight_of
 from medfact.writing.sentences import REPHRASED, UNCHANGED, Guards, Sentence, reader_of
 from medfact.writing.templates import FORMS, Draft, draft_in, examples_of, pool_file
@@ -66,20 +66,7 @@ def planned_writing(
     planned = make_plan(spec, collection, rejected)
     if kind == "llmeval":
         return writing, replace(planned, statements=_triplets(planned))
-    return writing, _with_demonstrations(planned, pool_of(spec, collection.ready))
-
-
-SHOWN = ""
-"""The group of a statement that is written to be shown as a demonstration: none stand before it, and it is not asked."""
-
-
-def _with_demonstrations(planned: Plan, pool: Pool) -> Plan:
-    """The plan with the statements that are shown, after those that are asked: both are rephrased."""
-    texts = {shot.text for shots in planned.demonstrations.values() for shot in shots}
-    aside = list(pool.statements(planned.aside)) if texts else []
-    shown = {one.text: Planned(one, SHOWN) for one in aside if one.text in texts}
-    statements = (*planned.statements, *shown.values())
-    return replace(planned, statements=statements, partners=(*planned.partners, *partners_of(statements, aside)))
+    return writing, with_demonstrations(planned, pool_of(spec, collection.ready))
 
 
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
@@ -303,7 +290,7 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
     notes = [f"{writer_of(first)} rephrased {_fates_in_words([sentence for _, sentence in asked])}"]
     notes += [f"{writer_of(first)} {SHOTS_REPHRASED}: {_fates_in_words(shown)}"] if shown else []
     planned = _plan_of(first, statements, store, (*notes_on_data(first, store), *notes))
-    return replace(planned, demonstrations=_rephrased_shots(planned.demonstrations, shown))
+    return replace(planned, demonstrations=rephrased_shots(planned.demonstrations, shown))
 
 
 def _fates_in_words(made: Sequence[Sentence]) -> str:
@@ -314,14 +301,6 @@ def _fates_in_words(made: Sequence[Sentence]) -> str:
         f"{fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since the guards stopped every "
         f"rephrasing; {fates[UNCHANGED]:,} it repeated."
     )
-
-
-def _rephrased_shots(groups: Groups, shown: Sequence[Sentence]) -> Groups:
-    """The demonstrations in the words that were written for them; those whose rephrasings were stopped, as they are."""
-    words = {sentence.prototype.text: sentence.text or sentence.prototype.text for sentence in shown}
-    return {
-        group: tuple(replace(shot, text=words.get(shot.text, shot.text)) for shot in shots) for group, shots in groups.items()
-    }
 
 
 def warned(planned: Plan, first: Run, model: str) -> Plan:
