@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas
 import pytest
-from small_facts import write_csv
+from small_facts import Answerer, write_csv
 from small_papers import (
     Medfact,
     Row,
@@ -24,6 +24,10 @@ from small_papers import (
 )
 
 from medfact.results.paper_rows import FOLDER
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
 
 
 @pytest.fixture
@@ -279,6 +283,32 @@ def test_a_runs_figures_stand_beside_the_papers_types(tmp_path: Path, medfact: M
     theirs = {row["semantic_type"]: row["value"] for row in rows if row["from"] == "published"}
     assert len(theirs) == 10
     assert (theirs["Hormone"], theirs["Sign or Symptom"]) == (0.55, 0.41)
+
+
+def test_means_over_ones_models_by_hand(mkj: Path, store: Store, medfact: Medfact) -> None:
+    """Two models of one series say True and False throughout, a third one True. Acc is 0.25, 0.75, 0.25: their mean 5/12, that
+    of the series 1/2; Acc_pos is 1, 0, 1: 2/3 and 1/2. A coin that is asked too counts in neither.
+    """
+    says = {"openai:qwen-1b": "True", "openai:qwen-2b": "False", "openai:phi-3b": "True"}
+    runs = []
+    for model, reply in says.items():
+        run = start(RunSpec(model=model, facts=str(mkj), protocol="mkj"), store)
+        assert list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
+        runs.append(run)
+    runs.append(ran(medfact, "mkj", mkj, "--db", store.url)["run"])
+    rows = tables(medfact, *runs, "--paper", "mkj", "--db", store.url)
+    found: defaultdict[str, dict[str, Row]] = defaultdict(dict)
+    for row in rows["MKJ", "Table 1"]:
+        found[row["model"]][row["column"]] = row
+    every, series = found["mean of 3 models"], found["qwen series, mean of 2"]
+    assert [every[name]["value"] for name in ("Acc", "Acc_pos", "Acc_gap")] == pytest.approx([5 / 12, 2 / 3, 1 / 3])
+    assert [series[name]["value"] for name in ("Acc", "Acc_pos", "Acc_gap")] == pytest.approx([0.5, 0.5, 0.0])
+    single = [found[name]["Acc"] for name in ("qwen-1b", "qwen-2b", "phi-3b")]
+    assert every["Acc"]["low"] == pytest.approx(sum(row["low"] for row in single) / 3)
+    assert not any(name.startswith("phi series") for name in found)
+    by_type = [row for row in rows["MKJ", "Table 2"] if row["model"] == "mean of 3 models"]
+    assert by_type
+    assert all(row["value"] == pytest.approx(5 / 12) for row in by_type), "each type has one true fact for three false ones"
 
 
 def test_tpevals_views_stand_in_its_tables(run_of: RunOf, medfact: Medfact) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.averages import FEWEST_FACTS, error_prone
+from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.means import groups_of, mean_types, rows_of_means
 from medfact.results.paper_rows import (
     PUBLISHED,
     RUN,
@@ -237,6 +239,9 @@ OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
 
 def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], Table]:
     def make(reports: Sequence[Report]) -> Table:
+        def cells(report: Report) -> list[Cell]:
+            return [getattr(report, metric) for metric in ACCURACIES.values()]
+
         single = _without_passages(reports, "mkj")
         return Table(
             "MKJ",
@@ -244,7 +249,8 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
             title,
             tuple(ACCURACIES),
             (
-                *rows_of_runs(single, lambda report: [getattr(report, metric) for metric in ACCURACIES.values()]),
+                *rows_of_runs(single, cells),
+                *(rows_of_means(single, cells) if name == "Table 1" else ()),
                 coin(0.5, 0.5, 0.5, 0.0),
                 *rows_of_paper(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
             ),
@@ -256,7 +262,9 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
 
 
 def _mkj_table_2(reports: Sequence[Report]) -> Table:
-    own = (row for report in _without_passages(reports, "mkj") for row in _own_types(report))
+    single = _without_passages(reports, "mkj")
+    own = [row for report in single for row in _types(model_of(report), report, report.by_tail_type)]
+    own += [row for name, of in groups_of(single) for row in _types(name, of[0], mean_types(of))]
     theirs = tuple(
         Row(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (exactly(float(row["value"])),), row["group"])
         for row in published("mkj_table2")
@@ -273,13 +281,16 @@ def _mkj_table_2(reports: Sequence[Report]) -> Table:
     )
 
 
-def _own_types(report: Report) -> Iterator[Row]:
-    """The most and the least error-prone types of a run, and besides them those of the paper's ten that it has."""
-    ranked = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(report.error_prone, side)}
-    ten = {row["group"]: "one of the paper's ten" for row in published("mkj_table2") if row["group"] in report.by_tail_type}
+def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> Iterator[Row]:
+    """The most and the least error-prone types of a model, or of several on average, and besides them those of the paper's ten
+    that it has. report: says what was asked.
+    """
+    found = error_prone(by_type)
+    ranked = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(found, side)}
+    ten = {row["group"]: "one of the paper's ten" for row in published("mkj_table2") if row["group"] in by_type}
     for name, place in {**ranked, **{name: place for name, place in ten.items() if name not in ranked}}.items():
-        figure = Figure(*values_of(report.by_tail_type[name]))
-        yield Row(model_of(report), RUN, f"{place}; {detail_of(report)}", (figure,), name)
+        figure = Figure(*values_of(by_type[name]))
+        yield Row(model, RUN, f"{place}; {detail_of(report)}", (figure,), name)
 
 
 RETRIEVED = tuple(f"{kind}: {name}" for kind in ("sparse", "dense") for name in list(ACCURACIES)[:3])
