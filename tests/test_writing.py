@@ -329,7 +329,8 @@ def test_a_writing_with_demonstrations_travels(store: Store, url: str, medfact: 
     file = tmp_path / "writing.jsonl.gz"
     assert medfact("export", writing, "-o", file, "--db", url).code == 0
     other = f"sqlite:///{tmp_path}/other.db"
-    assert import_run(Store(other), file, file.name) == writing
+    with file.open("rb") as stream:
+        assert import_run(Store(other), stream, file.name) == writing
     assert len(medfact("written", writing, "--db", other).rows) == len(medfact("written", writing, "--db", url).rows)
 
 
