@@ -17,7 +17,8 @@ SHOWN = ""
 
 def with_demonstrations(planned: Plan, pool: Pool) -> Plan:
     """The plan with the statements that are shown, after those that are asked: both are rephrased."""
-    texts = {shot.text for shots in planned.demonstrations.values() for shot in shots}
+    asked = {item.shots_of for item in planned.statements}
+    texts = {shot.text for group, shots in planned.demonstrations.items() if group in asked for shot in shots}
     aside = list(pool.statements(planned.aside)) if texts else []
     shown = {one.text: Planned(one, SHOWN) for one in aside if one.text in texts}
     statements = (*planned.statements, *shown.values())
