@@ -31,7 +31,6 @@ def measure(records: Records) -> Measures:
     by_tail_type = averages.by_tail_type(records)
     return Measures(
         statements=len(records.fact),
-        false_statements=int((~records.label).sum()),
         facts=facts.count // max(len(np.unique(records.draw)), 1),
         answered=int(records.scored.sum()),
         right=int((records.scored & records.right).sum()),

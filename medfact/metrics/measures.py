@@ -135,13 +135,12 @@ class Coherence:
 class Measures:
     """Every figure of a run. Shares and their intervals are from 0 to 1; None is "no value".
 
-    statements, answered, right, wrong, unreadable, failed: counts of statements. false_statements: of all, those that are
-    false. facts: true and false ones, each once. standing: facts without a wrong answer so far.
-    `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the curves.
+    statements, answered, right, wrong, unreadable, failed: counts of statements. facts: true and false ones, each once.
+    standing: facts without a wrong answer so far. `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the
+    curves.
     """
 
     statements: int
-    false_statements: int
     facts: int
     answered: int
     right: int

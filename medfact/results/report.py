@@ -49,7 +49,8 @@ class Report(Measures):
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     imported: the run came from a file, which anybody may have written.
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
-    shots_rephrased: whether the demonstrations are rephrased as the statements are; None where these are not, or none shown.
+    false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the
+    statements are; None where these are not, or none shown.
     well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
@@ -64,6 +65,7 @@ class Report(Measures):
     question: str
     pool: str
     shots: int
+    false_statements: int
     shots_rephrased: bool | None
     retrieval: str
     evidence: Evidence | None
@@ -105,6 +107,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         question=question_of(run.spec),
         pool=run.pool,
         shots=run.shots,
+        false_statements=int((~records.label).sum()),
         shots_rephrased=shots_rephrased(run),
         retrieval=run.spec.retrieval,
         evidence=evidence_of(run, records, store),
