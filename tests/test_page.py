@@ -370,6 +370,8 @@ def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page, ad
     expect(card).to_contain_text("he/she only suffer")
     page.locator("[data-set=protocol]").select_option("pretexttrans")
     expect(page.locator("#cards")).to_contain_text("Labelled by the paper's rule")
+    page.locator("[data-key=statistics]").click()
+    expect(page.get_by_role("region", name="size by relation").locator("tbody tr")).to_have_count(4)
 
 
 def test_results_stand_beside_the_papers_and_can_be_saved(page: Page) -> None:

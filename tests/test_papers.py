@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas
 import pytest
-from small_facts import write_csv
+from small_facts import Answerer, write_csv
 from small_papers import (
     Medfact,
     Row,
@@ -24,6 +24,10 @@ from small_papers import (
 )
 
 from medfact.results.paper_rows import FOLDER
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
 
 
 @pytest.fixture
@@ -56,6 +60,7 @@ PUBLISHED = {
     "pretexttrans_table14": (96, "PretextTrans", "Table 14", 12, {"MedLAMA", "DiseK"}),
     "tpeval_table1": (30, "TPEval", "Table 1", 15, {"DiseK", "TPDiseK"}),
     "mkj_table1": (32, "MKJ", "Table 1", 8, {"MKJ"}),
+    "mkj_table2": (10, "MKJ", "Table 2", 1, {"MKJ"}),
     "mkj_table3": (96, "MKJ", "Table 3", 16, {"MKJ"}),
     "mkj_table5": (72, "MKJ", "Table 5", 18, {"MKJ"}),
 }
@@ -67,7 +72,7 @@ def figures(file: str) -> list[dict[str, str]]:
         return [{name: text.lstrip("'") for name, text in row.items()} for row in csv.DictReader(stream)]
 
 
-def test_there_are_seven_published_tables() -> None:
+def test_the_published_tables_are_these() -> None:
     assert {path.stem for path in FOLDER.glob("*.csv")} == set(PUBLISHED)
 
 
@@ -167,7 +172,9 @@ def own(rows: Iterable[Row]) -> dict[str, Row]:
 def test_each_paper_has_its_tables(runs: list[str], medfact: Medfact) -> None:
     of_paper = {
         "pretexttrans": {("PretextTrans", "Table 3"), ("PretextTrans", "Table 13"), ("PretextTrans", "Table 14")},
-        "tpeval": {("TPEval", "Table 1")},
+        "tpeval": {
+            ("TPEval", name) for name in ("Table 1", "Figure 6 left", "Figure 6 right", "Figure 7a", "Figure 7b", "Figure 7c")
+        },
         "mkj": {("MKJ", "Table 1"), ("MKJ", "Table 2"), ("MKJ", "Table 3"), ("MKJ", "Table 5")},
     }
     for paper, expected in of_paper.items():
@@ -259,9 +266,108 @@ def test_mkjs_tables_are_its_accuracies_and_its_types(run_of: RunOf, medfact: Me
         "Acc_gap": report["accuracy_gap"],
     }
     assert own(made["MKJ", "Table 3"]) == {}, "nothing was looked up"
-    shown = [(row["semantic_type"], row["value"]) for row in made["MKJ", "Table 2"]]
+    shown = [(row["semantic_type"], row["value"]) for row in made["MKJ", "Table 2"] if row["from"] == "run"]
     expected = [*report["error_prone"]["most"], *report["error_prone"]["least"]]
     assert shown == [(name, report["by_tail_type"][name]["value"]) for name in expected]
+
+
+def test_a_runs_figures_stand_beside_the_papers_types(tmp_path: Path, medfact: Medfact) -> None:
+    """Two of MKJ's ten types, with too few facts to be ranked, and one type that the paper does not have."""
+    kinds = ("Hormone", "Sign or Symptom", "Food")
+    entries = [mkj_entry(i) | {"semantic_type": [kinds[i % 3]]} for i in range(12)]
+    run = ran(medfact, "mkj", write_json(tmp_path / "mkj" / "data.json", entries).parent)["run"]
+    rows = tables(medfact, run, "--paper", "mkj")["MKJ", "Table 2"]
+    by_type = reported(medfact, run)["by_tail_type"]
+    ours = {row["semantic_type"]: (row["value"], row["n"]) for row in rows if row["from"] == "run"}
+    assert ours == {name: (by_type[name]["value"], 16) for name in kinds[:2]}, "4 facts of a type, 4 statements each"
+    theirs = {row["semantic_type"]: row["value"] for row in rows if row["from"] == "published"}
+    assert len(theirs) == 10
+    assert (theirs["Hormone"], theirs["Sign or Symptom"]) == (0.55, 0.41)
+
+
+def test_means_over_ones_models_by_hand(mkj: Path, store: Store, medfact: Medfact) -> None:
+    """Two models of one series say True and False throughout, a third one True. Acc is 0.25, 0.75, 0.25: their mean 5/12, that
+    of the series 1/2; Acc_pos is 1, 0, 1: 2/3 and 1/2. A coin that is asked too counts in neither.
+    """
+    says = {"openai:qwen-1b": "True", "openai:qwen-2b": "False", "openai:phi-3b": "True"}
+    runs = []
+    for model, reply in says.items():
+        run = start(RunSpec(model=model, facts=str(mkj), protocol="mkj"), store)
+        assert list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
+        runs.append(run)
+    runs.append(ran(medfact, "mkj", mkj, "--db", store.url)["run"])
+    rows = tables(medfact, *runs, "--paper", "mkj", "--db", store.url)
+    found: defaultdict[str, dict[str, Row]] = defaultdict(dict)
+    for row in rows["MKJ", "Table 1"]:
+        found[row["model"]][row["column"]] = row
+    every, series = found["mean of 3 models"], found["qwen series, mean of 2"]
+    assert [every[name]["value"] for name in ("Acc", "Acc_pos", "Acc_gap")] == pytest.approx([5 / 12, 2 / 3, 1 / 3])
+    assert [series[name]["value"] for name in ("Acc", "Acc_pos", "Acc_gap")] == pytest.approx([0.5, 0.5, 0.0])
+    single = [found[name]["Acc"] for name in ("qwen-1b", "qwen-2b", "phi-3b")]
+    assert every["Acc"]["low"] == pytest.approx(sum(row["low"] for row in single) / 3)
+    assert not any(name.startswith("phi series") for name in found)
+    by_type = [row for row in rows["MKJ", "Table 2"] if row["model"] == "mean of 3 models"]
+    assert by_type
+    assert all(row["value"] == pytest.approx(5 / 12) for row in by_type), "each type has one true fact for three false ones"
+
+
+def test_tpevals_views_stand_in_its_tables(run_of: RunOf, medfact: Medfact) -> None:
+    run = run_of("tpeval")
+    made, report = tables(medfact, run, "--paper", "tpeval"), reported(medfact, run)
+
+    def values(figure: str) -> list[float]:
+        return [one["value"] for one in own(made["TPEval", figure]).values()]
+
+    assert values("Figure 6 left") == report["joint_accuracy_ordered"]
+    assert values("Figure 6 right") == report["average_accuracy_ordered"]
+    assert values("Figure 7a") == [report[f"{side}_accuracy"]["value"] for side in ("positive", "negative")]
+    assert values("Figure 7b") == [report["by_polarity"][one]["value"] for one in ("affirmed", "negated")]
+    assert values("Figure 7c") == [report["by_form"][form]["value"] for form in ("S1", "S2", "S3", "S4")]
+
+
+@pytest.mark.parametrize("options", [(), ("--pool", "origin"), ("--retrieval", "sparse")])
+def test_runs_of_another_method_are_not_lmreph(options: tuple[str, ...], disek: Path, medfact: Medfact) -> None:
+    """medfact's own method has no rephrasing to lack, and passages are no part of PretextTrans."""
+    method = "pretexttrans" if "sparse" in options else "medfact"
+    pool = () if options else ("--pool", "pretexttrans-disek")
+    run = ran(medfact, method, disek, "--shots", 0, "--limit", 8, *options, *pool)["run"]
+    assert own(tables(medfact, run, "--paper", "pretexttrans")["PretextTrans", "Table 13"]) == {}
+
+
+def test_mkjs_scores_are_told_as_mkj_tells_them(mkj: Path, medfact: Medfact) -> None:
+    """Who always says false: Acc_pos = 0, Acc_neg = 1, Acc = (0 + 3 · 1) / 4 = 75 %, and the gap is −100 points. Of each
+    four statements three are false.
+    """
+    run = ran(medfact, "mkj", mkj, model="always-false")["run"]
+    text = medfact("report", run).out
+    for name, value in {"Acc": "75.0%", "Acc_pos, facts that hold": "0.0%", "Acc_neg, false facts": "100.0%"}.items():
+        assert re.search(rf"^{name} +{value}", text, re.MULTILINE), name
+    assert re.search(r"^Acc_gap, the gap +−100.0 points", text, re.MULTILINE)
+    card = medfact("card", run).out
+    latex = medfact("report", run, "--latex").out
+    for printed in (text, card, latex.replace("\\%", "%")):
+        assert "75% of the statements are false on purpose." in printed
+        assert not re.search("all eight|joint accuracy|mastered together|About half", printed)
+    under = [line for line in latex.splitlines() if line.startswith(r"\multicolumn")]
+    assert [line.split("{")[-1].split("}")[0] for line in under[:4]] == [
+        "Acc", r"Acc\_pos, facts that hold", r"Acc\_neg, false facts", r"Acc\_gap, the gap"
+    ]  # fmt: skip
+    assert "$-$100.0" in latex
+    other = ran(medfact, "mkj", mkj, model="always-true")["run"]
+    compared = medfact("compare", run, other).out
+    assert re.search(r"^Acc_gap, the gap\n  .*: −100.0 points .*\n  .*: \+100.0 points", compared, re.MULTILINE)
+
+
+def test_runs_of_two_methods_are_each_named_with_their_own(run_of: RunOf, medfact: Medfact) -> None:
+    runs = [run_of("another"), run_of("mkj")]
+    latex = medfact("report", *runs, "--latex").out
+    caption = next(line for line in latex.splitlines() if line.startswith(r"\caption"))
+    assert "PretextTrans $-$LMReph on disek.csv" in caption
+    assert "MKJ on " in caption
+    assert r"50\% to 75\% of the statements are false on purpose." in caption
+    scores = latex.partition(r"\end{longtable}")[0]
+    of_mkj = scores.partition(r"\multicolumn{4}{@{}l}{Acc}")[2].partition(r"\multicolumn")[0]
+    assert of_mkj.count(r"\quad") == 1, "a method's own scores are those of its runs"
 
 
 def test_several_runs_are_rows_of_one_table(runs: list[str], medfact: Medfact) -> None:

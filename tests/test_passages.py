@@ -21,13 +21,14 @@ from medfact.datasets.documents import MOST_WORDS, Passage, read_documents, spli
 from medfact.errors import ColumnsMissing, FactsError, Mistake, ModelError, UnknownName
 from medfact.exchange.transfer import export_run, import_run
 from medfact.facts import Fact, KnowledgeBase
-from medfact.models import Prompt
+from medfact.models import Completion, Prompt
 from medfact.models.encoder import load_encoder
 from medfact.models.services.settings import ServiceSettings
 from medfact.results.compare import sides_of
 from medfact.results.evidence import blamed, changes
 from medfact.results.recall import READ, RELATED
 from medfact.results.report import report_of
+from medfact.results.text import change_lines
 from medfact.runs.corpus import Corpus, corpus_of
 from medfact.runs.costs import costs
 from medfact.runs.events import Failed, Finished, Loading
@@ -152,6 +153,34 @@ def test_the_change_by_hand(mkj: Path, store: Store) -> None:
     assert all(item.statement.label and (item.passages or ())[blamed(item) or 0].gold for item in helped)
     assert (related.setting, len(related.helped), len(related.harmed)) == (RELATED, 0, 0)
     assert related.metrics["average_accuracy"].difference == 0
+
+
+def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
+    """P(True) is 0.9 where the reader says True and 0.2 where it says False. Without passages it is 0.2 throughout. With them
+    it is 0.9 for 19 of 20 true statements and 57 of 60 false ones: 19/20 · 0.7 = 57/60 · 0.7 = +0.665. Brier: 19 fall from 0.64
+    to 0.01, 57 rise from 0.04 to 0.81: (−19 · 0.63 + 57 · 0.77) / 80 = +0.399.
+    """
+
+    def sure(prompt: Prompt) -> Completion:
+        reply = reader(prompt)
+        return Completion(reply, p_true=0.9 if "True" in reply else 0.2, p_mass=1.0)
+
+    runs = [asked(store, spec_of(mkj, **fields), Answerer(sure)) for fields in ({}, {"retrieval": "sparse"})]
+    (change,) = changes(sides_of(store, runs))
+    found = {name: (one.difference, one.n, one.only_a, one.only_b) for name, one in change.probabilities.items()}
+    assert found["p_true_of_true"] == (pytest.approx(0.665), 20, 19, 0)
+    assert found["p_true_of_false"] == (pytest.approx(0.665), 60, 57, 0)
+    assert found["brier"] == (pytest.approx(0.399), 80, 57, 19)
+    lines = change_lines(change, dict(zip(runs, "ab", strict=True)), {})
+    assert any(line.startswith("  P(True) of true statements: +0.665 (") for line in lines)
+    assert any("of 80 statements, higher in 57" in line for line in lines)
+
+
+def test_without_p_true_nothing_is_said_of_it(mkj: Path, store: Store) -> None:
+    runs = [asked(store, spec_of(mkj, **fields)) for fields in ({}, {"retrieval": "sparse"})]
+    (change,) = changes(sides_of(store, runs))
+    assert change.probabilities == {}
+    assert not any("P(True)" in line for line in change_lines(change, dict(zip(runs, "ab", strict=True)), {}))
 
 
 def test_a_change_needs_the_same_model_data_and_seed(mkj: Path, store: Store) -> None:

@@ -3,6 +3,7 @@ from: a table, a corpus, and a PubMed of this machine.
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +33,7 @@ from medfact.metrics import record_of
 from medfact.metrics.rarity import NO_LINE, line, log_frequency
 from medfact.references.pubmed import PubMed
 from medfact.results import plots
-from medfact.results.rarity import FactPoint, Rarity, names_of, rarity_of
+from medfact.results.rarity import FactPoint, Rarity, couples_of, names_of, rarity_of
 from medfact.results.text import rarity_text
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -474,6 +475,39 @@ def test_an_answer_without_a_count_is_not_kept(mirror: Mirror, tmp_path: Path, r
         pubmed.count("fever")
     mirror.reply, mirror.counts = None, {'"fever"': 5}
     assert pubmed.count("fever") == 5
+
+
+def test_names_that_stand_together_are_counted_by_hand(tmp_path: Path) -> None:
+    """Three passages: gout and fever stand together in one of the two that name gout; asthma and fever nowhere."""
+    path = tmp_path / "corpus.txt"
+    path.write_text("Gout with fever.\n\nFever.\n\nGOUT alone; asthma.\n", encoding="utf-8")
+    found = counts_in(path, ["gout", "fever", "asthma"], couples=[("gout", "fever"), ("fever", "asthma"), ("asthma", "gout")])
+    assert [found.of(name) for name in ("gout", "fever", "asthma")] == [2, 2, 1]
+    assert [found.of_both(*names) for names in (("gout", "Fever"), ("asthma", "fever"), ("gout", "asthma"))] == [1, 0, 1]
+    assert found.of_both("gout", "cough") is found.of_both("gout", None) is None
+
+
+def test_a_table_knows_nothing_of_names_together(medfact: Medfact, world: World) -> None:
+    outcome = medfact("rarity", world.run, "--frequencies", world.frequencies, "--db", world.store.url, "--json")
+    assert outcome.rows[0]["by_together"] is None
+    refused = medfact("rarity", world.run, "--frequencies", world.frequencies, "--together", "--db", world.store.url)
+    assert refused.code == 2
+    assert "does not say how often two stand together" in refused.err
+
+
+def test_pubmed_counts_heads_with_tails_if_asked(
+    medfact: Medfact, world: World, mirror: Mirror, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("medfact.references.pubmed.REQUESTS_A_SECOND_WITH_KEY", 10_000)
+    names, couples = names_of(world.store, world.run), couples_of(world.store, world.run)
+    mirror.counts = {f'"{head}" AND "{tail}"': 10 * place for place, (head, tail) in enumerate(couples)}
+    outcome = medfact("rarity", world.run, "--pubmed", "--together", "--db", world.store.url, "--json")
+    assert outcome.code == 0, outcome.err
+    assert len(mirror.asked) == len(names) + len({frozenset(map(name_key, couple)) for couple in couples})
+    made = json.loads(outcome.out)
+    assert made["by_together"]["facts"] == made["facts"]
+    text = medfact("rarity", world.run, "--pubmed", "--together", "--db", world.store.url).out
+    assert re.search(r"^  both together +[+−]", text, re.MULTILINE)
 
 
 def test_pubmed_waits_between_requests(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:

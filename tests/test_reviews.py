@@ -19,7 +19,7 @@ from medfact.facts import Fact
 from medfact.prototypes import load_pool
 from medfact.results.report import board_of
 from medfact.reviews.queues import at_random, contested, disputed, shuffled
-from medfact.reviews.reliability import ceiling, most_wrong, reliability, statements_to_check
+from medfact.reviews.reliability import by_origin, ceiling, most_wrong, reliability, statements_to_check
 from medfact.reviews.scores import reviewed_scores
 from medfact.reviews.summary import summary
 from medfact.reviews.text import reviewed_in_words
@@ -156,6 +156,24 @@ def test_statements_judged_by_themselves_count_too() -> None:
     assert [judged(statement, both).truth for statement in of(other)[:2]] == [False, True], (
         "what is said of it alone comes first"
     )
+
+
+def test_the_errors_of_what_a_model_wrote_by_hand() -> None:
+    """Ten facts of ten heads, each in a prototype and in a rephrasing. Of one fact the verdict is false: neither sentence
+    misstates it. Of another the rephrasing alone is marked as saying the opposite, of a third its wording is bad: 1 of 10
+    rephrasings says something else and 1 of 10 is unclear; of the prototypes none.
+    """
+    facts = list({fact.head: fact for fact in FACTS}.values())[:10]
+    prototypes = [of(fact)[0] for fact in facts]
+    written = [replace(one, text=f"{one.text} ", origin="rephrased by m", statement_id="") for one in prototypes]
+    log = [on(fact, FALSE if n == 0 else TRUE, number=n) for n, fact in enumerate(facts)]
+    log += [on(facts[1], OTHERWISE, statement_id=written[1].statement_id, number=10)]
+    log += [on(facts[2], UNCLEAR, statement_id=written[2].statement_id, number=11)]
+    first, second = by_origin([*prototypes, *written], opinions(log))
+    assert (first.origin, first.misstated.value, first.unclear.value, first.misstated.n) == ("prototype", 0.0, 0.0, 10)
+    assert (second.origin, second.misstated.value, second.unclear.value) == ("rephrased by m", 0.1, 0.1)
+    assert by_origin(prototypes, opinions(log)) == (), "nothing was written by a model"
+    assert by_origin([*prototypes, *written], {}) == ()
 
 
 def test_reliability_counts_what_was_hidden_random_and_single() -> None:

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.browser
 
 PAIRS = 4
 STATEMENTS = PAIRS * 2 * 8
+TEXTS = STATEMENTS + 4 * 8 * 5
+"""Five demonstrations of each way of asking and of each of the four relations are written too."""
 
 
 def half(prompt: str) -> str:
@@ -45,13 +47,13 @@ def start(page: Page) -> None:
 def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -> None:
     with MockService(Behaviour(writes=half, latency=0.05)) as service:
         choose(page, address, service)
-        expect(page.locator("#write-price")).to_contain_text(f"{STATEMENTS} texts to write, about")
+        expect(page.locator("#write-price")).to_contain_text(f"{TEXTS} texts to write, about")
         expect(page.locator("#write-price")).to_contain_text("at the list price of")
         assert not service.calls, "the price comes first"
         start(page)
         opened = page.locator("#opened")
         expect(opened).to_contain_text("sentences are rephrased")
-        expect(opened).to_contain_text(re.compile(rf"of {STATEMENTS} sentences are rephrased"))
+        expect(opened).to_contain_text(re.compile(rf"of {TEXTS} sentences are rephrased"))
         expect(page.get_by_role("link", name="Evaluate with these sentences")).to_be_visible()
         assert max(service.asked().values()) == 1
     expect(opened).to_contain_text("it denies what the prototype affirms")
@@ -75,7 +77,7 @@ def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -
     tab(page, "The papers' tables")
     table = page.locator("section[aria-label='PretextTrans, Table 13']")
     first = table.locator("tbody tr").first
-    expect(first.locator("td .mf-figure")).to_have_count(3)
+    expect(first.locator("td .mf-figure")).to_have_count(2)  # the third, −LMReph, is of PretextTrans' own method
 
 
 def test_llmeval_beside_the_method_and_one_fact_in_both(page: Page, address: str) -> None:

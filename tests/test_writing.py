@@ -23,6 +23,7 @@ from medfact.models import ServiceSettings
 from medfact.results import papers
 from medfact.results.paper_rows import CHANCE
 from medfact.results.report import report_of
+from medfact.results.text import report_text
 from medfact.runs.ask import BATCH
 from medfact.runs.plan import plan
 from medfact.runs.run import answer
@@ -284,6 +285,74 @@ def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
     assert [cell and cell.value for cell in parts.rows[0].cells] == [0.625, 0.5, None]
 
 
+# ------------------------------------------------------------------------------------------------ demonstrations
+
+SHOTS = 3
+
+
+def test_demonstrations_are_rephrased_as_the_statements_are(store: Store, url: str, medfact: Callable[..., Any]) -> None:
+    """5 facts with a partner each, 8 ways: 80 statements. Before those of one way and relation stand 3 demonstrations, each of
+    which is written once more; nothing of them is asked.
+    """
+    with MockService(Behaviour(writes=faithful)) as service:
+        spec = replace(spec_of(service), shots=SHOTS)
+        planned = plan(spec)
+        asked = {item.shots_of for item in planned.statements}
+        prototypes = {group: shots for group, shots in planned.demonstrations.items() if group in asked}
+        writing = start_writing("rephrase", spec, store)
+        assert list(write(writing, store))
+        demonstrations = {shot.text for shots in prototypes.values() for shot in shots}
+        assert len(service.asked()) == STATEMENTS + len(demonstrations)
+    planned = evaluation_plan(writing, store)
+    assert len(planned.statements) == STATEMENTS
+    assert not {item.statement.text for item in planned.statements} & demonstrations
+    by_prototype = {made.prototype.text: made.text or made.prototype.text for made in sentences(writing, store)}
+    assert {group: [by_prototype[shot.text] for shot in shots] for group, shots in prototypes.items()} == {
+        group: [shot.text for shot in planned.demonstrations[group]] for group in prototypes
+    }
+    changed = [text for text in demonstrations if by_prototype[text] != text]
+    assert changed, "the writer has words for some of them"
+    for group, shots in prototypes.items():
+        assert [shot.label for shot in planned.demonstrations[group]] == [shot.label for shot in shots]
+    (run,) = medfact("run", "--writing", writing, "--model", "baseline:random", "--db", url).rows
+    report = medfact("report", run["run"], "--json", "--db", url).rows[0]
+    assert report["shots_rephrased"] is True
+    said = f"rephrased the demonstrations too: {len(changed)} of {len(demonstrations)} sentences"
+    assert any(said in note for note in report["notes"])
+    assert "rephrased as the statements are" in medfact("report", run["run"], "--latex", "--db", url).out
+    roles = Counter(row["role"] for row in medfact("written", writing, "--db", url).rows)
+    assert roles == {"test": STATEMENTS, "shots": len(demonstrations)}
+
+
+def test_a_writing_with_demonstrations_travels(store: Store, url: str, medfact: Callable[..., Any], tmp_path: Path) -> None:
+    """Every false fact that is shown comes with its true one, as the file of a run needs."""
+    with MockService(Behaviour(writes=faithful)) as service:
+        writing = start_writing("rephrase", replace(spec_of(service), shots=SHOTS), store)
+        assert list(write(writing, store))
+    file = tmp_path / "writing.jsonl.gz"
+    assert medfact("export", writing, "-o", file, "--db", url).code == 0
+    other = f"sqlite:///{tmp_path}/other.db"
+    with file.open("rb") as stream:
+        assert import_run(Store(other), stream, file.name) == writing
+    assert len(medfact("written", writing, "--db", other).rows) == len(medfact("written", writing, "--db", url).rows)
+
+
+def test_a_run_of_before_says_that_its_demonstrations_are_not_rephrased(store: Store) -> None:
+    """A writing that was made before has no demonstrations among its sentences."""
+    with MockService(Behaviour(writes=faithful)) as service:
+        spec = replace(spec_of(service), shots=SHOTS)
+        old = replace(plan(spec), aside=())
+        writing = start_planned(replace(spec, task="rephrase"), old, store)
+        assert list(write(writing, store))
+    planned = evaluation_plan(writing, store)
+    assert planned.demonstrations == old.demonstrations
+    run = start_planned(replace(evaluation_spec(store.run(writing)), model="baseline:random"), planned, store)
+    assert list(answer(run, store))
+    made = report_of(store, store.run(run))
+    assert made.shots_rephrased is False
+    assert "its demonstrations are not" in report_text(made)
+
+
 # ------------------------------------------------------------------------------------------------ a process that is killed
 
 
@@ -331,7 +400,10 @@ def test_a_writing_that_is_killed_goes_on_and_pays_for_little_twice(store: Store
 def test_the_papers_experiment_is_one_command(store: Store, url: str, medfact: Callable[..., Any]) -> None:
     """Who always says true is right on half of the statements in every set, and masters LLMEval's true facts alone."""
     with MockService(Behaviour(writes=lambda p: lines_about(p, 8) if triplet_in(p) else faithful(p))) as service:
-        writings = [written(service, store, kind) for kind in ("rephrase", "llmeval")]
+        writings = [
+            start_writing(kind, replace(spec_of(service), protocol="pretexttrans"), store) for kind in ("rephrase", "llmeval")
+        ]
+        assert all(list(write(writing, store)) for writing in writings)
     sets = [option for name in (*writings, "prototypes", "origin") for option in ("--writing", name)]
     outcome = medfact("run", *sets, "--model", "baseline:always-true", "--db", url)
     assert outcome.code == 0, outcome.err

@@ -29,7 +29,10 @@ from medfact.errors import Mistake
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
 
-DISCLAIMER = "Not for clinical use. About half of the statements are false on purpose; each row's label says which."
+DISCLAIMER = (
+    "Not for clinical use. Half of the statements, or three of four by MKJ's method, are false on purpose; each row's label "
+    "says which."
+)
 
 OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file; else prints JSON lines")
 DATABASE = argument(
@@ -88,6 +91,7 @@ COMMANDS = (
         "list facts, their false partners and their roles",
         (*_DATA, argument("--explain", action="store_true", help="say how each false partner was drawn")),
     ),
+    Command("statistics", "show_data:statistics", "list the size of a data set: in all, by relation, by semantic type", _DATA),
     Command("statements", "show_data:statements", "list the statements of the facts under test", _DATA),
     Command(
         "prompts",
@@ -278,6 +282,7 @@ COMMANDS = (
                 argument("--pubmed", action="store_true", help="ask PubMed how many articles hold each name"),
             ),
             argument("--column", metavar="NAME", help="the column of the corpus that holds the text (default: text)"),
+            argument("--together", action="store_true", help="ask PubMed about head and tail together too"),
             JSON,
             DATABASE,
             argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file: a row a fact"),

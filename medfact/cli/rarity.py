@@ -8,13 +8,13 @@ from pathlib import Path
 from medfact.cli import OK
 from medfact.cli.database import kept
 from medfact.cli.rows import check_output, emit, print_progress
-from medfact.datasets.frequencies import Frequencies, counts_in, read_frequencies
+from medfact.datasets.frequencies import Frequencies, counts_in, couple_of, read_frequencies
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake
 from medfact.facts import name_key
 from medfact.metrics import record_of
 from medfact.references.pubmed import REQUESTS_A_SECOND, REQUESTS_A_SECOND_WITH_KEY, PubMed
-from medfact.results.rarity import HOW_TO_BRING, names_of, rarity_of
+from medfact.results.rarity import HOW_TO_BRING, couples_of, names_of, rarity_of
 from medfact.results.text import rarity_text
 from medfact.store import Store, home
 
@@ -27,6 +27,8 @@ def rarity(options: argparse.Namespace) -> int:
         raise Mistake("Rarity needs to know how often each name occurs.", HOW_TO_BRING)
     if options.column and not options.corpus:
         raise Mistake("--column names a column of a corpus.", "Use it with --corpus FILE.")
+    if options.together and options.frequencies:
+        raise Mistake("A table of terms does not say how often two stand together.", "Use --together with --pubmed.")
     check_output(options.output)
     store = kept(options.db)
     run = store.run(options.run).run
@@ -42,18 +44,22 @@ def _frequencies(options: argparse.Namespace, store: Store, run: str) -> Frequen
         return read_frequencies(Path(options.frequencies))
     names = names_of(store, run)
     if options.corpus:
-        return counts_in(Path(options.corpus), names, options.column or TEXT_COLUMN)
-    return _from_pubmed(names)
+        return counts_in(Path(options.corpus), names, options.column or TEXT_COLUMN, couples_of(store, run))
+    return _from_pubmed(names, couples_of(store, run) if options.together else [])
 
 
-def _from_pubmed(names: list[str]) -> Frequencies:
-    """Counts of articles, of each name in one of its spellings."""
+def _from_pubmed(names: list[str], couples: list[tuple[str, str]]) -> Frequencies:
+    """Counts of articles, of each name in one of its spellings, and of each head with its tail."""
     terms = {key: name for name in reversed(names) if (key := name_key(name))}
     pubmed = PubMed(home() / "references" / "pubmed.jsonl")
     pace = f"{REQUESTS_A_SECOND} requests a second, {REQUESTS_A_SECOND_WITH_KEY} with NCBI_API_KEY"
     print_progress(f"asking {pubmed.host} how many articles name each of {len(terms):,} terms (at most {pace})")
     try:
         counts = {key: pubmed.count(term) for key, term in terms.items()}
+        both = {couple_of(*couple): couple for couple in couples}
+        if both:
+            print_progress(f"asking how many articles name both of each of {len(both):,} heads and tails")
+        together = {key: pubmed.count_together(*couple) for key, couple in both.items()}
     finally:
         print_progress(f"{pubmed.asked:,} of {len(terms):,} counts are here, {pubmed.from_file:,} of them from earlier answers")
-    return Frequencies("PubMed", counts, (), ("Counts are articles in PubMed that hold the name as a phrase.",))
+    return Frequencies("PubMed", counts, (), ("Counts are articles in PubMed that hold the name as a phrase.",), together)

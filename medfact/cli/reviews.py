@@ -85,6 +85,9 @@ def _figures(made: Summary) -> Iterator[dict[str, Any]]:
         of = f"{label.relation}, {label.form}, {'denied' if label.negated else 'affirmed'}" if label.relation else "all"
         yield row("wrong_labels", of, label.wrong)
         yield row("unclear_wordings", of, label.unclear)
+    for one in made.sentences:
+        yield row("misstated_sentences", one.origin, one.misstated)
+        yield row("unclear_sentences", one.origin, one.unclear)
     yield row("ceiling_on_joint_accuracy", "all", made.ceiling)
     for name in ("raw", "cohen", "fleiss", "ac1", "alpha"):
         yield row(

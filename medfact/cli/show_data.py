@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
 from medfact.datasets.collection import summary
+from medfact.datasets.statistics import statistics as sizes_of
 from medfact.exchange.rows import fact_rows, statement_row
 from medfact.facts import Fact
 from medfact.models import Prompt, takes_messages
@@ -47,7 +49,7 @@ def pools(options: argparse.Namespace) -> int:
     """Lists the prototypes."""
     rows = (
         {"pool": pool.name, "source": pool.source, "relation": relation.name, "strength": strength, "variant": form}
-        | {"prototype": sentences[form]}
+        | {"prototype": sentences[form], "mislabelled": relation.mislabelled.get(form)}
         for pool in map(load_pool, pool_names())
         for relation in pool.relations.values()
         for strength, sentences in ((None, relation.sentences), *relation.strengths.items())
@@ -71,6 +73,16 @@ def facts(options: argparse.Namespace) -> int:
     told = zip(fact_rows(chosen), roles, chosen, strict=True)
     rows = (row | {"role": role} | explanation(fact) for row, role, fact in told)
     return emit(rows, options.output)
+
+
+def statistics(options: argparse.Namespace) -> int:
+    """Lists how large a data set is: of all of it, by relation, and by semantic type."""
+    spec = spec_of(options, "")
+    collection = load_collection(spec)
+    pool = pool_of(spec, collection.ready)
+    tested = select_facts(spec, collection, pool.canonical, rejections(options), held_in(options)).test
+    print_notes((*collection.notes, *_unstated(collection, pool)))
+    return emit(map(asdict, sizes_of(collection, tested)), options.output)
 
 
 def _unstated(collection: Collection, pool: Pool) -> Iterator[str]:

@@ -20,6 +20,7 @@ from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL
 from medfact.runs.costs import costs
 from medfact.store import Run, Store
+from medfact.writing.demonstrations import SHOWN
 from medfact.writing.diversity import diversity
 from medfact.writing.eight import usable_lines
 from medfact.writing.runs import drafts, planned_writing, sentences, start_writing, write, writer_of, writing_of
@@ -109,13 +110,14 @@ def _drafts(first: Run, store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:
-    for sentence in sentences(first.run, store):
+    for item, sentence in zip(store.asked(first.run), sentences(first.run, store), strict=True):
         made = sentence.prototype
         yield {
             "statement_id": made.statement_id,
             "fact_id": made.fact.fact_id,
             "variant": made.variant,
             "label": made.label,
+            "role": "shots" if item.shots_of == SHOWN else "test",
             "prototype": made.text,
             "rephrasing": sentence.text,
             "stopped": list(sentence.stopped),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medfact.datasets.collection import Problem
@@ -32,21 +32,37 @@ _WORDS = re.compile(r"\w+|[^\w\s]")
 _WHOLE = re.compile(r"\d+(\.0+)?|\d{1,3}(,\d{3})+|\d+(\.\d+)?[eE]\+?\d{1,2}")
 
 
+Couple = tuple[str, str]
+"""Two name keys, the lesser first."""
+
+
 @dataclass(frozen=True)
 class Frequencies:
     """How often names occur. source: the file, or who was asked. counts: name key → count. A name without one is unknown.
 
-    problems: rows that were left out. notes: what a reader of the figures should know.
+    together: (name key, name key), the lesser first → how often both stand in one passage or article; {} where the source
+    cannot tell. problems: rows that were left out. notes: what a reader of the figures should know.
     """
 
     source: str
     counts: Mapping[str, int]
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    together: Mapping[Couple, int] = field(default_factory=dict)
 
     def of(self, name: str | None) -> int | None:
         """The count of a name in any spelling; None where it is unknown."""
         return None if name is None else self.counts.get(name_key(name))
+
+    def of_both(self, head: str, tail: str | None) -> int | None:
+        """How often two names stand together; None where that is unknown."""
+        return None if tail is None else self.together.get(couple_of(head, tail))
+
+
+def couple_of(head: str, tail: str) -> Couple:
+    """What two names are counted under, whichever comes first."""
+    first, second = sorted((name_key(head), name_key(tail)))
+    return first, second
 
 
 # ------------------------------------------------------------------------------------------------ a table
@@ -114,26 +130,40 @@ def _whole(text: str) -> int | None:
 # ------------------------------------------------------------------------------------------------ a corpus
 
 
-def counts_in(path: Path, names: Iterable[str], column: str = "text") -> Frequencies:
+def counts_in(path: Path, names: Iterable[str], column: str = "text", couples: Iterable[tuple[str, str]] = ()) -> Frequencies:
     """In how many passages of a corpus each name stands as whole words, in any spelling that `name_key` ignores.
 
     Args:
         path: a .txt file, whose passages are its paragraphs (its lines, where no line is empty), or a table, whose passages
             are its rows.
         column: of a table, the one with the text.
+        couples: two names each, which are counted together too.
 
     Names that stand nowhere have the count 0. Memory does not grow with the corpus. Raises FactsError where it cannot be read.
     """
     wanted = _Wanted(names)
     counts = dict.fromkeys(wanted.keys, 0)
+    together = {couple_of(*couple): 0 for couple in couples}
+    partners = _partners(together)
     passages = 0
     for passage in _passages(path, column):
         passages += 1
-        for key in wanted.found_in(passage):
+        found = wanted.found_in(passage)
+        for key in found:
             counts[key] += 1
+            for other in found & partners.get(key, set()):
+                together[key, other] += 1
     if not passages:
         raise FactsError(f"{path.name} holds no text.", "Choose a file with at least one passage.")
-    return Frequencies(path.name, counts, (), (f"Counts are passages of {path.name}: {passages:,} in all.",))
+    return Frequencies(path.name, counts, (), (f"Counts are passages of {path.name}: {passages:,} in all.",), together)
+
+
+def _partners(couples: Iterable[Couple]) -> dict[str, set[str]]:
+    """The first name of couples → the second ones."""
+    partners: dict[str, set[str]] = {}
+    for first, second in couples:
+        partners.setdefault(first, set()).add(second)
+    return partners
 
 
 class _Wanted:

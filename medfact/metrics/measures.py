@@ -136,8 +136,8 @@ class Measures:
     """Every figure of a run. Shares and their intervals are from 0 to 1; None is "no value".
 
     statements, answered, right, wrong, unreadable, failed: counts of statements. facts: true and false ones, each once.
-    standing:
-    facts without a wrong answer so far. `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the curves.
+    standing: facts without a wrong answer so far. `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the
+    curves.
     """
 
     statements: int

@@ -13,6 +13,7 @@ import numpy as np
 from medfact.metrics.clusters import Bools, Codes, Floats, crossed
 from medfact.metrics.differences import least_p, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
+from medfact.metrics.probability import counted_rows
 from medfact.metrics.race import Differences, order_of
 from medfact.metrics.records import PENDING, Names, Records
 
@@ -87,6 +88,31 @@ def by_truth(a: Records, b: Records, a_identity: Codes, b_identity: Codes, famil
         "positive_accuracy": _of_statements(ours, theirs, family, a.positive),
         "negative_accuracy": _of_statements(ours, theirs, family, ~a.positive),
     }
+
+
+def probability_changes(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> dict[str, Paired]:
+    """The paired comparison of P(True) over the statements for which it counts in both runs: of true statements, of false ones,
+    and its squared distance from the truth (Brier). only_a, only_b: where it is higher in that run. The arguments are those
+    of `paired`.
+    """
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    rows, others = _matched(ours.statement, theirs.statement)
+    both = counted_rows(a)[rows] & counted_rows(b)[others]
+    rows, others = rows[both], others[both]
+    p, before, label = a.p_true[rows], b.p_true[others], a.label[rows]
+    return {
+        "p_true_of_true": _moved(p[label], before[label], a, rows[label], family),
+        "p_true_of_false": _moved(p[~label], before[~label], a, rows[~label], family),
+        "brier": _moved((p - label) ** 2, (before - label) ** 2, a, rows, family),
+    }
+
+
+def _moved(ours: Floats, theirs: Floats, of: Records, rows: Codes, family: int) -> Paired:
+    """The mean of ours less theirs, in these rows of the first run."""
+    found = paired_difference(ours - theirs, of.head[rows], of.tail[rows], of.draw[rows], family=family)
+    higher, lower = int((ours > theirs).sum()), int((ours < theirs).sum())
+    bounds = (found.low, found.high, found.p, least_p(of.head[rows]))
+    return Paired(found.value, *bounds, higher, lower, found.n, found.low_all, found.high_all)
 
 
 def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Codes, Codes]:

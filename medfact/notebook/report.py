@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +15,13 @@ from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import score_rows
 from medfact.extras import named_if_missing
 from medfact.metrics import record_of
-from medfact.metrics.uncertainty import Estimate
 from medfact.notebook.source import frame_of
 from medfact.results import plots, probability_plots
+from medfact.results.remarks import false_on_purpose
 from medfact.results.report import Report
 from medfact.results.text import report_text
-from medfact.results.wording import count, interval, names_of_runs, percent
+from medfact.results.wording import SCORES, count, first_scores, names_of_runs, score, ways_of
+from medfact.spec import PROTOCOLS
 from medfact.store import Store
 from medfact.views.report import html_report
 
@@ -35,12 +36,6 @@ FIGURES = {
     "surest answers": plots.risk_coverage,
 }
 """What can be drawn of runs."""
-
-SHOWN = {
-    "average_accuracy": "right answers",
-    "joint_accuracy": "all eight right",
-    "pair_joint_accuracy": "all right, false partner too",
-}
 
 NOT_FOR_USE = "Not a measure of clinical competence, and not for clinical use."
 
@@ -92,28 +87,22 @@ class Scores:
         return one_line(f"<scores of {', '.join(self._named)}>")
 
     def _repr_html_(self) -> str:
-        head = Markup("").join(
-            Markup("<th>{}</th>").format(title) for title in ("run", *SHOWN.values(), "unreadable", "failed")
-        )
-        rows = Markup("").join(_row(name, report) for name, report in self._named.items())
+        shown = first_scores(self.reports)
+        titles = [score(name, ways_of(of)).heading for name, of in shown.items()]
+        head = Markup("").join(Markup("<th>{}</th>").format(title) for title in ("run", *titles, "unreadable", "failed"))
+        rows = Markup("").join(_row(name, report, shown) for name, report in self._named.items())
         asked = {name: f"{report.dataset}, {report.method}, {report.shots} shots" for name, report in self._named.items()}
         alike = len(set(asked.values())) == 1
         how = asked[next(iter(asked))] if alike else "; ".join(f"{name}: {one}" for name, one in asked.items())
-        about = f"{how}{',' if alike else '.'} 95% intervals. {NOT_FOR_USE}"
+        about = f"{how}{',' if alike else '.'} 95% intervals. {false_on_purpose(self.reports)} {NOT_FOR_USE}"
         return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
 
 
-def _row(name: str, report: Report) -> Markup:
-    cells = [_shown(getattr(report, figure)) for figure in SHOWN]
+def _row(name: str, report: Report, shown: Iterable[str]) -> Markup:
+    first = PROTOCOLS[report.protocol].first
+    cells = [f"{SCORES[one].of_report(report)}, n = {count(getattr(report, one).n)}" if one in first else "–" for one in shown]
     cells += [f"{count(report.unreadable)} of {count(report.answered)}", count(report.failed)]
     return Markup("<tr><th>{}</th>{}</tr>").format(name, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
-
-
-def _shown(estimate: Estimate) -> str:
-    """A score with its interval and n, or that there is no value."""
-    if estimate.value is None:
-        return "no value"
-    return f"{percent(estimate.value)} ({interval(estimate)}; n = {count(estimate.n)})"
 
 
 def drawn(plot: Mapping[str, Any], name: str) -> plotly.graph_objects.Figure:

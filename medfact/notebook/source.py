@@ -246,8 +246,8 @@ def statements(
 ) -> pandas.DataFrame:
     """The statements of the facts under test, a row each: the columns of `medfact statements`.
 
-    About half of them are false on purpose; `label` says which. db, settings: as in `evaluate`, which asks the same statements:
-    none of a false partner that was rejected. Creates no database. Raises as `evaluate` does.
+    Half of them, or three of four by MKJ's method, are false on purpose; `label` says which. db, settings: as in `evaluate`,
+    which asks the same statements: none of a false partner that was rejected. Creates no database. Raises as `evaluate` does.
     """
     given = load_facts(facts)
     spec = spec_of("", given, settings)

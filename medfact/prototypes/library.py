@@ -23,11 +23,12 @@ PLAIN = "plain"
 
 def pool_names() -> list[str]:
     """Names of the pools that come with the project."""
-    return [*_file_names(), ORIGIN]
+    return [*file_names(), ORIGIN]
 
 
 @cache
-def _file_names() -> tuple[str, ...]:
+def file_names() -> tuple[str, ...]:
+    """Names of the pools that come with the project as files."""
     return tuple(sorted(path.stem for path in PROTOTYPES.glob("*.yaml")))
 
 
@@ -38,7 +39,7 @@ def load_pool(name_or_file: str) -> Pool:
     """
     if name_or_file == ORIGIN:
         return origin_of(_shipped("medfact"))
-    if name_or_file in _file_names():
+    if name_or_file in file_names():
         return _shipped(name_or_file)
     path = Path(name_or_file)
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
@@ -57,8 +58,8 @@ def _extended(pool: Pool) -> Pool:
     """A user's pool with the relations of the project's pool that it extends."""
     if not pool.extends:
         return pool
-    if pool.extends not in _file_names() or _shipped(pool.extends).forms != pool.forms:
-        same = [name for name in _file_names() if _shipped(name).forms == pool.forms]
+    if pool.extends not in file_names() or _shipped(pool.extends).forms != pool.forms:
+        same = [name for name in file_names() if _shipped(name).forms == pool.forms]
         hint = f"Pools with its forms are: {', '.join(same) or 'none'}."
         raise PoolError(f"{pool.file}: it extends {pool.extends!r}, which is no such pool, or has other forms.", hint)
     whole = merged(pool.name, [pool, _shipped(pool.extends)])
@@ -79,7 +80,7 @@ def check_relations(pool: Pool, relations: Iterable[str]) -> None:
     known = {name_key(relation) for relation in relations}
     for relation in pool.relations.values():
         names = {name_key(name) for name in (relation.name, *relation.aliases)}
-        if not names & known and not any(_shipped(name).canonical(n) for name in _file_names() for n in names):
+        if not names & known and not any(_shipped(name).canonical(n) for name in file_names() for n in names):
             raise PoolError(
                 f"{pool.file}, relation {relation.name!r}, form {pool.forms[0]!r}: no fact has this relation.",
                 f"Write it as the facts do ({', '.join(relations[:6])}), or put that name under `aliases`.",

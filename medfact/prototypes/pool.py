@@ -26,7 +26,7 @@ class RelationPrototypes:
 
     strengths: the sentences of facts of another strength. pool: the pool's name. grammar: whether names take their article,
     verbs their number, and the sentence its capital (`prototypes.grammar`). words_of: for the pool `origin`, the file or pool
-    that the sentences come from.
+    that the sentences come from. mislabelled: form → why its label does not follow from the fact (`prototypes.labels`).
     """
 
     name: str
@@ -38,6 +38,7 @@ class RelationPrototypes:
     strengths: Mapping[str, Mapping[str, str]]
     pool: str
     defects: tuple[str, ...] = ()
+    mislabelled: Mapping[str, str] = field(default_factory=dict)
     words_of: str = ""
     grammar: bool = False
 

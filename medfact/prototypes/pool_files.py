@@ -147,7 +147,18 @@ def _relation(path: Path, name: str, entry: Any, forms: tuple[str, ...], pool: s
         strengths={str(s): _sentences(path, f"{name} ({s})", of_strength, forms) for s, of_strength in strengths.items()},
         pool=pool,
         defects=_texts(path, "defects", entry.get("defects")),
+        mislabelled=_mislabelled(path, name, entry.get("mislabelled"), forms),
     )
+
+
+def _mislabelled(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:
+    """Form → why its label does not follow from the fact."""
+    by_form = value or {}
+    if not isinstance(by_form, dict) or not set(by_form) <= set(forms):
+        raise PoolError(
+            f"{path.name}, relation {relation!r}: `mislabelled` names no forms of the pool.", "Write a form, then why."
+        )
+    return {form: _text(path, f"mislabelled of {relation!r}", why, "") for form, why in by_form.items()}
 
 
 def _sentences(path: Path, relation: str, value: Any, forms: tuple[str, ...]) -> dict[str, str]:

@@ -43,13 +43,24 @@ class PubMed:
     def count(self, term: str) -> int:
         """The articles that hold this phrase. Raises ReferenceAway where PubMed cannot be asked or gives no count."""
         before = self._door.asked
-        phrase = '"' + " ".join(term.replace('"', " ").split()) + '"'
+        phrase = _phrase(term)
         found = self._search(phrase)
         if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
             # a phrase outside its index is searched as single words; words beside each other are found all the same
             found = self._search(f"{phrase}[Title/Abstract:~0]")
         self.asked += 1
         self.from_file += self._door.asked == before
+        return int(found["count"])
+
+    def count_together(self, one: str, other: str) -> int:
+        """The articles that hold both phrases. Raises as `count` does.
+
+        A phrase outside its index would be searched as single words: such a couple is asked by words beside each other.
+        """
+        phrases = [_phrase(one), _phrase(other)]
+        found = self._search(" AND ".join(phrases))
+        if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
+            found = self._search(" AND ".join(f"{phrase}[Title/Abstract:~0]" for phrase in phrases))
         return int(found["count"])
 
     def _search(self, query: str) -> Mapping[str, Any]:
@@ -59,6 +70,10 @@ class PubMed:
         if found is None:
             raise ReferenceAway("PubMed answered without a count.", HINT)
         return found
+
+
+def _phrase(term: str) -> str:
+    return '"' + " ".join(term.replace('"', " ").split()) + '"'
 
 
 def _result(answer: Any) -> Mapping[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medfact.metrics.paired import Paired, by_truth, matched_statements
+from medfact.metrics.paired import Paired, by_truth, matched_statements, probability_changes
 from medfact.results.compare import Side
 from medfact.results.recall import setting_of
 from medfact.spec import NO_RETRIEVAL
@@ -17,7 +17,8 @@ class Change:
     """What passages change for one model, over statements that both runs answered.
 
     without, with_: the runs. metrics: of average_accuracy (MKJ's Acc where every true fact has as many false ones),
-    positive_accuracy and negative_accuracy: with less without. helped, harmed: positions, in the run with passages, of the
+    positive_accuracy and negative_accuracy: with less without. probabilities: the same of P(True) (`probability_changes`);
+    {} where one of the two has none. helped, harmed: positions, in the run with passages, of the
     statements that are right only with them, or only without.
     """
 
@@ -26,6 +27,7 @@ class Change:
     model: str
     setting: str
     metrics: Mapping[str, Paired]
+    probabilities: Mapping[str, Paired]
     helped: tuple[int, ...]
     harmed: tuple[int, ...]
 
@@ -55,6 +57,7 @@ def change(without: Side, with_: Side, family: int = 1) -> Change:
     """The change from a run without passages to one with them. family: how many changes are looked at together."""
     ours, theirs = with_.board.records(), without.board.records()
     rows, others = matched_statements(ours, theirs, with_.identity, without.identity)
+    moved = probability_changes(ours, theirs, with_.identity, without.identity, family)
     right, right_before = ours.right[rows], theirs.right[others]
     return Change(
         without=without.run.run,
@@ -62,6 +65,7 @@ def change(without: Side, with_: Side, family: int = 1) -> Change:
         model=with_.run.model,
         setting=setting_of(with_.run),
         metrics=by_truth(ours, theirs, with_.identity, without.identity, family),
+        probabilities={name: one for name, one in moved.items() if one.n},
         helped=tuple(sorted(rows[right & ~right_before].tolist())),
         harmed=tuple(sorted(rows[~right & right_before].tolist())),
     )

@@ -8,8 +8,8 @@ from medfact.datasets.printable import one_line
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.endings import how_it_ended
+from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
-from medfact.spec import PROTOCOLS
 from medfact.statements import VARIANTS
 
 _ESCAPES = {
@@ -26,34 +26,52 @@ def escaped(text: str) -> str:
 
 def latex_tables(reports: Mapping[str, Report]) -> str:
     """A table of scores, and one of right answers by the way of asking; reports by what to call them."""
-    first = next(iter(reports.values()))
-    scores = [wording.SCORES[name] for name in PROTOCOLS[first.protocol].first]
-    by_score = {score.heading: [getattr(report, score.name) for report in reports.values()] for score in scores}
+    by_score = {
+        wording.score(name, wording.ways_of(of)).heading: _under(reports, of, name)
+        for name, of in wording.first_scores(reports.values()).items()
+    }
     ways = list(dict.fromkeys(key for report in reports.values() for key in report.by_variant))
-    by_way = {VARIANTS[key].plain: [report.by_variant.get(key) for report in reports.values()] for key in ways}
-    about = wording.about_intervals(list(reports.values()))
-    ended = {name: how_it_ended(report.state, report.reason) for name, report in reports.items()}
-    endings = "".join(f" {name}: {text}" for name, text in ended.items() if text)
-    caption = f"{first.method} on {first.dataset}, in per cent, with 95% intervals; n: of how many. {about}{endings}"
+    by_way = {
+        VARIANTS[key].plain: {name: report.by_variant[key] for name, report in reports.items() if key in report.by_variant}
+        for key in ways
+    }
+    caption = _caption(reports)
     return "\n".join(
         [
             r"% needs \usepackage{array,booktabs,longtable}",
-            *_table(list(reports), by_score, caption, "scores"),
+            *_table(by_score, caption, "scores"),
             "",
-            *_table(list(reports), by_way, f"Right answers by the way of asking. {caption}", "ways"),
+            *_table(by_way, f"Right answers by the way of asking. {caption}", "ways"),
             "",
         ]
     )
 
 
-def _table(names: Sequence[str], rows: Mapping[str, Sequence[Estimate | None]], caption: str, label: str) -> list[str]:
+def _under(reports: Mapping[str, Report], shown: Sequence[Report], score: str) -> dict[str, Estimate]:
+    """What stands under the name of a score: that of each run whose method shows it."""
+    return {name: getattr(report, score) for name, report in reports.items() if any(report is one for one in shown)}
+
+
+def _caption(reports: Mapping[str, Report]) -> str:
+    """On what and how each run was asked, what the intervals are about, and how runs ended that are not complete."""
+    asked = {name: f"{report.method} on {report.dataset}" for name, report in reports.items()}
+    alike = len(set(asked.values())) == 1
+    how = next(iter(asked.values())) if alike else "; ".join(f"{name}: {one}" for name, one in asked.items())
+    ended = {name: how_it_ended(report.state, report.reason) for name, report in reports.items()}
+    endings = "".join(f" {name}: {text}" for name, text in ended.items() if text)
+    endings += "".join(f" {name}: {note}" for name, report in reports.items() for note in remarks(report))
+    about = f"{wording.about_intervals(list(reports.values()))} {false_on_purpose(reports.values())}"
+    return f"{how}{',' if alike else ';'} in per cent, with 95% intervals; n: of how many. {about}{endings}"
+
+
+def _table(rows: Mapping[str, Mapping[str, Estimate]], caption: str, label: str) -> list[str]:
     """A line a run under each row's name, so that many runs make the table longer, not wider than a page."""
     lines = [
         line
         for row, cells in rows.items()
         for line in (
             rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row)}}} \\*",
-            *(rf"\quad\hangindent2em {escaped(name)} & {_cells(cell)} \\" for name, cell in zip(names, cells, strict=True)),
+            *(rf"\quad\hangindent2em {escaped(name)} & {_cells(cell)} \\" for name, cell in cells.items()),
         )
     ]
     return [

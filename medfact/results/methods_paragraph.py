@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from medfact import __version__
+from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.estimand import THESE
 from medfact.metrics.hardness import FEWEST_MODELS
 from medfact.metrics.uncertainty import FEWEST_HEADS
+from medfact.prototypes import ORIGIN
 from medfact.results.citations import bibtex, data_key, latex_citations, papers_of
 from medfact.results.report import Report
-from medfact.results.wording import count, counted, marked, model_name, pool_title
+from medfact.results.wording import count, counted, first_scores, marked, model_name, pool_title
+from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import protocol_of
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import Run
@@ -106,8 +109,24 @@ def _partners(run: Run, report: Report) -> str:
 def _method(run: Run) -> str:
     keys = ", ".join(f"@{key}" for key in papers_of(run))
     ways = len({key for of in run.pool_text.values() for key in of}) or 1
-    stated = "one statement a fact" if ways == 1 else f"{ways} statements a fact by logical implication and negation"
-    return f"{protocol_of(run.spec).title}, {stated} [{keys}], in the sentences “{_text(pool_title(run.pool))}”"
+    derived = "" if run.pool == LLM_EVAL else " by logical implication and negation"
+    stated = "one statement a fact" if ways == 1 else f"{ways} statements a fact{derived}"
+    return f"{protocol_of(run.spec).title}, {stated} [{keys}], in {_sentences(run)}"
+
+
+def _sentences(run: Run) -> str:
+    """Whose sentences a run asks, and which model rephrased or wrote them."""
+    if run.pool == LLM_EVAL:
+        return f"sentences that {_writer(run)} wrote about each fact (LLMEval)"
+    templates = f"the sentences “{_text(pool_title(run.pool))}”"
+    if run.spec.writer:
+        return f"{templates}, rephrased by {_writer(run)}"
+    lacks = protocol_of(run.spec).rephrases and run.pool != ORIGIN
+    return f"{templates}, which no model rephrased as the method includes (−LMReph)" if lacks else templates
+
+
+def _writer(run: Run) -> str:
+    return _text(marked(model_name(run.spec.writer or "a model"), run.imported))
 
 
 _FEWER_SHOTS = r"groups have fewer than \d+ shots, at least (\d+)\."
@@ -120,7 +139,8 @@ def _demonstrations(run: Run) -> str:
     draws = f", in {run.spec.shot_draws} draws" if run.spec.shot_draws > 1 else ""
     source = "a file of our own" if run.spec.demonstrations else "facts of other diseases that were not tested"
     most = "at most " if any(int(least) < run.shots for least in re.findall(_FEWER_SHOTS, "\n".join(run.notes))) else ""
-    return f"{most}{run.shots} before each statement, from {source}{draws}"
+    rephrased = {True: ", rephrased as the statements are", False: ", which are not rephrased", None: ""}[shots_rephrased(run)]
+    return f"{most}{run.shots} before each statement, from {source}{draws}{rephrased}"
 
 
 def _passages(run: Run) -> str:
@@ -160,13 +180,19 @@ def _decoding(run: Run) -> str:
 
 
 def _figures(reports: Sequence[Report]) -> Iterator[str]:
-    if any(report.negative_accuracy.n for report in reports):
+    shown = first_scores(reports)
+    if "mkj_accuracy" in shown:
+        yield (
+            "Acc is the share of right answers, with true and false statements weighted 1 : k false partners, Acc_pos and "
+            "Acc_neg the shares over statements of facts that hold and of false ones, and the gap the first less the second."
+        )
+    if "joint_accuracy" in shown and any(report.negative_accuracy.n for report in shown["joint_accuracy"]):
         yield (
             "Average accuracy is the share of right answers, joint accuracy the share of facts, true and false ones, with all "
             "answers right, and pair joint accuracy the share of true facts with all answers right about both the fact and its "
             "false partners."
         )
-    else:
+    elif "joint_accuracy" in shown:
         yield "Average accuracy is the share of right answers, joint accuracy the share of facts with all answers right."
     if any(report.calibration.n for report in reports):
         yield (

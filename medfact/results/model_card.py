@@ -9,21 +9,29 @@ import yaml
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.endings import how_it_ended
+from medfact.results.remarks import false_on_purpose
 from medfact.results.report import Report
-from medfact.results.wording import counted, model_of, share
+from medfact.results.wording import counted, model_of, share, signed_share
+from medfact.spec import PROTOCOLS
 
 _FIGURES = {
     "joint_accuracy": ("all statements of a fact right (joint accuracy)", "fact"),
     "average_accuracy": ("right answers (average accuracy)", "statement"),
     "pair_joint_accuracy": ("all right, false partner too (pair joint accuracy)", "pair"),
+    "mkj_accuracy": ("Acc: right answers, true and false facts weighted 1 : k false partners", "statement"),
+    "positive_accuracy": ("Acc_pos: right answers on facts that hold", "statement"),
+    "negative_accuracy": ("Acc_neg: right answers on false facts", "statement"),
+    "accuracy_gap": ("Acc_gap: the first of these less the second", "statement"),
     "false_affirmation": ("false facts affirmed", "affirmed statement about false facts"),
     "false_denial": ("true facts denied", "affirmed statement about true facts"),
 }
-"""Figure → what it is, and of what."""
+"""Figure → what it is, and of what. A run has those that its method shows first, and the two directions of harm."""
+
+_HARM = ("false_affirmation", "false_denial")
 
 LIMITS = (
-    "Mastery of a list of facts is not clinical competence; not for clinical use. About half of the statements are false on "
-    "purpose. Intervals are 95%, clustered by head and tail."
+    "Mastery of a list of facts is not clinical competence; not for clinical use. Intervals are 95%, clustered by head and "
+    "tail."
 )
 
 
@@ -60,9 +68,10 @@ def _bounds(figure: Estimate) -> str:
 
 
 def _figures(report: Report) -> Iterator[tuple[str, str, str, Any]]:
+    shown = (*PROTOCOLS[report.protocol].first, *_HARM)
     for name, (title, of) in _FIGURES.items():
         found = getattr(report, name)
-        if found.value is not None:
+        if name in shown and found.value is not None:
             yield name, title, of, Estimate(found.value, found.low, found.high, found.n)
 
 
@@ -77,13 +86,14 @@ def _markdown(reports: Sequence[Report]) -> Iterator[str]:
         yield ""
         yield "| score | value and 95% interval | of |"
         yield "|---|---|---|"
-        for _, title, of, figure in _figures(report):
-            yield f"| {title} | {share(figure)} | {counted(figure.n, of)} |"
+        for name, title, of, figure in _figures(report):
+            worded = signed_share(figure) if name == "accuracy_gap" else share(figure)
+            yield f"| {title} | {worded} | {counted(figure.n, of)} |"
         if ended := how_it_ended(report.state, report.reason):
             yield ""
             yield _cell(ended)
     yield ""
-    yield LIMITS
+    yield f"{LIMITS} {false_on_purpose(reports)}"
 
 
 def _cell(text: str) -> str:

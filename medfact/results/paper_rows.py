@@ -13,6 +13,7 @@ from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
 from medfact.results.wording import counted, model_of
+from medfact.spec import PROTOCOLS
 
 FOLDER = ASSETS / "published"
 
@@ -96,18 +97,21 @@ def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Seque
         first = row[0][0]
         shots = f"{first.shots}-shot" if first.shots else "zero-shot"
         facts = "/".join(dict.fromkeys(f"{report.facts:,}" for report, _ in row))
-        detail = detail_of(first) if len(row) == 1 else f"{first.dataset}, {facts} facts, {shots}"
+        method = PROTOCOLS[first.protocol].title
+        detail = detail_of(first) if len(row) == 1 else f"{first.dataset}, {facts} facts, {shots}, {method}"
         filled = (next(filter(None, column), None) for column in zip(*(made for _, made in row), strict=True))
         yield Row(model_of(first), RUN, detail, tuple(filled))
 
 
 def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
-    """Whether a run may stand in a row: of the same model and facts, in columns that are still free."""
-    same = all(
-        (one.model, one.imported, one.dataset, one.shots) == (report.model, report.imported, report.dataset, report.shots)
-        for one, _ in row
-    )
+    """Whether a run may stand in a row: of the same model, facts and method, in columns that are still free."""
+    same = all(_setting(one) == _setting(report) for one, _ in row)
     return same and not any(cell and there for _, of in row for cell, there in zip(cells, of, strict=True))
+
+
+def _setting(report: Report) -> tuple[str, bool, str, int, str]:
+    """What runs share that stand in one row."""
+    return report.model, report.imported, report.dataset, report.shots, report.protocol
 
 
 def coin(*values: float | None) -> Row:

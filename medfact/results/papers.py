@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.averages import FEWEST_FACTS, error_prone
+from medfact.metrics.measures import TypeAccuracy
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.means import groups_of, mean_types, rows_of_means
 from medfact.results.paper_rows import (
+    PUBLISHED,
     RUN,
     Cell,
     Figure,
@@ -13,6 +17,8 @@ from medfact.results.paper_rows import (
     Table,
     coin,
     detail_of,
+    exactly,
+    published,
     rows_of_paper,
     rows_of_runs,
     rows_side_by_side,
@@ -43,6 +49,11 @@ def fits(report: Report, paper: str) -> bool:
     return _has(report, variants[paper]) if paper in variants else bool(report.protocol == paper)
 
 
+def _without_passages(reports: Sequence[Report], paper: str) -> list[Report]:
+    """The runs that ask the statements of a paper's method as it asks them: without passages."""
+    return [report for report in reports if fits(report, paper) and report.retrieval == NO_RETRIEVAL]
+
+
 # ------------------------------------------------------------------------------------------------ PretextTrans
 
 METHODS = ("Origin", "LLMEval", "PretextTrans")
@@ -53,7 +64,7 @@ STEP_NAMES = ("None", "+DN", "+DN+Inv", "+All")
 
 def _table_3(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        average = report.average_accuracy
+        average = report.average_accuracy if report.retrieval == NO_RETRIEVAL else None
         rephrased = average if report.rephraser and fits(report, "pretexttrans") else None
         return [average if report.pool == "origin" else None, average if report.pool == "llmeval" else None, rephrased]
 
@@ -75,10 +86,10 @@ def _table_3(reports: Sequence[Report]) -> Table:
 
 def _table_13(reports: Sequence[Report]) -> Table:
     def cells(report: Report) -> list[Cell]:
-        if not fits(report, "pretexttrans"):
-            return [None, None, None]
         average, plain = report.average_accuracy, report.by_implications.get("none")
-        return [average, plain, None] if report.rephraser else [None, None, average]
+        if report.rephraser:
+            return [average, plain, None]
+        return [None, None, average if report.protocol == "pretexttrans" else None]
 
     return Table(
         "PretextTrans",
@@ -86,11 +97,12 @@ def _table_13(reports: Sequence[Report]) -> Table:
         "Average accuracy without a part of the method: without logical implication, without rephrasing (Table 4: two models)",
         PARTS,
         (
-            *rows_side_by_side(reports, cells),
+            *rows_side_by_side(_without_passages(reports, "pretexttrans"), cells),
             coin(0.5, 0.5, 0.5),
             *rows_of_paper("pretexttrans_table13", lambda r: r["method"].replace("-", "−"), PARTS),
         ),
-        "What each part of the method takes off the score. A run whose sentences nothing rephrased is −LMReph.",
+        "What each part of the method takes off the score. A run of PretextTrans' own method whose sentences nothing "
+        "rephrased is −LMReph; other methods have no rephrasing that they could lack.",
     )
 
 
@@ -104,7 +116,7 @@ def _table_14(reports: Sequence[Report]) -> Table:
         "Average accuracy as ways of saying are added (Table 5: two models)",
         STEP_NAMES,
         (
-            *rows_of_runs([r for r in reports if fits(r, "pretexttrans")], cells),
+            *rows_of_runs(_without_passages(reports, "pretexttrans"), cells),
             coin(0.5, 0.5, 0.5, 0.5),
             *rows_of_paper("pretexttrans_table14", lambda r: dict(zip(STEPS, STEP_NAMES, strict=True))[r["group"]], STEP_NAMES),
         ),
@@ -128,7 +140,7 @@ def _tpeval_table_1(reports: Sequence[Report]) -> Table:
         "Average accuracy with one statement a fact (S1) and with all eight",
         AMOUNTS,
         (
-            *rows_of_runs([r for r in reports if fits(r, "tpeval")], cells),
+            *rows_of_runs(_without_passages(reports, "tpeval"), cells),
             coin(0.5, 0.5),
             *_merged(rows_of_paper("tpeval_table1", lambda r: r["group"], AMOUNTS)),
         ),
@@ -146,6 +158,74 @@ def _merged(rows: Iterator[Row]) -> Iterator[Row]:
     yield from found.values()
 
 
+STATEMENTS = tuple(TRUTH_PRESERVING)
+"""S1 to S8, the order in which TPEval adds statements."""
+
+
+def _view(
+    name: str, title: str, columns: Sequence[str], of: Callable[[Report], Sequence[Cell]], chance: Sequence[float], reading: str
+) -> Callable[[Sequence[Report]], Table]:
+    """A figure of TPEval as a table: the paper draws it, and prints no numbers."""
+
+    def make(reports: Sequence[Report]) -> Table:
+        own = rows_of_runs(_without_passages(reports, "tpeval"), of)
+        return Table("TPEval", name, title, tuple(columns), (*own, coin(*chance)), f"{reading} The paper prints no numbers.")
+
+    return make
+
+
+def _tpeval_views() -> tuple[Callable[[Sequence[Report]], Table], ...]:
+    """Figures 6 and 7: with more and more statements a fact; by whether the fact holds, by polarity, by form of expression."""
+    polarities, forms = ("affirmed", "negated"), ("S1", "S2", "S3", "S4")
+    return (
+        _view(
+            "Figure 6 left",
+            "Joint accuracy with the first statement of a fact, the first two, … all eight",
+            [f"to {key}" for key in STATEMENTS],
+            lambda report: _padded(report.curves.joint_ordered),
+            [0.5**number for number in range(1, 9)],
+            "Facts whose statements up to this one are all right.",
+        ),
+        _view(
+            "Figure 6 right",
+            "Average accuracy with the first statement of a fact, the first two, … all eight",
+            [f"to {key}" for key in STATEMENTS],
+            lambda report: _padded(report.curves.average_ordered),
+            [0.5] * 8,
+            "Right answers among the statements up to this one.",
+        ),
+        _view(
+            "Figure 7a",
+            "Average accuracy by type of knowledge: facts that hold, and false ones",
+            ("positive triplets", "negative triplets"),
+            lambda report: (report.positive_accuracy, report.negative_accuracy),
+            [0.5] * 2,
+            "All eight statements about facts that hold, and about false ones.",
+        ),
+        _view(
+            "Figure 7b",
+            "Average accuracy by polarity",
+            ("S1 to S4, affirmed", "S5 to S8, denied"),
+            lambda report: [report.by_polarity.get(one) for one in polarities],
+            [0.5] * 2,
+            "A model that overlooks “not” is right on the first and wrong on the second.",
+        ),
+        _view(
+            "Figure 7c",
+            "Average accuracy by form of expression",
+            ("Q1 (S1, S5)", "Q2 (S2, S6)", "Q3 (S3, S7)", "Q4 (S4, S8)"),
+            lambda report: [report.by_form.get(one) for one in forms],
+            [0.5] * 4,
+            "Each form affirmed and denied. The labels of Q4 do not follow from the fact: see the notes of the run.",
+        ),
+    )
+
+
+def _padded(curve: Sequence[Estimate]) -> list[Cell]:
+    """A point for each statement; nothing where facts differ in how many they have."""
+    return [*curve] if len(curve) == len(STATEMENTS) else [None] * len(STATEMENTS)
+
+
 # ------------------------------------------------------------------------------------------------ MKJ
 
 ACCURACIES = {
@@ -159,14 +239,18 @@ OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
 
 def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], Table]:
     def make(reports: Sequence[Report]) -> Table:
-        single = [report for report in reports if fits(report, "mkj") and report.retrieval == NO_RETRIEVAL]
+        def cells(report: Report) -> list[Cell]:
+            return [getattr(report, metric) for metric in ACCURACIES.values()]
+
+        single = _without_passages(reports, "mkj")
         return Table(
             "MKJ",
             name,
             title,
             tuple(ACCURACIES),
             (
-                *rows_of_runs(single, lambda report: [getattr(report, metric) for metric in ACCURACIES.values()]),
+                *rows_of_runs(single, cells),
+                *(rows_of_means(single, cells) if name == "Table 1" else ()),
                 coin(0.5, 0.5, 0.5, 0.0),
                 *rows_of_paper(file, lambda r: OF_METRIC[r["metric"]], tuple(ACCURACIES)),
             ),
@@ -178,28 +262,35 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
 
 
 def _mkj_table_2(reports: Sequence[Report]) -> Table:
-    rows = tuple(
-        Row(
-            model_of(report),
-            RUN,
-            f"{side} error-prone; {detail_of(report)}",
-            (Figure(*values_of(report.by_tail_type[name])),),
-            name,
-        )
-        for report in reports
-        if report.retrieval == NO_RETRIEVAL
-        for side in ("most", "least")
-        for name in getattr(report.error_prone, side)
+    single = _without_passages(reports, "mkj")
+    own = [row for report in single for row in _types(model_of(report), report, report.by_tail_type)]
+    own += [row for name, of in groups_of(single) for row in _types(name, of[0], mean_types(of))]
+    theirs = tuple(
+        Row(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (exactly(float(row["value"])),), row["group"])
+        for row in published("mkj_table2")
     )
     return Table(
         "MKJ",
         "Table 2",
         "The five most and the five least error-prone semantic types of the tail",
         ("accuracy",),
-        rows,
-        f"Where a model errs most. Types with fewer than {FEWEST_FACTS} facts are not ranked: they move a lot by chance.",
+        (*own, coin(0.5), *theirs),
+        f"Where a model errs most; then how it does on the paper's ten types, as far as its facts have "
+        f"them. Types with fewer than {FEWEST_FACTS} facts are not ranked: they move a lot by chance.",
         heading="semantic type",
     )
+
+
+def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> Iterator[Row]:
+    """The most and the least error-prone types of a model, or of several on average, and besides them those of the paper's ten
+    that it has. report: says what was asked.
+    """
+    found = error_prone(by_type)
+    ranked = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(found, side)}
+    ten = {row["group"]: "one of the paper's ten" for row in published("mkj_table2") if row["group"] in by_type}
+    for name, place in {**ranked, **{name: place for name, place in ten.items() if name not in ranked}}.items():
+        figure = Figure(*values_of(by_type[name]))
+        yield Row(model, RUN, f"{place}; {detail_of(report)}", (figure,), name)
 
 
 RETRIEVED = tuple(f"{kind}: {name}" for kind in ("sparse", "dense") for name in list(ACCURACIES)[:3])
@@ -219,7 +310,11 @@ def _mkj_table_3(reports: Sequence[Report]) -> Table:
         "Table 3",
         "Accuracy with retrieved documents (sparse and dense retrieval)",
         RETRIEVED,
-        (*rows_of_runs(reports, cells), coin(*[0.5] * 6), *rows_of_paper("mkj_table3", column, RETRIEVED)),
+        (
+            *rows_of_runs([r for r in reports if fits(r, "mkj")], cells),
+            coin(*[0.5] * 6),
+            *rows_of_paper("mkj_table3", column, RETRIEVED),
+        ),
         "What documents that were looked up add. Only runs with retrieval have a row. In the paper the corpus holds the fact "
         "under test; “fact left out” stands beside the runs whose corpus does not.",
         needs="It takes a run with retrieval.",
@@ -228,7 +323,7 @@ def _mkj_table_3(reports: Sequence[Report]) -> Table:
 
 PAPERS: Mapping[str, tuple[Callable[[Sequence[Report]], Table], ...]] = {
     "pretexttrans": (_table_3, _table_13, _table_14),
-    "tpeval": (_tpeval_table_1,),
+    "tpeval": (_tpeval_table_1, *_tpeval_views()),
     "mkj": (
         _accuracies("Table 5", "mkj_table5", "Accuracy, over true statements, over false ones, and the gap between them"),
         _accuracies("Table 1", "mkj_table1", "The same, averaged over families of models"),

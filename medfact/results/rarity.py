@@ -36,7 +36,8 @@ HOW_TO_BRING = (
 
 @dataclass(frozen=True)
 class FactPoint:
-    """A fact of a run with how often its names occur: head_count, tail_count, None where that is unknown.
+    """A fact of a run with how often its names occur: head_count, tail_count, and together_count of both in one passage or
+    article; None where that is unknown.
 
     answered: its statements with an answer, readable or not, over all draws of demonstrations; right: those answered right.
     Failed statements and those that were not asked are in neither.
@@ -47,6 +48,7 @@ class FactPoint:
     right: int
     head_count: int | None
     tail_count: int | None
+    together_count: int | None = None
 
     @property
     def share(self) -> float | None:
@@ -77,6 +79,7 @@ class FactPoint:
             "tail_type": fact.tail_type,
             "head_count": self.head_count,
             "tail_count": self.tail_count,
+            "together_count": self.together_count,
             "answered": self.answered,
             "right": self.right,
             "share_right": self.share,
@@ -115,7 +118,8 @@ class Rarity:
     """A run's right answers against frequencies.
 
     imported: the run came from a file. source: where the frequencies come from. facts: answered facts, true and false. by_tail
-    (the paper's "object"), by_head, by_rarer: against the frequency of the tail, the head, and the rarer of the two. types: by
+    (the paper's "object"), by_head, by_rarer: against the frequency of the tail, the head, and the rarer of the two.
+    by_together: against how often both stand together, None where the source cannot tell. types: by
     semantic type of the tail, the rarest first. types_line: accuracy of types against their mean_log_frequency, each type one
     point; none with fewer than four types.
     """
@@ -130,6 +134,7 @@ class Rarity:
     by_tail: Fit
     by_head: Fit
     by_rarer: Fit
+    by_together: Fit | None
     types: Mapping[str, RareType]
     types_line: Line
 
@@ -140,6 +145,11 @@ def names_of(store: Store, run_id: str) -> list[str]:
     return sorted({name for fact in facts for name in (fact.head, fact.tail) if name is not None})
 
 
+def couples_of(store: Store, run_id: str) -> list[tuple[str, str]]:
+    """Head and tail of each fact in a run, true and false ones, each couple once."""
+    return list({(fact.head, fact.tail): None for fact in store.facts(run_id) if fact.tail is not None})  # in their order
+
+
 def points_of(board: Board, facts: Sequence[Fact], frequencies: Frequencies) -> list[FactPoint]:
     """The facts of a run as points, in the order of the run. facts: by their number in it."""
     records = board.records()
@@ -147,7 +157,14 @@ def points_of(board: Board, facts: Sequence[Fact], frequencies: Frequencies) -> 
     answered = np.bincount(number[records.scored], minlength=len(facts))
     right = np.bincount(number[records.scored & records.right], minlength=len(facts))
     return [
-        FactPoint(fact, int(answered[place]), int(right[place]), frequencies.of(fact.head), frequencies.of(fact.tail))
+        FactPoint(
+            fact,
+            int(answered[place]),
+            int(right[place]),
+            frequencies.of(fact.head),
+            frequencies.of(fact.tail),
+            frequencies.of_both(fact.head, fact.tail),
+        )
         for place, fact in enumerate(facts)
     ]
 
@@ -182,9 +199,14 @@ def rarity(report: Report, points: Sequence[FactPoint], frequencies: Frequencies
         by_tail=_fit(answered, lambda point: point.tail_count, lambda point: (point.fact.tail,)),
         by_head=_fit(answered, lambda point: point.head_count, lambda point: (point.fact.head,)),
         by_rarer=_fit(answered, lambda point: point.rarer_count, FactPoint.unknown),
+        by_together=_by_together(answered) if frequencies.together else None,
         types=types,
         types_line=_types_line(list(types.values())),
     )
+
+
+def _by_together(points: Sequence[FactPoint]) -> Fit:
+    return _fit(points, lambda point: point.together_count, lambda point: (point.fact.tail,))
 
 
 def _left_out(frequencies: Frequencies) -> Iterator[str]:

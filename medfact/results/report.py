@@ -24,10 +24,12 @@ from medfact.metrics.measures import Estimates, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
 from medfact.models import LENGTH
 from medfact.results.categories import by_category, categories_key
+from medfact.results.labels import WellLabelled, well_labelled
 from medfact.results.recall import Evidence, evidence_of
 from medfact.runs.board import Board as Board
 from medfact.runs.board import board_of as board_of
 from medfact.runs.costs import bill_of
+from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
 from medfact.spec import method_label
 from medfact.store import RUNNING, WAITING, Run, Store
@@ -47,6 +49,9 @@ class Report(Measures):
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     imported: the run came from a file, which anybody may have written.
     true_facts: those with an answer; population: of how many they were drawn, None where that was not recorded.
+    false_statements: how many of the statements are false. shots_rephrased: whether the demonstrations are rephrased as the
+    statements are; None where these are not, or none shown.
+    well_labelled: the scores without forms that the paper labels wrongly, None where the run asks none.
     stands_out: the defect to name first (`named_first`). The JSON of `report RUN --json` is `record_of` this.
     """
 
@@ -60,9 +65,12 @@ class Report(Measures):
     question: str
     pool: str
     shots: int
+    false_statements: int
+    shots_rephrased: bool | None
     retrieval: str
     evidence: Evidence | None
     by_category: Estimates
+    well_labelled: WellLabelled | None
     diagnosis: Diagnosis | None
     self_agreement: SelfAgreement | None
     probabilities: Probabilities | None
@@ -99,9 +107,12 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         question=question_of(run.spec),
         pool=run.pool,
         shots=run.shots,
+        false_statements=int((~records.label).sum()),
+        shots_rephrased=shots_rephrased(run),
         retrieval=run.spec.retrieval,
         evidence=evidence_of(run, records, store),
         by_category=by_category(records),
+        well_labelled=well_labelled(run, records),
         diagnosis=diagnosed,
         self_agreement=agreement,
         probabilities=good,
@@ -169,7 +180,7 @@ def readable(run: str) -> Iterator[None]:
         raise UnreadableRun(run, f"its record is damaged ({type(error).__name__})") from error
 
 
-FIGURES = 2
+FIGURES = 3
 """Rises whenever the same answers give other figures within one version of medfact: a report that was kept is made anew."""
 
 

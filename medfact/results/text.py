@@ -22,21 +22,27 @@ from medfact.results.over_models_text import over_models_lines
 from medfact.results.race_words import race_in_words
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.recall import SETTINGS, Evidence
+from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.wording import (
+    MINUS,
     NO_VALUE,
+    SCORES,
     TOO_FEW,
     about_intervals,
     count,
     counted,
+    first_scores,
     marked,
     nothing_stands_out,
     p_value,
     percent,
     points,
+    score,
     share,
     shortened,
     stands_out,
+    ways_of,
 )
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.statements import VARIANTS
@@ -51,9 +57,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"{report.unreadable} unreadable (counted as wrong); {report.failed} failed (not counted)",
         *filter(None, [how_it_ended(report.state, report.reason)]),
         "",
-        _line("all eight right (joint accuracy)", report.joint_accuracy, "fact", report),
-        _line("right answers (average accuracy)", report.average_accuracy, "statement"),
-        _line("all right, false partner too (pair joint accuracy)", report.pair_joint_accuracy, "pair", report),
+        *score_lines(report),
         "",
         *(_line(f"{VARIANTS[key].plain} ({key})", estimate, "statement") for key, estimate in report.by_variant.items()),
         "",
@@ -78,10 +82,20 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         *(evidence_lines(report.evidence) if report.evidence else ()),
         *(bill_in_words(dict(report.service)) if report.service else ()),
         *cut_in_words(report.cut),
-        *(f"note: {note}" for note in report.notes),
-        f"{about_intervals([report])} Mastery of a fact is not competence. Not for clinical use.",
+        *(f"note: {note}" for note in (*report.notes, *remarks(report))),
+        f"{about_intervals([report])} {false_on_purpose([report])} Mastery of a fact is not competence. Not for clinical use.",
     ]
     return "\n".join(map(one_line, lines))
+
+
+def score_lines(report: Report) -> list[str]:
+    """The scores that a run's method shows first, under the names of its paper."""
+    lines = []
+    for name in first_scores([report]):
+        of = score(name, ways_of([report]))
+        many = in_draws(getattr(report, name).n, of.of, report) if of.of in {"fact", "pair"} else None
+        lines.append(f"{of.titled:<51} {of.of_report(report)} of {many or counted(getattr(report, name).n, of.of)}")
+    return lines
 
 
 def _line(name: str, estimate: Estimate, of: str, report: Report | None = None) -> str:
@@ -176,6 +190,24 @@ CHANGES = {"average_accuracy": "Acc", "positive_accuracy": "Acc_pos", "negative_
 """Figure → the papers' name for it."""
 
 
+MOVED = {
+    "p_true_of_true": "P(True) of true statements",
+    "p_true_of_false": "P(True) of false statements",
+    "brier": "Brier score (less is better)",
+}
+"""What passages do to P(True): figure → what it is."""
+
+
+def moved_in_words(found: Paired) -> str:
+    """A change of P(True) or of the Brier score, in hundredths: "+0.12 (+0.08 to +0.16) of 80 statements, higher in 60"."""
+    if found.difference is None:
+        return NO_VALUE
+    low, high = found.low_all, found.high_all
+    bounds = TOO_FEW if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+    said = f"{found.difference:+.3f} ({bounds}) of {counted(found.n, 'statement')}, higher in {count(found.only_a)}"
+    return said.replace("-", MINUS)
+
+
 def change_lines(change: Change, names: Mapping[str, str], questions: Mapping[str, Any]) -> list[str]:
     """What passages change for a model, for a person. names: run → what to call it. questions: run → how it asks, where runs
     differ in that.
@@ -185,6 +217,9 @@ def change_lines(change: Change, names: Mapping[str, str], questions: Mapping[st
     for metric, name in CHANGES.items():
         found = change.metrics[metric]
         lines.append(f"  {name:<8} {difference(found)} of {counted(found.n, 'statement')}")
+    for metric, name in MOVED.items():
+        if metric in change.probabilities:
+            lines.append(f"  {name}: {moved_in_words(change.probabilities[metric])}")
     return [
         *lines,
         f"  answers right only with passages: {count(len(change.helped))}; only without: {count(len(change.harmed))}",
@@ -204,6 +239,9 @@ def comparison_text(
     lines += [f"{names[report.run]}: {ended}" for report in reports if (ended := how_it_ended(report.state, report.reason))]
     lines += [f"DIFFERENT {setting}: {', '.join(map(str, values))}" for setting, values in comparison.differs.items()]
     lines += [f"the same {setting}: {value}" for setting, value in comparison.same.items()]
+    for name in first_scores(reports).keys() - METRICS.keys():
+        lines += ["", SCORES[name].titled]
+        lines += [f"  {names[one.run]}: {SCORES[name].of_report(one)} of {count(getattr(one, name).n)}" for one in reports]
     for metric, title in METRICS.items():
         lines += ["", title]
         for report in reports:
@@ -239,7 +277,7 @@ def difference(pair: Paired) -> str:
     return f"{value} ({points(pair.low_all)} to {points(pair.high_all)})"
 
 
-RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rarer of the two"}
+RARITY_OF = {"by_tail": "the tail", "by_head": "the head", "by_rarer": "the rarer of the two", "by_together": "both together"}
 """The fields of `Rarity` with a fit → whose frequency it is about."""
 
 
@@ -250,7 +288,11 @@ def rarity_text(rarity: Rarity) -> str:
         f"{counted(rarity.facts, 'fact')} answered, true and false ones, each with its own tail",
         "",
         "right answers for a tenfold frequency of",
-        *(f"  {name:<24}{fit_in_words(getattr(rarity, field))}" for field, name in RARITY_OF.items()),
+        *(
+            f"  {name:<24}{fit_in_words(fit)}"
+            for field, name in RARITY_OF.items()
+            if (fit := getattr(rarity, field)) is not None
+        ),
     ]
     if rarity.types:
         lines += ["", "semantic types of tails, from rare to common (geometric mean of the frequencies + 1; right answers)"]

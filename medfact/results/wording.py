@@ -25,6 +25,7 @@ from medfact.results.names import run_name as run_name
 from medfact.results.names import short_name as short_name
 from medfact.results.names import shortened as shortened
 from medfact.results.report import Report
+from medfact.spec import PROTOCOLS
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -82,6 +83,15 @@ def interval(estimate: Estimate) -> str:
 def share(estimate: Estimate) -> str:
     """A share with its interval: "61.2% (55.0–67.4%)"; "no value" where there is none."""
     return NO_VALUE if estimate.value is None else f"{percent(estimate.value)} ({interval(estimate)})"
+
+
+def signed_share(estimate: Estimate) -> str:
+    """A difference of shares with its interval: "−1.7 points (−6.9 to +3.5)"; "no value" where there is none."""
+    if estimate.value is None:
+        return NO_VALUE
+    low, high = estimate.low, estimate.high
+    bounds = TOO_FEW if low is None or high is None else f"{points(low)} to {points(high)}"
+    return f"{points(estimate.value)} points ({bounds})"
 
 
 def about_intervals(reports: Sequence[Report]) -> str:
@@ -229,6 +239,17 @@ class Score:
     of: str
     signed: bool = False
 
+    @property
+    def titled(self) -> str:
+        """The heading with the papers' term: "right answers (average accuracy)"."""
+        term = self.explained.partition(":")[0]
+        return self.heading if term in self.heading else f"{self.heading} ({term})"
+
+    def of_report(self, report: Report) -> str:
+        """The score of a report in words, with its interval."""
+        estimate: Estimate = getattr(report, self.name)
+        return signed_share(estimate) if self.signed else share(estimate)
+
     def by_chance(self, chance: Chance) -> str:
         """What a fair coin is expected to score."""
         value = 0.0 if self.signed else getattr(chance, self.name, 0.5)
@@ -252,10 +273,21 @@ _SCORES = (
         "pair",
     ),
     Score("yes_bias", "leaning to “true”", "yes-bias: share of True answers less share of true statements", "answer", True),
-    Score("mkj_accuracy", "Acc", "right answers, true and false statements weighted 1 : k false partners", "statement"),
-    Score("positive_accuracy", "facts that hold", "Acc_pos: right answers over statements of facts that hold", "statement"),
-    Score("negative_accuracy", "false facts", "Acc_neg: right answers over statements of false facts", "statement"),
-    Score("accuracy_gap", "gap", "Acc_gap: accuracy over facts that hold less accuracy over false ones", "statement", True),
+    Score("mkj_accuracy", "Acc", "Acc: right answers, true and false statements weighted 1 : k false partners", "statement"),
+    Score(
+        "positive_accuracy",
+        "Acc_pos, facts that hold",
+        "Acc_pos: right answers over statements of facts that hold",
+        "statement",
+    ),
+    Score("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts", "statement"),
+    Score(
+        "accuracy_gap",
+        "Acc_gap, the gap",
+        "Acc_gap: accuracy over facts that hold less accuracy over false ones",
+        "statement",
+        True,
+    ),
 )
 SCORES: Mapping[str, Score] = {score.name: score for score in _SCORES}
 WAYS = {1: "the one way right", 8: "all eight right"}
@@ -267,6 +299,21 @@ def score(name: str, ways: int) -> Score:
     if name != "joint_accuracy" or not ways:
         return known
     return Score(known.name, WAYS.get(ways, f"all {ways} right"), known.explained, known.of)
+
+
+def first_scores(reports: Iterable[Report]) -> dict[str, list[Report]]:
+    """The scores that the methods of these runs show first, mastery before all others, and the runs of each."""
+    shown: dict[str, list[Report]] = {}
+    for report in reports:
+        for name in sorted(PROTOCOLS[report.protocol].first, key=lambda name: name != "joint_accuracy"):
+            shown.setdefault(name, []).append(report)
+    return shown
+
+
+def ways_of(reports: Iterable[Report]) -> int:
+    """In how many ways these runs ask a fact; 0 where they differ in that."""
+    ways = {len(report.by_variant) for report in reports}
+    return ways.pop() if len(ways) == 1 else 0
 
 
 def settings(report: Report) -> list[str]:

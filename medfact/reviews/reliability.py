@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from medfact.metrics.clusters import worth
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import NOTHING, Estimate, wilson
-from medfact.reviews.verdicts import ADJUDICATOR, RANDOM, Opinion
-from medfact.statements import VARIANTS, Statement
+from medfact.reviews.verdicts import ADJUDICATOR, FALSE, RANDOM, TRUE, Opinion
+from medfact.statements import PROTOTYPE, VARIANTS, Statement
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,39 @@ def reliability(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[
     every = [one for of in found.values() for one in of]
     rows = [Row(*key, *_shares(found[key])) for key in keys]
     return (*rows, Row("", "", False, *_shares(every)))
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of one origin: prototypes, or what a language model rephrased or wrote.
+
+    misstated: of the verdicts on them, the share that holds a sentence to say something else than its fact, whether or not that
+    holds (PretextTrans, Figure 1: errors that a writer brings in). unclear: the share that finds the wording bad.
+    """
+
+    origin: str
+    misstated: Estimate
+    unclear: Estimate
+
+
+def by_origin(statements: Iterable[Statement], reviewed: Mapping[str, Mapping[str, Opinion]]) -> tuple[Sentences, ...]:
+    """The error rates of sentences by who wrote them, prototypes first; () where all are prototypes, or none is judged."""
+    found: defaultdict[str, list[tuple[str, bool, bool]]] = defaultdict(list)
+    for statement in statements:
+        for opinion in filter(counts_for_reliability, reviewed.get(statement.fact.fact_id, {}).values()):
+            if (truth := opinion.truth(statement)) is not None:
+                other = truth != _follows(statement, opinion)
+                origin = statement.origin.partition(";")[0]
+                found[origin].append((statement.fact.head, other, opinion.is_unclear(statement)))
+    origins = sorted(found, key=lambda origin: (origin != PROTOTYPE, origin))
+    return tuple(Sentences(origin, *_shares(found[origin])) for origin in origins) if found.keys() - {PROTOTYPE} else ()
+
+
+def _follows(statement: Statement, opinion: Opinion) -> bool:
+    """What a statement should be by the reviewer's own verdict on its fact; by its label where the fact was not judged."""
+    if opinion.fact.verdict not in (TRUE, FALSE):
+        return statement.label
+    return (opinion.fact.verdict == TRUE) == (statement.label == statement.fact.positive)
 
 
 def _shares(verdicts: list[tuple[str, bool, bool]]) -> tuple[Estimate, Estimate]:

@@ -11,7 +11,7 @@ from medfact.metrics.agreement import MISSING, Agreement, agreement
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import board_of
-from medfact.reviews.reliability import Row, ceiling, reliability
+from medfact.reviews.reliability import Row, Sentences, by_origin, ceiling, reliability
 from medfact.reviews.scores import ReviewedScores, reviewed_scores
 from medfact.reviews.verdicts import ADJUDICATOR, DEPENDS, FALSE, TRUE, Opinion, judged, opinions
 from medfact.statements import VARIANTS, Statement
@@ -23,14 +23,15 @@ SAID = (FALSE, TRUE, DEPENDS)
 
 @dataclass(frozen=True)
 class Summary:
-    """The reviews of a run. labels: of `reliability`, the last row of all. ceiling: on joint accuracy, from label errors.
-    by_relation, by_form: agreement, by a relation's name and by a way of asking.
+    """The reviews of a run. labels: of `reliability`, the last row of all. sentences: of `by_origin`. ceiling: on joint
+    accuracy, from label errors. by_relation, by_form: agreement, by a relation's name and by a way of asking.
     """
 
     facts_reviewed: int
     reviewers: int
     scores: ReviewedScores
     labels: tuple[Row, ...]
+    sentences: tuple[Sentences, ...]
     ceiling: Estimate
     agreement: Agreement
     by_relation: Mapping[str, Agreement]
@@ -51,6 +52,7 @@ def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
         len({reviewer for of in reviewed.values() for reviewer in of}),
         reviewed_scores(board_of(store, run.run).records(), [statement.statement_id for statement in asked], judgements),
         labels,
+        by_origin(once, reviewed),
         ceiling(once, reviewed),
         agreement_on(once, reviewed),
         _agreement_by(once, reviewed, lambda statement: statement.fact.relation),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from medfact.metrics.agreement import Agreement
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.wording import MINUS, NO_VALUE, counted, share
+from medfact.results.wording import MINUS, NO_VALUE, counted, share, shortened
 from medfact.reviews.reliability import Row
 from medfact.reviews.scores import ReviewedScores, Scores
 from medfact.reviews.summary import Summary
@@ -41,12 +41,15 @@ def summary_lines(made: Summary) -> Iterator[str]:
     yield changes(made.scores)
     for name, title in SCORES.items():
         scores: Scores = getattr(made.scores, name)
-        yield _line(f"all eight right: {title}", scores.joint, "fact")
+        yield _line(f"all answers right: {title}", scores.joint, "fact")
         yield _line(f"right answers: {title}", scores.average, "statement")
     yield ""
     for row in made.labels:
         yield _line(f"wrong labels: {where(row)}", row.wrong, "verdict")
         yield _line(f"bad wording: {where(row)}", row.unclear, "verdict")
+    for one in made.sentences:
+        yield _line(f"say something else than their fact: {shortened(one.origin)}", one.misstated, "verdict")
+        yield _line(f"bad wording: {shortened(one.origin)}", one.unclear, "verdict")
     yield _line("the most that a perfect model can reach", made.ceiling, "verdict")
     yield ""
     for name, title in FIGURES.items():

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medfact.answers import Demonstration
+from medfact.answers.instructions import LLM_EVAL
 from medfact.datasets import Collection, read_demonstrations
 from medfact.errors import Mistake
 from medfact.facts import Fact, digest
 from medfact.prototypes import Pool
 from medfact.statements import VARIANTS, Statement
+from medfact.store import Run
 
 _SALTS = ((), *((str(attempt),) for attempt in range(1, 20)))
 """What changes the key of a draw, one by one, while the draw equals an earlier one."""
@@ -103,6 +105,19 @@ def without_reverses(pool: Pool, facts: Sequence[Fact], collection: Collection) 
         return head != tail and (_relation(pool, fact), tail, head) in known
 
     return [fact for fact in facts if not has_reverse(fact)]
+
+
+SHOTS_REPHRASED = "rephrased the demonstrations too"
+"""In the note of a run whose demonstrations are rephrased as its statements are."""
+
+
+def shots_rephrased(run: Run) -> bool | None:
+    """Whether the demonstrations of a run of rephrased statements are rephrased too: a run says so in a note, and those of
+    before did not do it. None where nothing is rephrased, or nothing shown.
+    """
+    if run.spec.writer is None or run.pool == LLM_EVAL or not run.shots:
+        return None
+    return any(SHOTS_REPHRASED in note for note in run.notes)
 
 
 def shot_notes(groups: Mapping[str, Sequence[Demonstration]], shots: int) -> Iterator[str]:

@@ -198,6 +198,7 @@ def plan(
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
         population=selection.population,
+        aside=() if spec.demonstrations else tuple(selection.shots),
     )
 
 

@@ -108,7 +108,7 @@ class Plan:
     """What a run will ask, in order, and the demonstrations of each group.
 
     pool_text: relation → variant → sentence, for the relations asked. population: relation → of how many positive facts those
-    that are asked were drawn.
+    that are asked were drawn. aside: the facts that drawn demonstrations come from; () where the plan is a recorded run's.
     """
 
     dataset: str
@@ -121,6 +121,7 @@ class Plan:
     pool_text: dict[str, dict[str, str]] = field(default_factory=dict)
     population: Mapping[str, int] = field(default_factory=dict)
     partners: tuple[Statement, ...] = ()
+    aside: tuple[Fact, ...] = ()
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:

@@ -20,7 +20,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 _COLUMNS = """| column | meaning |
 |---|---|
-| `statement`, `label` | what is judged, and whether it is true: about half are false on purpose |
+| `statement`, `label` | what is judged, and whether it is true: {false} are false on purpose |
 | `fact_id`, `head`, `relation`, `tail`, `positive` | the fact behind it, and whether that holds |
 | `negative_of` | of a false fact: the true fact whose partner it is |
 | `pool`, `variant` | whose sentences state it, and how: reversed (`inv`), as a patient's case (`ins`), denied (`dn`) |
@@ -54,15 +54,17 @@ prompt as it stands with
 }
 
 _NOT = """## What this is not
-Not a measure of clinical competence, not for clinical use, and nothing to train on: half of the statements are false on
-purpose.
+Not a measure of clinical competence, not for clinical use, and nothing to train on: {false} of the statements are
+false on purpose.
 """
 
 
 def card(planned: Plan, spec: RunSpec, tool: str) -> str:
     """The page of a task. tool: whose command it names."""
     joint = "A fact is mastered when all of its statements are judged right (joint accuracy): group the samples by `fact_id`.\n"
-    return "\n".join([_title(planned), *_about(planned, spec), "## Run it", _RUN[tool], joint, "## Rows", _COLUMNS, _NOT])
+    return "\n".join(
+        [_title(planned), *_about(planned, spec), "## Run it", _RUN[tool], joint, "## Rows", *_with_false(planned)]
+    )
 
 
 def data_set_card(planned: Plan, spec: RunSpec) -> str:
@@ -77,8 +79,16 @@ def data_set_card(planned: Plan, spec: RunSpec) -> str:
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "data/test.parquet"}]}],
     }
     front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)
-    parts = [_title(planned), *_about(planned, spec), "## Columns", _COLUMNS, "## Some of them", *_some(planned), "", _NOT]
+    columns, warning = _with_false(planned)
+    parts = [_title(planned), *_about(planned, spec), "## Columns", columns, "## Some of them", *_some(planned), "", warning]
     return f"---\n{front}---\n\n" + "\n".join(parts)
+
+
+def _with_false(planned: Plan) -> tuple[str, str]:
+    """The columns, and what this is not, with the share of the statements that are false."""
+    false = sum(not item.statement.label for item in planned.statements)
+    share = f"{100 * false / max(len(planned.statements), 1):.0f}%"
+    return _COLUMNS.replace("{false}", share), _NOT.replace("{false}", share)
 
 
 def _title(planned: Plan) -> str:

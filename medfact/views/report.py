@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import PurePath
+from typing import Any
 
 from medfact import __version__
 from medfact.assets import ASSETS
@@ -28,6 +29,7 @@ from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
 from medfact.results.probability_plots import has_band, of_one_source
 from medfact.results.recall import SETTINGS
+from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Board, Report, board_of, report_of
 from medfact.results.text import in_draws
 from medfact.reviews.summary import summary
@@ -81,6 +83,7 @@ class Section:
     pairs: int
     command: str
     reviews: tuple[str, ...]
+    labels: list[str]
     bill: tuple[str, ...]
 
 
@@ -105,7 +108,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         sections=sections,
         first=sections[0],
         headlines=[_headline(section) for section in sections],
-        scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
+        **_scores(reports.values()),
         figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
         races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
@@ -130,25 +133,45 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     )
 
 
+def _scores(reports: Iterable[Report]) -> dict[str, Any]:
+    """The scores that the runs' methods show first, and which runs have which."""
+    first = wording.first_scores(reports)
+    return {
+        "scores": [wording.score(name, wording.ways_of(of)) for name, of in first.items()],
+        "scores_of": first,
+        "false_on_purpose": false_on_purpose(reports),
+    }
+
+
 def _headline(section: Section) -> str:
     """What a run shows, in a sentence or two."""
     report = section.report
     joint, average = report.joint_accuracy, report.average_accuracy
     if joint.value is None or average.value is None:
         return f"{section.name}: nothing has been answered yet."
+    if "joint_accuracy" not in PROTOCOLS[report.protocol].first:
+        told = [
+            f"{of.heading} {of.of_report(report)}" for of in map(wording.SCORES.__getitem__, wording.first_scores([report]))
+        ]
+        return f"{section.name}: {'; '.join(told)}.{_besides(section)}"
     ways = len(report.by_variant) or 1
     every = "one statement" if ways == 1 else f"all {ways} statements"
-    first = wording.stands_out(report)
-    stands_out = f" What stands out: {first}." if first else ""
-    if section.run.state != COMPLETE:
-        state = state_in_words(section.run.state, section.run.reason)
-        stands_out += f" The run is not complete ({state}): its figures are of what was answered."
-        stands_out += f" {how_it_ended(section.run.state, section.run.reason)}".rstrip()
     both = ", true and false ones," if report.negative_accuracy.n else ""
     return (
         f"{section.name} gets {every} right for {wording.share(joint)} of {in_draws(joint.n, 'fact', report)}{both} "
-        f"and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{stands_out}"
+        f"and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{_besides(section)}"
     )
+
+
+def _besides(section: Section) -> str:
+    """The failure that stands out, and that a run is not complete; "" where there is neither."""
+    first = wording.stands_out(section.report)
+    told = f" What stands out: {first}." if first else ""
+    if section.run.state != COMPLETE:
+        state = state_in_words(section.run.state, section.run.reason)
+        told += f" The run is not complete ({state}): its figures are of what was answered."
+        told += f" {how_it_ended(section.run.state, section.run.reason)}".rstrip()
+    return told
 
 
 def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> Section:
@@ -165,6 +188,7 @@ def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand:
         pairs=len(pairs.members),
         command=command_of(portable(run.spec)),
         reviews=tuple(filter(None, summary_lines(summary(store, run.run, owners)))),
+        labels=remarks(report),
         bill=(*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)),
     )
 

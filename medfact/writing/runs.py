@@ -5,7 +5,7 @@ exported and never paid for twice, like any run. A rephrasing has up to three at
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
 from medfact.models.entailment import load_entailment
 from medfact.runs.costs import purse_of
+from medfact.runs.demonstrations import SHOTS_REPHRASED
 from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan, pool_of
 from medfact.runs.run import answer
@@ -22,6 +23,7 @@ from medfact.runs.start import notes_on_data, partners_of, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Plan, Planned, Run, Store
+from medfact.writing.demonstrations import SHOWN, rephrased_shots, with_demonstrations
 from medfact.writing.eight import eight_of
 from medfact.writing.sentences import REPHRASED, UNCHANGED, Guards, Sentence, reader_of
 from medfact.writing.templates import FORMS, Draft, draft_in, examples_of, pool_file
@@ -62,7 +64,9 @@ def planned_writing(
     if writing.task in FORMS:
         return writing, _examples(writing, collection)
     planned = make_plan(spec, collection, rejected)
-    return writing, replace(planned, statements=_triplets(planned)) if kind == "llmeval" else planned
+    if kind == "llmeval":
+        return writing, replace(planned, statements=_triplets(planned))
+    return writing, with_demonstrations(planned, pool_of(spec, collection.ready))
 
 
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
@@ -279,16 +283,24 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
             f"The writing {first.run} drafted templates; it wrote no statements.",
             "Accept the drafts, and choose them as sentence templates.",
         )
-    made = sentences(first.run, store)
-    asked = zip(store.asked(first.run), made, strict=True)
+    made = list(zip(store.asked(first.run), sentences(first.run, store), strict=True))
+    asked = [(item, sentence) for item, sentence in made if item.shots_of != SHOWN]
+    shown = [sentence for item, sentence in made if item.shots_of == SHOWN]
     statements = tuple(Planned(sentence.statement(writer_of(first)), item.shots_of, item.draw) for item, sentence in asked)
+    notes = [f"{writer_of(first)} rephrased {_fates_in_words([sentence for _, sentence in asked])}"]
+    notes += [f"{writer_of(first)} {SHOTS_REPHRASED}: {_fates_in_words(shown)}"] if shown else []
+    planned = _plan_of(first, statements, store, (*notes_on_data(first, store), *notes))
+    return replace(planned, demonstrations=rephrased_shots(planned.demonstrations, shown))
+
+
+def _fates_in_words(made: Sequence[Sentence]) -> str:
+    """What became of some sentences, after "rephrased"."""
     fates = Counter(sentence.fate for sentence in made)
     stopped = fates.total() - fates[REPHRASED] - fates[UNCHANGED]
-    note = (
-        f"{writer_of(first)} rephrased {fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since "
-        f"the guards stopped every rephrasing; {fates[UNCHANGED]:,} it repeated."
+    return (
+        f"{fates[REPHRASED]:,} of {len(made):,} sentences; {stopped:,} stand as prototypes, since the guards stopped every "
+        f"rephrasing; {fates[UNCHANGED]:,} it repeated."
     )
-    return _plan_of(first, statements, store, (*notes_on_data(first, store), note))
 
 
 def warned(planned: Plan, first: Run, model: str) -> Plan:

@@ -13,9 +13,10 @@ from pydantic import Field
 from medfact.datasets.bundled import words_alone
 from medfact.results import wording
 from medfact.results.live import PACE, Live
+from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.runs.costs import bill_in_words, cut_in_words
-from medfact.spec import PROTOCOLS, RunSpec
+from medfact.spec import RunSpec
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import MOST_MODELS
@@ -201,23 +202,25 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
 def _scores(show: EvaluateShow, lives: Lives) -> Markup:
     """The table of scores: mastery first, then the other figures that the method shows first."""
     first = next(iter(lives.values()))
-    protocol = PROTOCOLS[first.run.spec.protocol]
-    names = sorted(protocol.first, key=lambda name: name != "joint_accuracy")
-    ways = max(len(live.report.by_variant) for live in lives.values())
+    reports = [live.report for live in lives.values()]
+    names = wording.first_scores(reports)
     rows = list(lives.items())
     if show.sort in names:
         rows.sort(key=lambda row: _value(row[1], show.sort), reverse=True)
     return render(
         "scores",
         rows=rows,
-        scores=[wording.score(name, ways) for name in names],
+        scores=[wording.score(name, wording.ways_of(of)) for name, of in names.items()],
+        scores_of=names,
         sort=show.sort,
         estimand=show.estimand,
-        about_intervals=wording.about_intervals([live.report for live in lives.values()]),
+        about_intervals=wording.about_intervals(reports),
+        false_on_purpose=false_on_purpose(reports),
         chance=first.report.chance,
         words_alone=words_alone(first.run.dataset) if first.run.spec.protocol == RunSpec.protocol else {},
-        settings=wording.shared_settings([live.report for live in lives.values()]),
+        settings=wording.shared_settings(reports),
         notes=list(dict.fromkeys([*endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
+        labels=[(name, note) for name, live in rows for note in remarks(live.report)],
         bills=[line for live in lives.values() for line in _of_replies(live.report)],
         ids=",".join(live.run.run for live in lives.values()),
     )

@@ -14,7 +14,7 @@ from medfact.results.compare import Side
 from medfact.results.evidence import Change, blamed, changes, is_without
 from medfact.results.live import Live, Version
 from medfact.results.recall import SETTINGS, Evidence
-from medfact.results.text import difference
+from medfact.results.text import MOVED, difference, moved_in_words
 from medfact.results.wording import names_of_runs
 from medfact.store import COMPLETE, Asked, Retrieved, Run
 from medfact.views.fragments import render
@@ -39,6 +39,12 @@ class ChangeRow:
     without: str
     with_: str
     place: int
+
+    @property
+    def moved(self) -> list[str]:
+        """What the passages do to P(True), a phrase a figure; [] where one of the two runs has none."""
+        found = self.change.probabilities
+        return [f"{name} {moved_in_words(found[metric])}" for metric, name in MOVED.items() if metric in found]
 
     def cell(self, metric: str) -> tuple[str, str, int]:
         """A difference in points, its interval, and of how many statements."""

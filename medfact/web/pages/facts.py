@@ -10,7 +10,9 @@ from pydantic import Field
 
 from medfact.datasets import bundled_names, grouping
 from medfact.datasets.bundled import lay_names
+from medfact.datasets.collection import Collection
 from medfact.datasets.selection import Rejections
+from medfact.datasets.statistics import statistics
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, KnowledgeBase, name_key
 from medfact.negatives import RULES, explain
@@ -89,7 +91,7 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     said = opinions(visitor.services.store.verdicts([one.fact_id for of in shown for one in of], visitor.reviewers))
     cards = [
         (
-            card_of_statements(fact, partners, [(s, _remark(s)) for s in pool.statements([fact, *partners])]),
+            card_of_statements(fact, partners, [(s, _remark(s, pool)) for s in pool.statements([fact, *partners])]),
             _explanation(fact, partners, collection.known, rejections),
             [partner.tail for partner in partners if _drawn(partner)],
             _reviewed(said, [fact, *partners]),
@@ -101,7 +103,8 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
         "to-review": Markup(
             '<p class="mf-note">Are they true, clear and fair? <a href="review" data-key="review">Review them</a>, '
             'or <a href="studio" data-key="studio">edit the sentences</a>.</p>'
-        ),
+        )
+        + _statistics(collection),
         "filters": _filters(show, own, facts),
         "cards": render(
             "facts_cards",
@@ -117,6 +120,15 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
         "rejected": _rejections(visitor, facts),
     }
     return View(fragments, show.model_copy(update={"page": page}), query=_query(show), title="Facts · medfact")
+
+
+def _statistics(collection: Collection) -> Markup:
+    """How large the data set is; nothing of one without true facts. Kept with what is known of it."""
+    key = ("statistics", collection.name)
+    if key not in collection.known.memo:
+        collection.known.memo[key] = statistics(collection)
+    sizes = collection.known.memo[key]
+    return render("facts_statistics", sizes=sizes) if sizes[0].facts else Markup()
 
 
 def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Markup:
@@ -176,12 +188,11 @@ def _unknown_relation(show: FactsShow, facts: Sequence[Fact], pool: Pool) -> str
     )
 
 
-def _remark(statement: Statement) -> str:
-    """What to say of a statement whose label follows a paper's rule and not what a clinician would expect."""
-    doubtful = (
-        statement.variant in ("inv+ins", "inv+ins+dn") and statement.pool in pool_names() and load_pool(statement.pool).verbatim
-    )
-    return "Labelled by the paper's rule; the finding alone does not make the disease likely." if doubtful else ""
+def _remark(statement: Statement, pool: Pool) -> str:
+    """What to say of a statement whose label follows a paper's rule and not from its fact."""
+    name = pool.canonical(statement.fact.relation)
+    why = pool.relations[name].mislabelled.get(statement.variant) if name else None
+    return f"Labelled by the paper's rule: {why}." if why else ""
 
 
 def _drawn(partner: Fact) -> bool:

@@ -1,0 +1,82 @@
+"""Means over several models of one's own: all that were asked the same, and the models of one series (MKJ, Table 1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from medfact.metrics.measures import TypeAccuracy
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.paper_rows import RUN, Cell, Row, detail_of
+from medfact.results.report import Report
+from medfact.results.wording import counted, model_of
+
+FEWEST = 2
+"""With fewer models there is nothing to average."""
+
+WIDE = "an interval as wide as if all models erred alike"
+"""The mean of the models' bounds: errors of different models partly cancel, so that it is never too narrow for these models."""
+
+
+def groups_of(reports: Sequence[Report]) -> Iterator[tuple[str, list[Report]]]:
+    """What a mean is called, and its runs: of all models that were asked the same, then of each series among them.
+
+    A model counts once, with its first run; baselines do not count.
+    """
+    asked: dict[tuple[object, ...], dict[str, Report]] = {}
+    for report in reports:
+        if not report.model.startswith("baseline:"):
+            asked.setdefault(_setting(report), {}).setdefault(report.model, report)
+    for of in asked.values():
+        if len(of) >= FEWEST:
+            yield f"mean of {counted(len(of), 'model')}", list(of.values())
+        series: dict[str, list[Report]] = {}
+        for report in of.values():
+            series.setdefault(series_of(model_of(report)), []).append(report)
+        for name, members in series.items():
+            if FEWEST <= len(members) < len(of):
+                yield f"{name} series, mean of {len(members)}", members
+
+
+def _setting(report: Report) -> tuple[object, ...]:
+    asked = (report.dataset, report.facts, report.statements, report.seed)
+    return *asked, report.method, report.pool, report.shots, report.question, report.retrieval, report.imported
+
+
+def series_of(model: str) -> str:
+    """The series of a model, as its name begins: "Qwen2.5-0.5B-Instruct" → "Qwen2.5"; "gpt-4o-mini" → "gpt"."""
+    return re.split(r"[-_: ]", model.strip(), maxsplit=1)[0] or model
+
+
+def rows_of_means(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+    """A row for each group of models, with the means of their figures."""
+    for name, of in groups_of(reports):
+        columns = zip(*(cells(report) for report in of), strict=True)
+        yield Row(name, RUN, _detail(of), tuple(mean_of(column) for column in columns))
+
+
+def _detail(of: Sequence[Report]) -> str:
+    return f"{', '.join(map(model_of, of))}; {detail_of(of[0])}; {WIDE}"
+
+
+def mean_of(cells: Sequence[Cell]) -> Estimate | None:
+    """The mean of figures of several models over the same facts; None where one has none."""
+    known = [cell for cell in cells if cell is not None and cell.value is not None]
+    if not known or len(known) < len(cells):
+        return None
+    lows, highs = [cell.low for cell in known], [cell.high for cell in known]
+    bounded = None not in lows and None not in highs
+    low, high = (_mean(lows), _mean(highs)) if bounded else (None, None)
+    return Estimate(_mean([cell.value for cell in known]), low, high, min(cell.n or 0 for cell in known))
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    return sum(value or 0.0 for value in values) / len(values)
+
+
+def mean_types(of: Sequence[Report]) -> Mapping[str, TypeAccuracy]:
+    """Semantic type → the mean accuracy of several models, for the types that all of them have (MKJ, Table 2 and Figure 5)."""
+    shared = [name for name in of[0].by_tail_type if all(name in report.by_tail_type for report in of)]
+    found = {name: [report.by_tail_type[name] for report in of] for name in shared}
+    means = {name: mean_of([Estimate(a.value, a.low, a.high, a.n) for a in all_of]) for name, all_of in found.items()}
+    return {name: TypeAccuracy(*mean, min(a.facts for a in found[name])) for name, mean in means.items() if mean is not None}
