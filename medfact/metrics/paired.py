@@ -31,9 +31,8 @@ class Paired:
     """What run a has right more often than run b, as a − b, from −1 to 1: difference = (only_a − only_b) / n.
 
     low, high: its 95% interval; low_all, high_all: bounds that hold for all comparisons of the family together. p_least: the
-    smallest p
-    that so few heads can give. only_a, only_b: how many that run alone has right, of n compared. With n = 0 nothing has a
-    value.
+    smallest p that so few heads can give. only_a, only_b: how many that run alone has right, of n compared. share_a, share_b:
+    the share of these n that each run has right, which are its scores where both ask the same. With n = 0 nothing has a value.
     """
 
     difference: float | None
@@ -46,6 +45,8 @@ class Paired:
     n: int
     low_all: float | None
     high_all: float | None
+    share_a: float | None
+    share_b: float | None
 
 
 def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> dict[str, Paired]:
@@ -98,29 +99,36 @@ def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Co
 
 
 def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, like: bool = True) -> Differences | None:
-    """What two runs have raced over, of the statements that both ask, in answers right; None where they share none.
+    """What two runs have raced over, of the facts that both ask, in mastery: joint accuracy, whatever each asks of a fact. None
+    where they share no fact.
 
     Heads race in an order that hangs on their facts alone (`order_of`). A head counts once both runs have asked all that they
     share of it, and once all heads before it count; what a failed call would have answered stays open. like: whether a claim
     is about facts like these. The other arguments are those of `paired`.
     """
     ours, theirs = _sides(a, b, a_identity, b_identity)
-    rows, others = _matched(ours.statement, theirs.statement)
+    rows, others = _matched(_by_fact(ours), _by_fact(theirs))
     if not len(rows):
         return None
-    place = order_of(a.head[rows], a_identity[rows])
-    open_ = place[(a.answer[rows] == PENDING) | (b.answer[others] == PENDING)]
+    first = a.first_of_fact[rows]
+    place = order_of(a.head[first], a_identity[first])
+    open_ = place[_has(a, a.answer == PENDING)[rows] | _has(b, b.answer == PENDING)[others]]
     counted = int(open_.min()) if len(open_) else int(place.max()) + 1
     there = place < counted
-    (least_a, most_a), (least_b, most_b) = _right_or_open(a, rows[there]), _right_or_open(b, others[there])
-    tails = a.tail[rows][there] if like else None
+    (least_a, most_a), (least_b, most_b) = _mastered_or_open(a, rows[there]), _mastered_or_open(b, others[there])
+    tails = a.tail[first][there] if like else None
     return Differences(least_a - most_b, most_a - least_b, place[there], np.bincount(place), counted, tails)
 
 
-def _right_or_open(records: Records, rows: Codes) -> tuple[Floats, Floats]:
-    """The least and the most that a run may have right in some rows: of a failed call 0 and 1."""
-    right, scored = records.right[rows], records.scored[rows]
-    return (right & scored).astype(np.float64), (right | ~scored).astype(np.float64)
+def _has(records: Records, statements: Bools) -> Bools:
+    """Of each fact, whether it has one of these statements."""
+    return np.asarray(np.bincount(records.fact, weights=statements, minlength=len(records.first_of_fact)) > 0, dtype=bool)
+
+
+def _mastered_or_open(records: Records, facts: Codes) -> tuple[Floats, Floats]:
+    """Whether a run masters some facts, at least and at most: one that misses nothing but failed calls may or may not."""
+    missed, failed = (_has(records, rows)[facts] for rows in (records.scored & ~records.right, ~records.scored))
+    return (~missed & ~failed).astype(np.float64), (~missed).astype(np.float64)
 
 
 def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:
@@ -161,6 +169,8 @@ def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, fami
         n=found.n,
         low_all=found.low_all,
         high_all=found.high_all,
+        share_a=float(ours.mean()) if found.n else None,
+        share_b=float(theirs.mean()) if found.n else None,
     )
 
 

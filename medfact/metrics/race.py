@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, parts_of, together
-from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, t_quantile
+from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few
 
 _PLACES = 801
 """Candidates for the mean, from 0 to 1."""
@@ -32,7 +32,7 @@ class Race(NamedTuple):
     """Where a race stands. value: mean difference a − b over the counted heads; low, high: bounds of that over all heads, which
     hold at every look at once. heads: how many are counted, of how many; decided_at: after how many a difference was shown for
     the first time, None where none was. more: about how many heads more it takes, None where it is decided or hopeless.
-    failed: how many differences are not known, since a call failed; they count against whichever model leads.
+    failed: of how many the difference is not known, since calls failed; they count against whichever model leads.
     """
 
     value: float | None
@@ -149,7 +149,7 @@ def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, fami
     level, differences = 1 - (1 - _SURER) / family, found.least if up else -found.most
     while at <= found.counted:
         rows = found.heads < at
-        if len(np.unique(found.heads[rows])) >= FEWEST_HEADS:
+        if not too_few(found.heads[rows]):
             variance, free = together(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
             if float(differences[rows].mean()) > t_quantile(free, level) * math.sqrt(variance):
                 return at

@@ -22,7 +22,7 @@ from medfact.results.live import Reports
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
-from medfact.results.wording import names_of_runs
+from medfact.results.wording import TOO_FEW, names_of_runs
 from medfact.runs.plan import protocol_of, question_of
 from medfact.runs.racing import of_one_race
 from medfact.spec import PROTOCOLS
@@ -32,11 +32,14 @@ FEWEST, MOST = 2, 8
 """So many runs are compared."""
 
 SIGNIFICANT = 0.05
-"""A difference is shown where p, adjusted after Holm, is below this."""
+"""A difference is shown where p, adjusted after Holm, is below this, and the interval says so too (`is_shown`)."""
+
+MASTERY = "joint_accuracy"
+"""The score that comparisons, races and cards speak of first."""
 
 METRICS = {
-    "average_accuracy": "right answers (average accuracy)",
     "joint_accuracy": "all statements right (joint accuracy)",
+    "average_accuracy": "right answers (average accuracy)",
     "pair_joint_accuracy": "all right, false partner too (pair joint accuracy)",
 }
 
@@ -87,11 +90,24 @@ class Pair(Paired):
     metric: str
     p_holm: float | None = None
 
+    @property
+    def is_shown(self) -> bool:
+        return is_shown(self, self.p_holm)
+
+
+def is_shown(found: Paired, p: float | None) -> bool:
+    """Whether a difference is shown: p, after Holm, is small, and the interval leaves out 0. Where the two disagree, or there
+    are too few heads for an interval, nothing is.
+    """
+    if p is None or found.low_all is None or found.high_all is None:
+        return False
+    return p < SIGNIFICANT and (found.low_all > 0 or found.high_all < 0)
+
 
 @dataclass(frozen=True)
 class Raced:
-    """The race of two runs in answers right, as a − b: where it stands, and what it is made from; None where they share no
-    statement. family: how many pairs race together, those that are not shown among them.
+    """The race of two runs in mastery, as a − b: where it stands, and what it is made from; None where they share no
+    fact. family: how many pairs race together, those that are not shown among them.
     """
 
     a: str
@@ -243,7 +259,9 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
         return f"{a} and {b} have nothing in common that both answered."
     if (least := pair.p_least or 0) >= SIGNIFICANT:
         return f"No difference can be shown between {a} and {b}: with so few heads p cannot fall below {least:.4f}."
-    if pair.p_holm is None or pair.p_holm >= SIGNIFICANT:
+    if pair.low_all is None:
+        return f"No difference can be shown between {a} and {b}: {TOO_FEW}."
+    if not pair.is_shown:
         return f"No difference shown between {a} and {b}."
     better, other = (a, b) if pair.difference > 0 else (b, a)
     return f"{better} has more right than {other}."

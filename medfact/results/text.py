@@ -212,7 +212,7 @@ def comparison_text(
         lines += [f"  {_pair(pair)} {verdict(pair, names)}" for pair in comparison.pairs if pair.metric == metric]
     lines += [
         "",
-        f"race (answers right; {RACE})",
+        f"race (facts with all answers right; {RACE})",
         *(f"  {race_in_words(one.a, one.b, one.race, names)}" for one in comparison.races),
     ]
     if found:
@@ -226,7 +226,13 @@ def comparison_text(
 def _pair(pair: Pair) -> str:
     p = "" if pair.p_holm is None else f", {p_value(pair.p_holm)}"
     alone = f"{count(pair.only_a)} right only by the first, {count(pair.only_b)} only by the second"
-    return f"{difference(pair)}{p}; {alone}, of {count(pair.n)}."
+    sides = f": {sides_of_pair(pair)}" if pair.n else ""
+    return f"{difference(pair)}{p}{sides}; {alone}, of {count(pair.n)}."
+
+
+def sides_of_pair(pair: Paired) -> str:
+    """What each run has right of what was compared, which is less than it asked where the other asked something else."""
+    return f"{percent(pair.share_a)} less {percent(pair.share_b)} of what both answered"
 
 
 def difference(pair: Paired) -> str:

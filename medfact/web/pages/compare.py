@@ -18,7 +18,7 @@ from medfact.results.endings import state_in_words
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
-from medfact.results.text import difference
+from medfact.results.text import difference, sides_of_pair
 from medfact.results.wording import SCORES, counted, names_of_runs, p_value, short_name
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
@@ -93,6 +93,7 @@ class Cell:
     difference: str
     interval: str
     p: str
+    sides: str
     verdict: str
     shown: bool
 
@@ -101,7 +102,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
     names = {run.run: run.name for run in comparison.runs}
     reports = {run.run: visitor.services.reports.live(run.run).report for run in records}
     metrics = []
-    for metric, title in sorted(METRICS.items(), key=lambda item: item[0] != "joint_accuracy"):
+    for metric, title in METRICS.items():
         scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
         cells = {(pair.a, pair.b): _cell(pair, names) for pair in comparison.pairs if pair.metric == metric}
         finding = findings.of_differences([pair for pair in comparison.pairs if pair.metric == metric], names)
@@ -131,10 +132,10 @@ def _race(raced: Raced, names: Mapping[str, str]) -> tuple[str, plots.Plot]:
 
 
 def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:
-    shown = pair.p_holm is not None and pair.p_holm < 0.05
     value, _, interval = difference(pair).rstrip(")").partition(" (")
     p = "" if pair.p_holm is None else p_value(pair.p_holm)
-    return Cell(pair, value, interval, p, verdict(pair, names), shown)
+    sides = sides_of_pair(pair) if pair.n else ""
+    return Cell(pair, value, interval, p, sides, verdict(pair, names), pair.is_shown)
 
 
 def _shared(comparison: Comparison, records: Sequence[Run]) -> str:
