@@ -96,6 +96,18 @@ def paired_difference(
     return Difference(value, *bounds(LEVEL), p, n, *bounds(1 - (1 - LEVEL) / family))
 
 
+SIGNIFICANT = 0.05
+
+
+def is_shown(p: float | None, low: float | None, high: float | None) -> bool:
+    """Whether a difference is shown: p, after Holm, is below 0.05, and the interval for all comparisons leaves out 0. Where the
+    two disagree, or there are too few heads for an interval, nothing is.
+    """
+    if p is None or low is None or high is None:
+        return False
+    return p < SIGNIFICANT and (low > 0 or high < 0)
+
+
 def least_p(heads: Codes) -> float | None:
     """The smallest p that `paired_difference` can give with so few heads: the 2 of all 2 ** heads flips that go one way."""
     return 2.0 ** (1 - count_of(heads)) if count_of(heads) > 1 else None

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats, crossed
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, crossed
+from medfact.metrics.contrasts import Contrasted, contrasted
 from medfact.metrics.differences import least_p, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
 from medfact.metrics.race import Differences, order_of
@@ -88,6 +89,19 @@ def by_truth(a: Records, b: Records, a_identity: Codes, b_identity: Codes, famil
         "positive_accuracy": _of_statements(ours, theirs, family, a.positive),
         "negative_accuracy": _of_statements(ours, theirs, family, ~a.positive),
     }
+
+
+def across(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> Contrasted:
+    """The share of right answers to a fact in one run less that in the other, over facts that both answered whole, whatever
+    statements either was asked. The arguments are those of `paired`.
+    """
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    here, there = facts_of(a), facts_of(b)
+    rows, others = _matched(_by_fact(ours), _by_fact(theirs))
+    both = here.complete[rows] & there.complete[others]
+    rows, others = rows[both], others[both]
+    clusters = Clusters(here.head[rows], here.tail[rows], here.draw[rows])
+    return contrasted(here.right[rows] / here.total[rows], there.right[others] / there.total[others], clusters, family)
 
 
 def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Codes, Codes]:

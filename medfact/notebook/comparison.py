@@ -12,6 +12,7 @@ from medfact.notebook.evaluation import Evaluated, open_run
 from medfact.notebook.report import NOT_FOR_USE, Scores
 from medfact.notebook.source import frame_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
+from medfact.results.contrasts import across_runs
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text
 from medfact.results.wording import TOO_FEW, counted, points
@@ -47,7 +48,7 @@ class Compared:
         return self.scores.figure(name)
 
     def __str__(self) -> str:
-        return comparison_text(self.comparison, list(self.scores.reports))
+        return comparison_text(self.comparison, list(self.scores.reports), across=across_runs(self._sides))
 
     def __repr__(self) -> str:
         return f"<{len(self._sides)} runs on {counted(self.comparison.shared_facts, 'shared fact')}>"

@@ -14,9 +14,10 @@ import numpy as np
 from medfact.errors import Mistake
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
-from medfact.metrics.differences import holm
+from medfact.metrics.differences import SIGNIFICANT, holm, is_shown
 from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Differences, Race, race
+from medfact.results.contrasts import Across, across_runs
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.over_models import OverModels, over_models
@@ -30,9 +31,6 @@ from medfact.store import Run, Store
 
 FEWEST, MOST = 2, 8
 """So many runs are compared."""
-
-SIGNIFICANT = 0.05
-"""A difference is shown where p, adjusted after Holm, is below this, and the interval says so too (`is_shown`)."""
 
 MASTERY = "joint_accuracy"
 """The score that comparisons, races and cards speak of first."""
@@ -92,16 +90,7 @@ class Pair(Paired):
 
     @property
     def is_shown(self) -> bool:
-        return is_shown(self, self.p_holm)
-
-
-def is_shown(found: Paired, p: float | None) -> bool:
-    """Whether a difference is shown: p, after Holm, is small, and the interval leaves out 0. Where the two disagree, or there
-    are too few heads for an interval, nothing is.
-    """
-    if p is None or found.low_all is None or found.high_all is None:
-        return False
-    return p < SIGNIFICANT and (found.low_all > 0 or found.high_all < 0)
+        return is_shown(self.p_holm, self.low_all, self.high_all)
 
 
 @dataclass(frozen=True)
@@ -292,6 +281,10 @@ class Comparisons:
 
     def _over_models(self, sides: Sequence[Side]) -> OverModels:
         return over_models(sides, self._store)
+
+    def across(self, runs: Sequence[str]) -> list[Across]:
+        """As `across_runs`."""
+        return cast(list[Across], self._once(across_runs, runs))
 
     def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
         """As `races_of`."""

@@ -9,11 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
-from medfact.metrics.differences import holm
+from medfact.metrics.differences import holm, is_shown
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.metrics.places import Place, places
 from medfact.results import wording
-from medfact.results.compare import Side, is_shown, settings_of
+from medfact.results.compare import Side, settings_of
 from medfact.results.endings import state_in_words
 from medfact.results.report import Report
 from medfact.store import COMPLETE, Published, Run
@@ -132,7 +132,7 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
     return [
         (a, b) if pair.difference > 0 else (b, a)
         for (a, b), pair, p in zip(couples, found, adjusted, strict=True)
-        if pair.difference and is_shown(pair, p)
+        if pair.difference and is_shown(p, pair.low_all, pair.high_all)
     ]
 
 

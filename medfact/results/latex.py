@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from medfact.datasets.printable import one_line
+from medfact.metrics.contrasts import Contrasted, title_of
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
+from medfact.results.contrasts import ABOUT
 from medfact.results.endings import how_it_ended
 from medfact.results.report import Report
 from medfact.spec import PROTOCOLS
@@ -42,8 +44,25 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
             "",
             *_table(list(reports), by_way, f"Right answers by the way of asking. {caption}", "ways"),
             "",
+            *_contrasts(reports, caption),
         ]
     )
+
+
+def _contrasts(reports: Mapping[str, Report], caption: str) -> list[str]:
+    """The table of paired contrasts by fact; nothing where every run asks in one way."""
+    names = list(dict.fromkeys(name for report in reports.values() for name in report.contrasts))
+    if not names:
+        return []
+    rows = {
+        "; as in ".join(filter(None, title_of(name))): [_difference(report.contrasts.get(name)) for report in reports.values()]
+        for name in names
+    }
+    return [*_table(list(reports), rows, f"The same facts, asked in two ways, in points. {ABOUT} {caption}", "contrasts"), ""]
+
+
+def _difference(found: Contrasted | None) -> Estimate | None:
+    return None if found is None else Estimate(found.value, found.low, found.high, found.n)
 
 
 def _table(names: Sequence[str], rows: Mapping[str, Sequence[Estimate | None]], caption: str, label: str) -> list[str]:

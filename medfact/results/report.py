@@ -17,6 +17,7 @@ from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.coherence import SelfAgreement, self_agreement
+from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
@@ -42,7 +43,9 @@ class Report(Measures):
 
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
     average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
-    implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off for their length.
+    implications the answers hang together. contrasts: how
+    much better one way of asking is answered than another, fact by fact. probabilities: how good P(True) is. cut: replies that
+    were cut off for their length.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     imported: the run came from a file, which anybody may have written.
@@ -65,6 +68,7 @@ class Report(Measures):
     by_category: Estimates
     diagnosis: Diagnosis | None
     self_agreement: SelfAgreement | None
+    contrasts: Mapping[str, Contrasted]
     probabilities: Probabilities | None
     seed: int
     shot_seed: int | None
@@ -86,7 +90,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     """The report of a run from its records. store: has what else is known of it. estimand: what its intervals are about."""
     if estimand == THESE:
         records = of_these_facts(records, run.population)
-    measures, diagnosed, agreement, good = _figures(records)
+    measures, diagnosed, agreement, contrasted, good = _figures(records)
     bill = bill_of(run, store)
     return Report(
         run=run.run,
@@ -104,6 +108,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         by_category=by_category(records),
         diagnosis=diagnosed,
         self_agreement=agreement,
+        contrasts=contrasted,
         probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
@@ -124,9 +129,11 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
 
 
 @keep_for_all(64, key=lambda records: records.digest)
-def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Probabilities | None]:
+def _figures(
+    records: Records,
+) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Mapping[str, Contrasted], Probabilities | None]:
     """What follows from the records alone: many visitors of a public server get the same answers to the same facts."""
-    return measure(records), diagnosis(records), self_agreement(records), probabilities(records)
+    return measure(records), diagnosis(records), self_agreement(records), contrasts(records), probabilities(records)
 
 
 _EVERYTHING = 1 / 3
@@ -169,7 +176,7 @@ def readable(run: str) -> Iterator[None]:
         raise UnreadableRun(run, f"its record is damaged ({type(error).__name__})") from error
 
 
-FIGURES = 2
+FIGURES = 3
 """Rises whenever the same answers give other figures within one version of medfact: a report that was kept is made anew."""
 
 

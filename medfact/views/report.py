@@ -21,6 +21,7 @@ from medfact.prototypes import ORIGIN
 from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
+from medfact.results.contrasts import ABOUT, across_runs, lines_of
 from medfact.results.danger import Danger, danger_of
 from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.methods_paragraph import methods_paragraph
@@ -107,6 +108,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         headlines=[_headline(section) for section in sections],
         scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
         figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
+        across=[one.line(dict(zip([run.run for run in runs], names, strict=True))) for one in across_runs(sides)],
         races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
         categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
@@ -118,6 +120,8 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         banded=any(has_band(report.calibration) for report in of_one_source(reports).values()),
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
+        contrasted={name: lines_of(report.contrasts) for name, report in reports.items() if report.contrasts},
+        about_contrasts=ABOUT,
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
         about_intervals=wording.about_intervals([section.report for section in sections]),

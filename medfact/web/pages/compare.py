@@ -14,6 +14,7 @@ from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import evidence_plots, findings, over_models_text, plots
 from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, Raced, verdict
+from medfact.results.contrasts import ABOUT
 from medfact.results.endings import state_in_words
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.race_plot import race_course, race_figure
@@ -116,6 +117,8 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         differences=evidence_plots.paired_differences(comparison.pairs, names),
         finding=findings.of_differences(comparison.pairs, names),
         several=len(records) > FEWEST,
+        across=[one.line(names) for one in visitor.services.comparisons.across([run.run for run in records])],
+        about_contrasts=ABOUT,
         races=[_race(one, names) for one in comparison.races],
         together=visitor.services.comparisons.over_models([run.run for run in records]),
         in_words=over_models_text,
