@@ -153,6 +153,22 @@ def test_more_draws_begin_with_the_fewer(spec: RunSpec) -> None:
     assert two.demonstrations.items() <= five.demonstrations.items()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_two_or_three_of_five_are_true_in_turn_over_the_relations(seed: int, tmp_path: Path) -> None:
+    """Of six relations, three have three true demonstrations before a plain statement, and three have two; so in every way."""
+    relations = ("symptoms", "therapeutic drugs", "occurs after", "related diseases", "affected sites", "risk factors")
+    rows = [
+        {"head": f"disease {n}", "relation": relation, "tail": f"{relation[:4]} {n}"}
+        for relation in relations
+        for n in range(14)
+    ]
+    facts = write_csv(tmp_path / "six.csv", rows)
+    made = plan(RunSpec(model="", facts=str(facts), pool="origin", accept_drafts=True, shot_seed=seed))
+    true = [sum(shot.label for shot in shots) for shots in made.demonstrations.values()]
+    assert Counter(true) == {2: len(true) // 2, 3: len(true) // 2}
+    assert len(true) == len(relations)
+
+
 @pytest.mark.parametrize("shots", [1, 2, 5])
 def test_no_two_draws_are_the_same_demonstrations(shots: int, facts_file: Path) -> None:
     """A prompt that is asked again says nothing about demonstrations. 10 facts or more are kept aside for each group."""

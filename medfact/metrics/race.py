@@ -21,11 +21,9 @@ _BOLDEST = 0.9
 """No bet may lose more than this share of the capital."""
 
 
-_SURER = 0.994
-"""Level of the clustered interval beside the bounds: it is looked at again and again, and tails differ little between looks."""
-
-_NEXT_LOOK = 1.01
-"""Looks at the clustered interval are so many times as many heads apart."""
+SURER, NEXT_LOOK = 0.994, 1.01
+"""Level of the clustered interval beside the bounds, which is looked at again and again, and how many times as many heads apart
+two looks are. `benchmarks/looks.py` shows how often equal models are told apart at these, and at others."""
 
 
 class Race(NamedTuple):
@@ -94,7 +92,7 @@ def race(found: Differences, family: int = 1) -> Race:
     """The race of two models as it stands. family: how many pairs of models race together (Bonferroni).
 
     The bounds are about these heads and tails and no others. With tails, the interval that is clustered by head and tail must
-    show a difference too, at 0.6 %.
+    show a difference too, at `SURER`.
     """
     count = len(found.sizes)
     if not found.counted:
@@ -146,7 +144,7 @@ def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, fami
 
     The looks hang on `at` alone, so that what is decided once stays decided whatever comes. up: whether a is the better one.
     """
-    level, differences = 1 - (1 - _SURER) / family, found.least if up else -found.most
+    level, differences = 1 - (1 - SURER) / family, found.least if up else -found.most
     while at <= found.counted:
         rows = found.heads < at
         if not too_few(found.heads[rows]):
@@ -155,7 +153,7 @@ def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, fami
                 return at
         if at == len(found.sizes):
             return None
-        at = min(len(found.sizes), max(at + 1, int(at * _NEXT_LOOK)))
+        at = min(len(found.sizes), max(at + 1, int(at * NEXT_LOOK)))
     return None
 
 
@@ -206,6 +204,6 @@ def _more(found: Differences, now: Band, family: int) -> int | None:
     if found.tails is not None:
         differences = (found.least + found.most) / 2
         variance, free = together(parts_of(differences, Clusters(found.heads, found.tails)))
-        needed = max(needed, counted * variance * (t_quantile(free, 1 - (1 - _SURER) / family) / value) ** 2)
+        needed = max(needed, counted * variance * (t_quantile(free, 1 - (1 - SURER) / family) / value) ** 2)
     more = max(1, math.ceil(min(needed, 2 * heads)) - counted)
     return more if counted + more < heads else None

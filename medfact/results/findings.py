@@ -8,7 +8,7 @@ from scipy import special
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
-from medfact.metrics.diagnosis import STANDS_OUT
+from medfact.metrics.diagnosis import OPPOSITE, STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import LEVEL, Estimate
 from medfact.results.compare import MASTERY, Pair
@@ -64,7 +64,7 @@ def of_diagnoses(reports: Reports) -> str:
     said = {}
     for name, report in reports.items():
         if found := report.diagnosis:
-            first = found.first
+            first = None if found.first == OPPOSITE != report.stands_out else found.first
             said[name] = f"{STANDS_OUT[first]} ({first}: {share(found.by_name[first].share)} of facts)" if first else ""
     return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
 

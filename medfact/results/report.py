@@ -142,7 +142,8 @@ _EVERYTHING = 1 / 3
 
 def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
     """The defect to name first: what the model's answers follow instead of medicine; else how its P(True) misleads; else that
-    it believes the opposite, which an honest model does now and then, and says with a P(True) that is not sure.
+    it believes the opposite. An honest model does so now and then, and says it with a P(True) that is not sure: where P(True)
+    is known and is not shown to be off, that is no defect.
 
     P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it said “true” to everything.
     """
@@ -152,6 +153,8 @@ def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str 
         # of a fact of the other label all the same answers look as if “not” were overlooked
         same = sum(diagnosed.by_name[name].share.value or 0.0 for name in (str(first), BLIND))
         return off if same < _EVERYTHING else first
+    if first == OPPOSITE and good and good.off.shift.low is not None:
+        return off
     return off or first if first in (OPPOSITE, None) else first
 
 

@@ -35,6 +35,7 @@ from medfact.results.wording import (
     nothing_stands_out,
     p_value,
     percent,
+    plain_value,
     points,
     share,
     shortened,
@@ -141,7 +142,7 @@ def probability_lines(found: Probabilities) -> list[str]:
     for name, one in (("all", found.overall), ("affirmed", found.affirmed)):
         if one is not None:
             lines.append(_line(f"P(True) ranks true over false, {name} (AUROC)", one.auroc, "statement"))
-            lines.append(_line(f"Brier score, {name}", one.brier, "statement"))
+            lines.append(f"{f'Brier score, {name} (0 is best)':<51} {plain_value(one.brier)} of {counted(one.n, 'statement')}")
     for name, off in (("all", found.off), ("affirmed", found.off_affirmed)):
         if off is not None:
             lines.append(_line(f"P(True) is off by (ECE), {name}", off.ece, "statement"))
