@@ -127,7 +127,7 @@ def test_a_brier_score_is_no_percentage() -> None:
     assert found is not None
     said = next(line for line in probability_lines(found) if line.startswith("Brier score, all"))
     # 0.01, 0.36, 0.36 and 0.04
-    assert re.search(r"\b0\.193 \(0\.\d{3}–0\.\d{3}\) of 40 statements$", said)
+    assert re.search(r"\b0\.192 \(0\.\d{3}–0\.\d{3}\) of 40 statements$", said)
     assert "%" not in said
 
 

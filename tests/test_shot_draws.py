@@ -154,19 +154,14 @@ def test_more_draws_begin_with_the_fewer(spec: RunSpec) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_two_or_three_of_five_are_true_in_turn_over_the_relations(seed: int, tmp_path: Path) -> None:
-    """Of six relations, three have three true demonstrations before a plain statement, and three have two; so in every way."""
-    relations = ("symptoms", "therapeutic drugs", "occurs after", "related diseases", "affected sites", "risk factors")
-    rows = [
-        {"head": f"disease {n}", "relation": relation, "tail": f"{relation[:4]} {n}"}
-        for relation in relations
-        for n in range(14)
-    ]
-    facts = write_csv(tmp_path / "six.csv", rows)
-    made = plan(RunSpec(model="", facts=str(facts), pool="origin", accept_drafts=True, shot_seed=seed))
-    true = [sum(shot.label for shot in shots) for shots in made.demonstrations.values()]
-    assert Counter(true) == {2: len(true) // 2, 3: len(true) // 2}
-    assert len(true) == len(relations)
+def test_two_or_three_of_five_are_true_in_turn_over_the_relations(seed: int) -> None:
+    """In every way of asking, half of the relations have three true demonstrations and half have two, but for an odd one."""
+    made = plan(RunSpec(model="", limit=8, shot_seed=seed))
+    true: defaultdict[str, list[int]] = defaultdict(list)
+    for group, shots in made.demonstrations.items():
+        true[group.split(" / ")[1]].append(sum(shot.label for shot in shots))
+    assert set(true) == set(IMPLICATIONS)
+    assert all(len(of_way) >= 4 and abs(of_way.count(3) - of_way.count(2)) <= 1 for of_way in true.values()), true
 
 
 @pytest.mark.parametrize("shots", [1, 2, 5])

@@ -60,7 +60,7 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     """How far P(True) is off over these statements, one at least, each with a P(True) that counts."""
     places = np.flatnonzero(rows)
     p, label = records.p_true[places], records.label[places].astype(float)
-    n, heads = len(places), records.clusters(places).heads
+    n, by_statement = len(places), records.clusters(places)
     count = np.bincount(records.fact[places])
     facts = np.flatnonzero(count)
     first = records.first_of_fact[facts]
@@ -74,8 +74,8 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     shift, sureness = by_fact(p - label), by_fact(overconfidence_of(p, label))
     return Miscalibration(
         n=n,
-        ece=_ece(p, label, clusters._replace(heads=heads)),
-        debiased=debiased_ece(p, label, heads),
+        ece=_ece(p, label, by_statement),
+        debiased=debiased_ece(p, label, by_statement.heads),
         smooth=smooth_ece(p, label),
         shift=linear_interval(shift, clusters)._replace(n=n),
         overconfidence=linear_interval(sureness, clusters)._replace(n=n),
