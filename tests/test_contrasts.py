@@ -158,7 +158,8 @@ def test_reports_tell_the_contrasts(runs: list[str], store: Store, medfact: Call
     assert "affirmed, less denied: +100.0 points" in text
     latex = medfact("report", eight, "--latex", "--db", store.url).out
     assert r"\label{tab:medfact-contrasts}" in latex
-    assert "asked plainly, less all eight ways; as in PretextTrans, Tables 4 and 13" in latex
+    assert "As in PretextTrans, Tables 4 and 13: $-$LogImp less the method: asked plainly, less all eight ways." in latex
+    assert r"{asked plainly, less all eight ways} \\*" in latex
     page = html_report(store, [eight], "2026-11-24T20:00:00+00:00")
     assert "The same facts, asked in two ways" in page
     assert "+50.0 points" in page

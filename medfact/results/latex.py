@@ -54,11 +54,11 @@ def _contrasts(reports: Mapping[str, Report], caption: str) -> list[str]:
     names = list(dict.fromkeys(name for report in reports.values() for name in report.contrasts))
     if not names:
         return []
-    rows = {
-        "; as in ".join(filter(None, title_of(name))): [_difference(report.contrasts.get(name)) for report in reports.values()]
-        for name in names
-    }
-    return [*_table(list(reports), rows, f"The same facts, asked in two ways, in points. {ABOUT} {caption}", "contrasts"), ""]
+    titles = {name: title_of(name) for name in names}
+    rows = {titles[name][0]: [_difference(report.contrasts.get(name)) for report in reports.values()] for name in names}
+    papers = " ".join(f"As in {paper}: {title}." for title, paper in titles.values() if paper)
+    about = f"The same facts, asked in two ways, in points. {ABOUT} {papers} {caption}"
+    return [*_table(list(reports), rows, about, "contrasts"), ""]
 
 
 def _difference(found: Contrasted | None) -> Estimate | None:
