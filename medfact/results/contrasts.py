@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from medfact.metrics import record_of
 from medfact.metrics.contrasts import Contrasted, adjusted, title_of
 from medfact.metrics.paired import across
+from medfact.results.report import Report
 from medfact.results.wording import TOO_FEW, counted, p_value, percent, points
 from medfact.store import Run
 
@@ -37,6 +38,11 @@ class Line(NamedTuple):
 def lines_of(found: Mapping[str, Contrasted]) -> list[Line]:
     """The contrasts of a run in words, in their order."""
     return [_line(*title_of(name), one) for name, one in found.items()]
+
+
+def lines_of_runs(reports: Mapping[str, Report]) -> dict[str, list[Line]]:
+    """The contrasts of runs in words, of those that have any. reports: by what to call their runs."""
+    return {name: lines_of(report.contrasts) for name, report in reports.items() if report.contrasts}
 
 
 def _line(title: str, paper: str, one: Contrasted) -> Line:

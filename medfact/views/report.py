@@ -21,7 +21,7 @@ from medfact.prototypes import ORIGIN
 from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
-from medfact.results.contrasts import ABOUT, across_runs, lines_of
+from medfact.results.contrasts import ABOUT, across_runs, lines_of_runs
 from medfact.results.danger import Danger, danger_of
 from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.methods_paragraph import methods_paragraph
@@ -98,6 +98,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     sections = [_section(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
     reports = {section.name: section.report for section in sections}
     sides = sides_of(store, [run.run for run in runs]) if len(runs) > 1 else []
+    named = dict(zip([run.run for run in runs], names, strict=True))
     return render(
         "report",
         made_at=made_at,
@@ -107,9 +108,9 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         first=sections[0],
         headlines=[_headline(section) for section in sections],
         scores=[wording.SCORES[name] for name in PROTOCOLS[runs[0].spec.protocol].first],
-        figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
-        across=[one.line(dict(zip([run.run for run in runs], names, strict=True))) for one in across_runs(sides)],
-        races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
+        figures=figures_of(reports, pairs_of(sides) if sides else (), named),
+        across=[one.line(named) for one in across_runs(sides)],
+        races=races(store, named),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
         categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
         difficulties={
@@ -120,7 +121,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         banded=any(has_band(report.calibration) for report in of_one_source(reports).values()),
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
-        contrasted={name: lines_of(report.contrasts) for name, report in reports.items() if report.contrasts},
+        contrasted=lines_of_runs(reports),
         about_contrasts=ABOUT,
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,

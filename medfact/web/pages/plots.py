@@ -14,7 +14,7 @@ from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import evidence_plots, findings, plots, probability_plots
-from medfact.results.contrasts import ABOUT, lines_of
+from medfact.results.contrasts import ABOUT, lines_of_runs
 from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
@@ -54,7 +54,7 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         relations=relations,
         diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
         meanings=DIAGNOSES,
-        contrasted={name: lines_of(report.contrasts) for name, report in reports.items() if report.contrasts},
+        contrasted=lines_of_runs(reports),
         about_contrasts=ABOUT,
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
