@@ -113,11 +113,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         races=races(store, named),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
         categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
-        difficulties={
-            name: meaning
-            for name, meaning in DIFFICULTIES.items()
-            if any(name in report.by_difficulty for report in reports.values())
-        },
+        difficulties=_difficulties(list(reports.values())),
         banded=any(has_band(report.calibration) for report in of_one_source(reports).values()),
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
@@ -133,6 +129,12 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )
+
+
+def _difficulties(reports: Sequence[Report]) -> dict[str, str]:
+    """The difficulties of false partners that some run asks, with what they mean."""
+    asked = {name for report in reports for name in report.by_difficulty}
+    return {name: meaning for name, meaning in DIFFICULTIES.items() if name in asked}
 
 
 def _headline(section: Section) -> str:
