@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -13,7 +14,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from medfact.metrics.clusters import Clusters
-from medfact.metrics.differences import paired_difference
+from medfact.metrics.differences import is_shown, paired_difference
 from medfact.metrics.miscalibration import defect_of, overconfidence_of
 from medfact.metrics.power import expected_error, power
 from medfact.metrics.race import Differences, Race, race
@@ -42,8 +43,19 @@ def calibrated(seed: int, facts: int, a_head: int, tails: int | None, coherent: 
     return defect_of(p - label, overconfidence_of(p, label), clusters)
 
 
-def models(seed: int, heads: int, a_head: int, difference: float, effect: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Differences in the share of right answers, heads' places in the race, and tails. effect: what a model makes of a tail."""
+class Answered(NamedTuple):
+    """Two models' answers to the same facts. answers, mastery: differences in the share of right answers, and in all of them
+    right; head: heads' places in the race; tail: tails.
+    """
+
+    answers: np.ndarray
+    mastery: np.ndarray
+    head: np.ndarray
+    tail: np.ndarray
+
+
+def models(seed: int, heads: int, a_head: int, difference: float, effect: float) -> Answered:
+    """difference: in right answers. effect: what a model makes of a tail."""
     randomness = np.random.default_rng(seed)
     facts = heads * a_head
     weights = 1 / np.arange(1, 31)
@@ -55,8 +67,9 @@ def models(seed: int, heads: int, a_head: int, difference: float, effect: float)
     )
     answers = skill[:, :, None] + np.sqrt(0.53) * randomness.normal(0, 1, (2, facts, 8))
     bound = stats.norm(scale=np.sqrt(1 + effect**2)).ppf([0.775, 0.775 - difference])
-    right = (answers < bound[:, None, None]).mean(axis=2)
-    return right[0] - right[1], randomness.permutation(heads)[head], tail
+    right = answers < bound[:, None, None]
+    share, whole = right.mean(axis=2), right.all(axis=2).astype(float)
+    return Answered(share[0] - share[1], whole[0] - whole[1], randomness.permutation(heads)[head], tail)
 
 
 def ended_race(differences: np.ndarray, head: np.ndarray, tail: np.ndarray, a_head: int) -> Race:
@@ -83,24 +96,26 @@ def main(seeds: range) -> None:
     for heads, effect in ((50, 0.3), (125, 0.3), (200, 0.3), (200, 0.55)):
         fixed = raced = missed = 0
         for seed in seeds:
-            differences, head, tail = models(seed, heads, 4, 0.0, effect)
-            found, ended = paired_difference(differences, head, tail), ended_race(differences, head, tail, 4)
-            fixed += found.p is not None and found.p <= 0.05
+            _, mastery, head, tail = models(seed, heads, 4, 0.0, effect)
+            found, ended = paired_difference(mastery, head, tail), ended_race(mastery, head, tail, 4)
+            fixed += is_shown(found.p, found.low_all, found.high_all)
             raced += ended.decided_at is not None
-            missed += not ended.low <= differences.mean() <= ended.high
+            missed += not ended.low <= mastery.mean() <= ended.high
         cells = " | ".join(f"{100 * count / len(seeds):.1f}%" for count in (fixed, raced, missed))
         print(f"| {heads} heads of 4, 30 shared tails, model × tail {effect} | {cells} |", flush=True)
     looks = {"a look at every disease": 1, "services": LEAST_ELSEWHERE, "models on this machine": LEAST_HERE}
-    found, decided, used = 0, 0, np.zeros(len(looks))
+    found, whole, decided, used = 0, 0, 0, np.zeros(len(looks))
     for seed in seeds:
-        differences, head, tail = models(seed, 250, 2, 0.05, 0.0)
-        made = paired_difference(differences, head, tail)
-        found += made.p is not None and made.p <= 0.05
-        end = ended_race(differences, head, tail, 2).decided_at
+        answers, mastery, head, tail = models(seed, 250, 2, 0.05, 0.0)
+        made, of_whole = paired_difference(answers, head, tail), paired_difference(mastery, head, tail)
+        found += is_shown(made.p, made.low_all, made.high_all)
+        whole += is_shown(of_whole.p, of_whole.low_all, of_whole.high_all)
+        end = ended_race(mastery, head, tail, 2).decided_at
         decided += end is not None
-        used += [asked_until(end, least, differences, head, tail) / 250 for least in looks.values()]
+        used += [asked_until(end, least, mastery, head, tail) / 250 for least in looks.values()]
     said = power(0.05, expected_error(Clusters(np.repeat(np.arange(250), 2), np.arange(500)), 8))
     print(f"\n5 points on 500 facts: found in {100 * found / len(seeds):.1f}%, predicted {100 * said:.1f}%;", end=" ")
+    print(f"what it makes in mastery in {100 * whole / len(seeds):.1f}%;", end=" ")
     print(f"the race finds it in {100 * decided / len(seeds):.1f}%, of the calls with", end=" ")
     print(", ".join(f"{100 * share / len(seeds):.1f}% ({who})" for who, share in zip(looks, used, strict=True)))
 

@@ -62,6 +62,11 @@ class Fact:
         entry = (self.source_id,) if ready_sentence is not None and self.source_id else ()
         return digest(self.head, self.relation, self.tail, self.head_id, self.tail_id, ready_sentence, sign, *entry)
 
+    @property
+    def tail_key(self) -> str:
+        """What tells its tail from others: its name. Tails that are not known are not one tail: each is its own."""
+        return self.tail or f"\n{self.fact_id}"
+
     def stated_as(self, ready_sentence: str) -> Fact:
         """The same fact with the id it has where its file states it in this sentence.
 

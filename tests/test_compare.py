@@ -14,9 +14,11 @@ from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
-from medfact.results.compare import Comparisons, Pair, Side, sides_of, verdict
+from medfact.results import findings
+from medfact.results.compare import Comparisons, Pair, Side, comparison, races_of, sides_of, verdict
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
+from medfact.results.score_card import difference_in_words
 from medfact.results.text import difference
 from medfact.results.wording import ABSENT
 from medfact.runs.jobs import Jobs
@@ -25,7 +27,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.pages import Visitor
-from medfact.web.pages.compare import CompareShow, view
+from medfact.web.pages.compare import CompareShow, _cell, view
 from medfact.web.services import Services
 
 PAIRS = 27
@@ -66,6 +68,8 @@ def test_two_simple_answerers(facts_file: Path, store: Store, medfact: Callable[
             "n",
             "low_all",
             "high_all",
+            "share_a",
+            "share_b",
         }
         assert (pair["a"], pair["b"], pair["p_holm"]) == (cue, always, pair["p"])
     average = of_metric(made, "average_accuracy")
@@ -169,14 +173,111 @@ def test_runs_without_a_common_fact_are_not_compared(tmp_path: Path, store: Stor
 
 def test_a_pair_in_words() -> None:
     names = {"1": "one", "2": "two"}
-    pair = Pair(0.032, 0.01, 0.054, 0.01, 0.001, 40, 8, 1000, 0.0, 0.064, a="1", b="2", metric="joint_accuracy", p_holm=0.01)
-    assert difference(pair) == "+3.2 points (+0.0 to +6.4)"  # for all pairs together, as p after Holm is
+    pair = Pair(
+        0.032, 0.01, 0.054, 0.01, 0.001, 40, 8, 1000, 0.002, 0.064, 0.61, 0.578,
+        a="1", b="2", metric="joint_accuracy", p_holm=0.01,
+    )  # fmt: skip
+    assert difference(pair) == "+3.2 points (+0.2 to +6.4)"  # for all pairs together, as p after Holm is
     assert verdict(pair, names) == "one has more right than two."
-    assert verdict(replace(pair, difference=-0.032), names) == "two has more right than one."
+    assert verdict(replace(pair, difference=-0.032, low_all=-0.064, high_all=-0.002), names) == "two has more right than one."
     assert verdict(replace(pair, p_holm=0.05), names) == "No difference shown between one and two."
     nothing = replace(pair, difference=None, low_all=None, high_all=None, p_holm=None)
     assert difference(nothing) == "no value"
     assert verdict(nothing, names) == "one and two have nothing in common that both answered."
+    # p alone says nothing, nor the interval alone; under ten heads there is none
+    at_odds = replace(pair, difference=0.008, low_all=-0.001, high_all=0.017, p_holm=0.016)
+    assert verdict(at_odds, names) == "No difference shown between one and two."
+    few = replace(pair, low=None, high=None, low_all=None, high_all=None)
+    assert verdict(few, names) == "No difference can be shown between one and two: too few diseases to say."
+
+
+def test_what_interval_and_p_do_not_both_say_is_nowhere_called_a_difference() -> None:
+    """A p of 0.016 beside −0.1 to 1.7 points: no sentence, title, frame or card names a better run."""
+    names = {"1": "one", "2": "two"}
+    for change in ({"p_holm": 0.016}, {"low_all": 0.001, "p_holm": 0.06}, {"low_all": None, "high_all": None, "p_holm": 0.016}):
+        at_odds = replace(
+            Pair(
+                0.008, -0.001, 0.017, 0.016, 0.001, 40, 32, 1000, -0.001, 0.017, 0.61, 0.602, a="1", b="2",
+                metric="joint_accuracy", p_holm=None,
+            ),
+            **change,
+        )  # fmt: skip
+        said = [
+            verdict(at_odds, names),
+            findings.of_differences([at_odds], names),
+            difference_in_words(at_odds, names),
+            _cell(at_odds, names).verdict,
+        ]
+        assert not any("more" in sentence.replace("no more", "") for sentence in said), said
+        assert not _cell(at_odds, names).shown
+
+
+def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compared(
+    facts_file: Path, store: Store, medfact: Callable[..., Any]
+) -> None:
+    """Always true has 50 % of all eight ways right, and of the one way that the other run asks too 27 of 54: both sides are
+    of these, whatever else each was asked.
+    """
+    cue, plain = run_of(facts_file, store), run_of(facts_file, store, "baseline:always-true", pool="origin")
+    made = compared(sides_of(store, [cue, plain]))
+    average, joint = (of_metric(made, metric) for metric in ("average_accuracy", "joint_accuracy"))
+    # affirmed statements alone: “true unless denied” says True to 27 true ones and to 27 false ones
+    assert (average["share_a"], average["share_b"], average["n"]) == (0.5, 0.5, 2 * PAIRS)
+    assert (joint["share_a"], joint["share_b"], joint["n"]) == (0.5, 0.5, 2 * PAIRS)
+    told = medfact("compare", cue, plain, "--db", store.url)
+    assert (
+        f"50.0% less 50.0% of what both answered; 0 right only by the first, 0 only by the second, of {2 * PAIRS}" in told.out
+    )
+
+
+def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
+    """“True unless denied” and “always true” have half of all answers right, but the one masters every true fact: the race is
+    of mastery, as what the comparison says first.
+    """
+    rows = [{"head": f"disease {n}", "relation": "therapeutic drugs", "tail": f"drug {n}"} for n in range(65)]
+    file = write_csv(tmp_path / "many.csv", rows)
+    cue, always = (run_of(file, store, f"baseline:{name}") for name in ("negation-cue", "always-true"))
+    sides = sides_of(store, [cue, always])
+    (raced,) = races_of(sides)
+    assert raced.race is not None
+    assert raced.race.value == 0.5
+    assert raced.race.decided_at is not None
+    made = comparison(sides)
+    said = findings.of_differences(made.pairs, {run.run: run.name for run in made.runs})
+    assert said.startswith("true unless denied has 50.0 points more facts with all answers right than always says true")
+    told = medfact("compare", cue, always, "--db", store.url).out
+    assert told.index("all statements right (joint accuracy)") < told.index("right answers (average accuracy)")
+    assert "always says true, by at least" in told.partition("race (facts with all answers right;")[2]
+    assert "has more facts with all answers right than" in told
+
+
+def test_a_title_says_first_what_is_shown_of_mastery() -> None:
+    made = {"joint_accuracy": (0.01, -0.02, 0.04), "average_accuracy": (0.03, 0.01, 0.05)}
+    pairs = [
+        Pair(*ends, 0.01, 0.001, 4, 1, 100, *ends[1:], 0.5, 0.5, a="1", b="2", metric=metric, p_holm=0.01)
+        for metric, ends in reversed(made.items())
+    ]
+    names = {"1": "one", "2": "two"}
+    assert findings.of_differences(pairs, names) == (
+        "No difference in facts with all answers right is shown; one has 3.0 points more right answers than two (1.0 to 5.0)"
+    )
+    shown = [pairs[0], replace(pairs[1], difference=0.04, low_all=0.02, high_all=0.06)]
+    assert findings.of_differences(shown, names) == (
+        "one has 4.0 points more facts with all answers right than two (2.0 to 6.0); "
+        "one has 3.0 points more right answers than two (1.0 to 5.0)"
+    )
+
+
+def test_too_few_is_said_where_a_score_says_so(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
+    """Twelve diseases, of which one has most facts, are worth fewer than ten: no score has an interval, and no difference."""
+    rows = [{"head": f"disease {n}", "relation": "therapeutic drugs", "tail": f"drug {n}"} for n in range(60)]
+    file = write_csv(tmp_path / "few.csv", [{**row, "head": "disease 0"} if 17 < n < 60 else row for n, row in enumerate(rows)])
+    runs = [run_of(file, store, f"baseline:{name}", negatives=0) for name in ("always-true", "always-false")]
+    report = json.loads(medfact("report", runs[0], "--json", "--db", store.url).out)
+    assert report["average_accuracy"]["low"] is None
+    made = compared(sides_of(store, runs))
+    assert all(pair["low"] is pair["low_all"] is None for pair in made["pairs"])
+    assert "No difference can be shown" in medfact("compare", *runs, "--db", store.url).out
 
 
 # ------------------------------------------------------------------------- fact by fact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from medfact.metrics.diagnosis import (
     OPPOSITE,
     PATTERNS,
     YES,
+    _excess_by_fact,
+    _facts_of,
+    _independent,
     diagnose,
     diagnosis,
     meaning,
@@ -229,3 +233,31 @@ def test_unreadable_answers_leave_a_fact_out() -> None:
     assert (found.facts, found.left_out) == (2, 2)
     assert diagnosis(records_of(("fact", "head", "tail", "TTT"))) is None
     assert list(DIAGNOSES) == list(found.by_name)
+
+
+def test_the_parts_of_an_excess_are_its_slopes() -> None:
+    """Counting a fact a little more moves the excess by its part."""
+    randomness = np.random.default_rng(0)
+    made = facts([(bool(n % 2), (randomness.random(8) < 0.6).tolist()) for n in range(30)])
+    own, _, _ = _facts_of(made)
+    mine = np.eye(len(DIAGNOSES))[own.code]
+
+    def excess(weights: np.ndarray) -> np.ndarray:
+        return (weights @ mine) / weights.sum(axis=1, keepdims=True) - _independent(own, weights)
+
+    parts, middle = _excess_by_fact(own), excess(np.ones((1, 30)))[0]
+    assert parts.mean(axis=0) == pytest.approx(middle)
+    slopes = (excess(np.ones((30, 30)) + 1e-6 * np.eye(30)) - middle) / 1e-6
+    assert parts - middle == pytest.approx(30 * slopes, abs=1e-3)
+
+
+def test_shared_tails_make_the_interval_of_an_excess_wider() -> None:
+    """Whether a fact is mastered hangs on its tail alone: ten tails of 100 heads are ten draws."""
+    rows = [(True, [n % 10 < 5] * 8) for n in range(100)]
+    own = diagnosis(facts(rows))
+    together = diagnosis(replace(facts(rows), tail=np.repeat(np.arange(100) % 10, 8)))
+    assert own is not None
+    assert together is not None
+    a, b = (one.by_name[MASTERED] for one in (own, together))
+    assert a.excess == b.excess
+    assert (b.high or 0) - (b.low or 0) > 1.5 * ((a.high or 0) - (a.low or 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,14 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from test_metrics import records_of
 
 from medfact.metrics import Records
-from medfact.metrics.discrimination import Discrimination, isotonic, probabilities
+from medfact.metrics.discrimination import (
+    Discrimination,
+    _auroc_by_statement,
+    _weighted_auroc,
+    isotonic,
+    probabilities,
+)
+from medfact.results.text import probability_lines
 
 
 def records(p: list[float], true: list[bool], heads: int | None = None) -> Records:
@@ -81,6 +90,45 @@ def test_the_interval_of_auroc_holds_the_truth() -> None:
         assert high is not None
         held += low <= 0.7602 <= high
     assert 180 <= held <= 198
+
+
+def test_the_parts_of_auroc_are_its_slopes() -> None:
+    """Counting a statement a little more moves AUROC by its part."""
+    randomness = np.random.default_rng(2)
+    p, label = np.round(randomness.random(30), 1), (randomness.random(30) < 0.4).astype(float)
+    value = float(_weighted_auroc(p, label, np.ones((1, 30)))[0])
+    parts = _auroc_by_statement(p, label, value)
+    assert parts.mean() == pytest.approx(value)
+    more = np.ones((30, 30)) + 1e-6 * np.eye(30)
+    slopes = (_weighted_auroc(p, label, more) - value) / 1e-6
+    assert parts - value == pytest.approx(30 * slopes, abs=1e-3)
+
+
+def test_the_interval_of_auroc_holds_the_truth_where_tails_are_shared() -> None:
+    """As above, but how far P(True) leans to the truth hangs on one of thirty tails, which a hundred heads share."""
+    draw, held = np.random.default_rng(3), 0
+    for _ in range(100):
+        tail, true = draw.integers(0, 30, 400), draw.random(400) < 0.5
+        lean = 0.5 + draw.normal(0, np.sqrt(0.4), 30)[tail]
+        score = np.where(true, lean, -lean) + draw.normal(0, np.sqrt(0.6), 400)
+        rows = records((1 / (1 + np.exp(-score))).tolist(), true.tolist(), 100)
+        rows.tail[:] = tail
+        found = probabilities(rows)
+        assert found is not None
+        low, high = found.overall.auroc.low, found.overall.auroc.high
+        assert low is not None
+        assert high is not None
+        held += low <= 0.7602 <= high
+    assert held >= 88
+
+
+def test_a_brier_score_is_no_percentage() -> None:
+    found = probabilities(records([0.9, 0.6, 0.4, 0.2] * 10, [True, False, True, False] * 10, 40))
+    assert found is not None
+    said = next(line for line in probability_lines(found) if line.startswith("Brier score, all"))
+    # 0.01, 0.36, 0.36 and 0.04
+    assert re.search(r"\b0\.192 \(0\.\d{3}–0\.\d{3}\) of 40 statements$", said)
+    assert "%" not in said
 
 
 def test_a_coin_and_one_label_alone() -> None:

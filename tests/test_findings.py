@@ -90,7 +90,9 @@ def test_more_runs_than_can_be_named_are_counted(report: Report) -> None:
 
 
 def pair(difference: float, low: float, high: float, p: float) -> Pair:
-    return Pair(difference, low, high, p, 0.0, 1, 2, 300, low, high, a="x", b="y", metric="average_accuracy", p_holm=p)
+    return Pair(
+        difference, low, high, p, 0.0, 1, 2, 300, low, high, 0.5, 0.5, a="x", b="y", metric="average_accuracy", p_holm=p
+    )
 
 
 def test_differences_are_claimed_after_holm_alone() -> None:

@@ -14,7 +14,7 @@ from visitors import Visitor
 
 from medfact.exchange import export_run, import_run
 from medfact.metrics.places import Place, places
-from medfact.results.compare import SIGNIFICANT, Comparisons, Side, comparison, sides_of
+from medfact.results.compare import Comparisons, Side, comparison, sides_of
 from medfact.results.gallery import Group, Shown, gallery, told_apart
 from medfact.results.live import Reports
 from medfact.results.report import board_of, report_of
@@ -89,7 +89,7 @@ def test_a_run_is_better_where_the_comparison_shows_it(store: Store, facts: str)
         expected = {
             (runs.index(pair.a), runs.index(pair.b))[:: 1 if pair.difference and pair.difference > 0 else -1]
             for pair in pairs
-            if pair.p_holm is not None and pair.p_holm < SIGNIFICANT
+            if pair.is_shown
         }
         assert set(told_apart(sides, by)) == expected
     # half of all facts right, but no pair: first by facts, and nowhere by pairs

@@ -106,6 +106,18 @@ def test_two_models_are_alike_by_heads_or_beyond_them() -> None:
     assert 0.25 < same.low < 0.5 < same.high + 0.1
 
 
+def test_models_that_know_the_same_tails_are_alike_by_as_few_as_there_are() -> None:
+    """Ten tails decide what both models know of 200 heads: an interval over heads alone is far too narrow."""
+    drawn = np.random.default_rng(2)
+    tails, heads, positive = np.arange(400) % 10, np.arange(400) // 2, np.arange(400) % 2 == 0
+    of_tail = drawn.normal(size=10)[tails]
+    sides = [of_tail + drawn.normal(size=400) for _ in range(2)]
+    apart, together = alike(*sides, positive, heads).overall, alike(*sides, positive, heads, tails).overall
+    assert apart.value == together.value
+    assert (together.high or 0) - (together.low or 0) > 1.5 * ((apart.high or 0) - (apart.low or 0))
+    assert alike(*sides, positive, heads, np.arange(400)).overall == pytest.approx(apart)
+
+
 def test_leaning_to_true_alone_is_no_likeness_and_few_heads_say_nothing() -> None:
     drawn = np.random.default_rng(1)
     head, positive = np.repeat(np.arange(50), 2), np.tile([True, False], 50)

@@ -45,7 +45,7 @@ def test_the_tables_of_two_runs(tmp_path: Path, store: Store, medfact: Callable[
         list(answer(run, store, load=Answerer(lambda prompt, reply=reply: reply).load))  # type: ignore[misc]
         runs.append(run)
     text = medfact("report", *runs, "--latex", "--db", store.url).out
-    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 2
+    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 3
     assert r"answerer\_True" in text
     lines = text.splitlines()
     under = lines[lines.index(r"\multicolumn{4}{@{}l}{right answers} \\*") + 1 :][:2]

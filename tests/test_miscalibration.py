@@ -1,6 +1,7 @@
 """How far P(True) is off: against brute force, and how often a model that is calibrated is accused."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,3 +146,30 @@ def test_what_the_answers_follow_is_named_before_what_p_true_hides(
     records = facts_of(answer)
     assert good(records).off.defect is not None
     assert named_first(diagnosis(records), probabilities(records)) == defect
+
+
+def test_a_calibrated_model_is_not_headed_by_what_it_believes_wrongly() -> None:
+    """Coherent, with beliefs from 0 to 1 that mean what they say: of a quarter of the facts it believes the opposite, by
+    chance. Without a P(True) nobody sees that it is not sure of them.
+    """
+    for seed in range(20):
+        records = of(*sure(seed, True, uniform))
+        diagnosed, found = diagnosis(records), good(records)
+        assert diagnosed is not None
+        assert diagnosed.first == "opposite"
+        assert named_first(diagnosed, found) == found.off.defect
+        assert named_first(diagnosed, None) == "opposite"
+
+
+def test_shared_tails_make_the_interval_of_ece_wider() -> None:
+    """Whether P(True) is too high hangs on the tail alone: ten tails of 200 heads are ten draws, not 200."""
+    randomness = np.random.default_rng(0)
+    p = np.full((200, 8), 0.7)
+    apart, shared = (np.repeat(randomness.random(10) < 0.7, 20), np.tile(np.arange(10), 20))
+    truth = np.tile(apart[::20], 20)[:, None] & np.ones((200, 8), dtype=bool)
+    own = of(p, truth)
+    together = replace(own, tail=np.repeat(shared, 8))
+    a, b = good(own).off.ece, good(together).off.ece
+    assert a.value == b.value
+    assert None not in (a.low, a.high, b.low, b.high)
+    assert (b.high or 0) - (b.low or 0) > 1.5 * ((a.high or 0) - (a.low or 0))

@@ -1,14 +1,19 @@
 """The race of two models: its bounds against brute force, and how often it is wrong, however often one looks."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from test_metrics import RIGHT, records_of
 
 from medfact.metrics import FAILED, PENDING
+from medfact.metrics.averages import FEWEST_FACTS
+from medfact.metrics.differences import SIGNIFICANT
 from medfact.metrics.paired import raced
-from medfact.metrics.race import Differences, Race, band, confidence_sequence, order_of, race
+from medfact.metrics.probability import BINS
+from medfact.metrics.race import NEXT_LOOK, SURER, Differences, Race, band, confidence_sequence, order_of, race
+from medfact.runs.racing import LEAST_ELSEWHERE, LEAST_HERE
 
 
 def bounds_by_brute_force(values: list[float], population: int, error: float) -> tuple[float, float]:
@@ -181,7 +186,7 @@ def test_failed_calls_count_against_whoever_leads() -> None:
         return race(found)
 
     clear, some, many = standing(0), standing(8), standing(25)
-    assert (clear.failed, some.failed, many.failed) == (0, 8 * 8, 25 * 8)
+    assert (clear.failed, some.failed, many.failed) == (0, 8, 25)
     assert clear.heads == some.heads == many.heads == 30, "a call that always fails holds nothing up"
     assert clear.value == some.value == 1.0, "the difference that is shown is of what both answered"
     assert clear.decided_at is not None
@@ -212,6 +217,24 @@ def test_the_band_is_the_race_at_every_head() -> None:
         made = race_of(differences[rows], head[rows], 60, counted, tail[rows])
         assert drawn.value[counted - 1] == pytest.approx(made.value)
         assert (drawn.low[counted - 1], drawn.high[counted - 1]) == pytest.approx((made.low, made.high))
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        (
+            "methods.md",
+            f"at {100 * (1 - SURER):.1f}%, looked at each time that {100 * (NEXT_LOOK - 1):.0f}% more diseases",
+        ),
+        ("methods.md", f"{BINS} bins of equal width"),
+        ("methods.md", f"Semantic types of under {FEWEST_FACTS} facts are listed and not ranked"),
+        ("methods.md", f"p after Holm is below {SIGNIFICANT}"),
+        ("runs.md", f"at least {LEAST_ELSEWHERE}, or {LEAST_HERE} where a model on this machine races"),
+    ],
+)
+def test_what_is_written_of_figures_is_what_is_done(page: str, says: str) -> None:
+    text = (Path(__file__).parent.parent / "docs" / page).read_text(encoding="utf-8")
+    assert says in " ".join(text.split())
 
 
 def test_nothing_answered_has_no_value() -> None:

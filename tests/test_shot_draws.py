@@ -154,6 +154,17 @@ def test_more_draws_begin_with_the_fewer(spec: RunSpec) -> None:
     assert two.demonstrations.items() <= five.demonstrations.items()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_two_or_three_of_five_are_true_in_turn_over_the_relations(seed: int) -> None:
+    """In every way of asking, half of the relations have three true demonstrations and half have two, but for an odd one."""
+    made = plan(RunSpec(model="", limit=8, shot_seed=seed))
+    true: defaultdict[str, list[int]] = defaultdict(list)
+    for group, shots in made.demonstrations.items():
+        true[group.split(" / ")[1]].append(sum(shot.label for shot in shots))
+    assert set(true) == set(IMPLICATIONS)
+    assert all(len(of_way) >= 4 and abs(of_way.count(3) - of_way.count(2)) <= 1 for of_way in true.values()), true
+
+
 @pytest.mark.parametrize("shots", [1, 2, 5])
 def test_no_two_draws_are_the_same_demonstrations(shots: int, facts_file: Path) -> None:
     """A prompt that is asked again says nothing about demonstrations. 10 facts or more are kept aside for each group."""

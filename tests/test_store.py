@@ -1,5 +1,6 @@
 """What is on disk: it survives, it is never overwritten by less, and what cannot be used is said in one sentence."""
 
+import io
 import socket
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from medfact.store import (
     Store,
     default_url,
 )
+from medfact.store.sheets import readable_sheet, sheet_of
 
 SPEC = RunSpec(model="baseline:random", facts="facts.csv", columns=(("head", "disease"),), limit=3, shots=2, seed=9)
 FACT = Fact(
@@ -415,6 +417,30 @@ def test_a_sheet_is_what_a_run_asks(store: Store) -> None:
     made = Store(store.url).sheet(run)  # anew
     assert all(np.array_equal(getattr(made, f.name), getattr(sheet, f.name)) for f in fields(sheet))
     assert in_sql(store, "select count(*) from sheets") == [(1,)]
+
+
+def test_unknown_tails_are_not_one_tail() -> None:
+    """Three false facts of ready statements whose tails nobody knows: each is its own, in figures and in what is expected of
+    them, also where a sheet was kept by an older version.
+    """
+    true = [Fact(f"head {n}", "symptoms", "rash") for n in range(3)]
+    false = [Fact(one.head, "symptoms", None, positive=False, negative_of=one.fact_id, k=1) for one in true]
+    planned = [Planned(Statement(fact, "mkj", "none", f"{fact.fact_id}."), "") for fact in (*true, *false)]
+    sheet = sheet_of(planned)
+    assert len(set(sheet.tail[:3].tolist())) == 1
+    assert len(set(sheet.tail.tolist())) == 4
+    assert readable_sheet(sheet.to_bytes()) is not None
+
+    def kept(tails: list[int]) -> bytes:
+        """A sheet as the first edition kept it."""
+        buffer = io.BytesIO()
+        arrays = {f.name: getattr(sheet, f.name) for f in fields(sheet)} | {"tail": np.array(tails)}
+        np.savez_compressed(buffer, **arrays)
+        return buffer.getvalue()
+
+    assert readable_sheet(kept([1, 1, 1, 0, 0, 0])) is None, "it is made anew"
+    assert readable_sheet(kept([0, 0, 0, 1, 2, 3])) is not None
+    assert readable_sheet(kept([1, 1, 1, 0, 2, 3])) is not None
 
 
 def test_figures_are_kept_until_something_changes(store: Store) -> None:

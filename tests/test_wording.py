@@ -88,14 +88,14 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
     names = {"1": "a", "2": "b"}
     shown = Race(-0.08, -0.11, -0.06, 40, 40, None, None)
     assert race_in_words("1", "2", shown, names) == (
-        "On these facts b gives more right answers than a, by at least 6.0 points; whether on others like them is not decided: "
-        "these facts cannot decide it (40 of 40 diseases counted)."
+        "On these facts b has more facts with all answers right than a, by at least 6.0 points; "
+        "whether on others like them is not decided: these facts cannot decide it (40 of 40 diseases counted)."
     )
     assert race_in_words("1", "2", shown._replace(high=0.01), names).startswith(
-        "No decision between a and b: these facts cannot"
+        "No decision between a and b in facts with all answers right: these facts cannot"
     )
     assert race_in_words("1", "2", shown._replace(decided_at=9), names).startswith(
-        "Enough: b gives more right answers than a, by"
+        "Enough: b has more facts with all answers right than a, by"
     )
 
 

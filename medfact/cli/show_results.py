@@ -19,6 +19,7 @@ from medfact.metrics import record_of
 from medfact.metrics.estimand import ESTIMANDS
 from medfact.results import papers
 from medfact.results.compare import comparison, sides_of
+from medfact.results.contrasts import across_runs
 from medfact.results.danger import danger_of
 from medfact.results.evidence import changes
 from medfact.results.latex import latex_tables
@@ -143,10 +144,19 @@ def compare(options: argparse.Namespace) -> int:
     sides = sides_of(store, options.run)
     compared = comparison(sides)
     reports = [report_of(store, side.run) for side in sides]
-    found, together = changes(sides), over_models(sides, store)
+    found, together, across = changes(sides), over_models(sides, store), across_runs(sides)
     if options.json:
         evidence = {"evidence": record_of(found)} if found else {}
-        print(json_line({**compared.record(), "over_models": together.record(), **evidence}))
+        print(
+            json_line(
+                {
+                    **compared.record(),
+                    "contrasts": [one.record() for one in across],
+                    "over_models": together.record(),
+                    **evidence,
+                }
+            )
+        )
     else:
-        print(comparison_text(compared, reports, found, together))
+        print(comparison_text(compared, reports, found, together, across))
     return OK

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
 from medfact.metrics.redrawn import redrawn
-from medfact.metrics.uncertainty import t_quantile, too_few
+from medfact.metrics.uncertainty import t_quantile, too_few, widened
 
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 1_000, 200, 200_000
 """Draws of heads behind an interval: as many as keep within so many heads drawn."""
@@ -33,16 +33,17 @@ class Alike(NamedTuple):
     within_heads: Correlation
 
 
-def alike(ours: Floats, theirs: Floats, positive: Bools, heads: Codes) -> Alike:
+def alike(ours: Floats, theirs: Floats, positive: Bools, heads: Codes, tails: Codes | None = None) -> Alike:
     """How far two models are right on the same facts. ours, theirs: share of right answers of each fact; positive: whether it
     holds, as true and false facts are answered unlike by who leans to True, which is no likeness of knowledge: each is taken
-    from the mean of its kind.
+    from the mean of its kind. tails: codes; None: no two facts share one.
     """
     both = np.stack([_less_mean(side, positive.astype(np.int64)) for side in (ours, theirs)])
     code = np.unique(heads, return_inverse=True)[1].astype(np.int64)
     several = np.bincount(code)[code] > 1
     within = np.stack([_less_mean(side, code) for side in both])
-    return Alike(_correlation(both, code), _correlation(within[:, several], code[several]))
+    clusters = Clusters(code, tails)
+    return Alike(_correlation(both, clusters), _correlation(within[:, several], clusters.of(several)))
 
 
 def _less_mean(values: Floats, groups: Codes) -> Floats:
@@ -50,12 +51,13 @@ def _less_mean(values: Floats, groups: Codes) -> Floats:
     return np.asarray(values - means[groups])
 
 
-def _correlation(sides: Floats, heads: Codes) -> Correlation:
-    """With a t interval on Fisher's scale, whose error is from a bootstrap over heads, each with all its facts.
+def _correlation(sides: Floats, clusters: Clusters) -> Correlation:
+    """With a t interval on Fisher's scale, whose error is from a bootstrap over heads, each with all its facts, and from shared
+    tails.
 
     sides: 2 × facts, of mean 0.
     """
-    n = sides.shape[1]
+    n, heads = sides.shape[1], clusters.heads
     a, b = sides
     sums = np.stack([np.bincount(heads, weights=values) for values in (a * a, b * b, a * b)]) if n else np.zeros((3, 1))
     squares = float(sums[0].sum() * sums[1].sum())
@@ -71,4 +73,7 @@ def _correlation(sides: Floats, heads: Codes) -> Correlation:
     varied = of_a * of_b > 1e-12
     drawn = np.arctanh((of_both[varied] / np.sqrt(of_a * of_b)[varied]).clip(-_MOST, _MOST))
     middle, half = np.arctanh(np.clip(value, -_MOST, _MOST)), t_quantile(len(there) - 1) * float(drawn.std())
-    return Correlation(value, float(np.tanh(middle - half)), float(np.tanh(middle + half)), n)
+    # each fact's part in the correlation, on Fisher's scale
+    parts = (a * b / squares**0.5 - value / 2 * (a * a / sums[0].sum() + b * b / sums[1].sum())) * n / max(1 - value**2, 1e-9)
+    low, high = widened(float(middle), float(middle) - half, float(middle) + half, middle + parts, clusters)
+    return Correlation(value, float(np.tanh(low)), float(np.tanh(high)), n)

@@ -17,7 +17,7 @@ from scipy import special
 from medfact.metrics.clusters import Clusters, Codes, Floats, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
 from medfact.metrics.redrawn import redrawn
-from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few
+from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few, widened
 from medfact.statements import IMPLICATIONS
 
 MASTERED, OPPOSITE, BLIND, YES, NO = "mastered", "opposite", "negation-blind", "always-yes", "always-no"
@@ -106,8 +106,8 @@ class Diagnosed:
     """A diagnosis over the facts of a run. share: of the facts, with its interval.
 
     independent: the share that independent answers would give, at the model's own rate for each variant, true and false facts
-    apart. excess: share − independent; low, high: its 95 % interval, drawn over heads; None with fewer than ten. coin: the
-    share that a fair coin would have.
+    apart. excess: share − independent; low, high: its 95 % interval, drawn over heads and widened for shared tails; None
+    with fewer than ten. coin: the share that a fair coin would have.
     """
 
     share: Estimate
@@ -160,20 +160,22 @@ def diagnosis(records: Records) -> Diagnosis | None:
     code, count = facts.code, len(facts.pattern)
     expected, coin = _independent(facts, np.ones((1, count)))[0], _coin(facts)
     enough = is_known(facts.clusters) or not too_few(facts.clusters.heads)
-    drawn = _drawn_excess(facts) if enough else None
+    drawn, linear = _drawn_excess(facts) if enough else None, _excess_by_fact(facts)
     by_name = {}
     for place, name in enumerate(_NAMES):
         mine = (code == place).astype(float)
-        low, high = (None, None) if drawn is None else _bounds(drawn[:, place])
+        low, high = (None, None) if drawn is None else _bounds(drawn[:, place], linear[:, place], facts.clusters)
         share = mean_interval(mine, facts.clusters)
         by_chance = float(expected[place])
         by_name[name] = Diagnosed(share, by_chance, float(mine.mean()) - by_chance, low, high, float(coin[place]))
     return Diagnosis(count, left_out, by_name, _first(facts))
 
 
-def _bounds(drawn: Floats) -> tuple[float, float]:
+def _bounds(drawn: Floats, linear: Floats, clusters: Clusters) -> tuple[float, float]:
+    """The interval of an excess over drawn heads, widened for shared tails. linear: its linear parts, one a fact."""
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return float(low), float(high)
+    value = float(linear.mean())
+    return (value, value) if is_known(clusters) else widened(value, float(low), float(high), linear, clusters)
 
 
 def _facts_of(records: Records) -> tuple[_Facts, Codes, int]:
@@ -210,6 +212,29 @@ def _independent(facts: _Facts, weights: Floats) -> Floats:
         into[np.arange(len(PATTERNS)), _CODE_OF[side]] = 1
         shares += (chance @ into) * (count / total)[:, None]
     return shares
+
+
+def _excess_by_fact(facts: _Facts) -> Floats:
+    """Facts × diagnoses: the linear parts of the excess, whose mean it is: what a fact shows, less what its rights add to what
+    independent answers would show.
+    """
+    parts = np.zeros((len(facts.pattern), len(_NAMES)))
+    parts[np.arange(len(parts)), facts.code] = 1
+    for side in (0, 1):
+        own = np.flatnonzero(facts.positive == side)
+        if not len(own):
+            continue
+        right = PATTERNS[facts.pattern[own]].astype(float)
+        rate = right.mean(axis=0)
+        each = np.where(PATTERNS, rate, 1 - rate)
+        into = np.zeros((len(PATTERNS), len(_NAMES)))
+        into[np.arange(len(PATTERNS)), _CODE_OF[side]] = 1
+        parts[own] -= each.prod(axis=1) @ into
+        for place in range(len(_VARIANTS)):
+            rest = np.delete(each, place, axis=1).prod(axis=1)
+            slope = np.where(PATTERNS[:, place], rest, -rest) @ into
+            parts[own] -= (right[:, place] - rate[place])[:, None] * slope
+    return parts
 
 
 def _coin(facts: _Facts) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, Part, count_of, parts_of, together
-from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, t_quantile, wilson
+from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few, wilson
 
 
 class Difference(NamedTuple):
@@ -65,10 +65,10 @@ def paired_difference(
     from a test that flips the signs of heads. What tails and draws add (`variance_by_tail`, `draw_variance`) widens the
     interval: independent doubts, whose squares add. p is then that of a t test with all parts, where it is the larger.
 
-    family: how many comparisons are looked at together. One head alone has neither, fewer than ten have p alone. The order of
-    the rows and the numbering of the heads do not matter; b − a gives the mirror image. Heads with equal sums are drawn
-    together, so time grows with the number of different sums: quick for right less right, whose sums are whole, and slow for
-    thousands of heads with fractions.
+    family: how many comparisons are looked at together. One head alone has neither; heads that are worth fewer than ten have p
+    alone. The order of the rows and the numbering of the heads do not matter; b − a gives the mirror image. Heads with equal
+    sums are drawn together, so time grows with the number of different sums: quick for right less right, whose sums are whole,
+    and slow for thousands of heads with fractions.
     """
     if len(differences) == 0:
         return Difference(None, None, None, None, 0)
@@ -81,7 +81,7 @@ def paired_difference(
     by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
     error = together([by_head, *added])
     p = max(_flipped(sums, seed), _p_of_t(value, error) if any(part.variance for part in added) else 0.0)
-    if len(sums) < FEWEST_HEADS:
+    if too_few(heads):
         return Difference(value, None, None, p, n)
     drawn = np.concatenate([_resampled(sums, sizes, seed), -_resampled(-sums, sizes, seed)])
 
@@ -94,6 +94,18 @@ def paired_difference(
         return max(-1.0, value - math.hypot(value - low, half)), min(1.0, value + math.hypot(high - value, half))
 
     return Difference(value, *bounds(LEVEL), p, n, *bounds(1 - (1 - LEVEL) / family))
+
+
+SIGNIFICANT = 0.05
+
+
+def is_shown(p: float | None, low: float | None, high: float | None) -> bool:
+    """Whether a difference is shown: p, after Holm, is below 0.05, and the interval for all comparisons leaves out 0. Where the
+    two disagree, or there are too few heads for an interval, nothing is.
+    """
+    if p is None or low is None or high is None:
+        return False
+    return p < SIGNIFICANT and (low > 0 or high < 0)
 
 
 def least_p(heads: Codes) -> float | None:

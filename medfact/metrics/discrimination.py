@@ -17,7 +17,7 @@ from medfact.metrics.miscalibration import Miscalibration, miscalibration
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Names, Records
 from medfact.metrics.redrawn import redrawn
-from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, mean_interval, too_few
+from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, mean_interval, too_few, widened
 
 COVERAGES = (1.0, 0.8, 0.5, 0.2)
 """Shares of the answers that are kept, the surest first."""
@@ -122,7 +122,9 @@ def isotonic(p: Floats, label: Floats) -> Floats:
 
 
 def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
-    """AUROC with a percentile interval over heads drawn with replacement; no value where all statements are true, or none."""
+    """AUROC with a percentile interval over heads drawn with replacement, widened for shared tails; no value where all
+    statements are true, or none.
+    """
     heads = np.unique(clusters.heads, return_inverse=True)[1]
     count = int(heads.max()) + 1
     values = _weighted_auroc(p, label, np.ones((1, len(p))))
@@ -141,7 +143,21 @@ def _auroc(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     stretch = float(special.stdtrit(count - 1, 0.975) / special.ndtri(0.975)) * np.sqrt(
         count / (count - 1) * unseen_share(clusters)
     )
-    return Estimate(value, max(0.0, value - stretch * (value - low)), min(1.0, value + stretch * (high - value)), len(p))
+    ends = value - stretch * (value - float(low)), value + stretch * (float(high) - value)
+    low, high = widened(value, *ends, _auroc_by_statement(p, label, value), clusters)
+    return Estimate(value, max(0.0, low), min(1.0, high), len(p))
+
+
+def _auroc_by_statement(p: Floats, label: Floats, value: float) -> Floats:
+    """The linear parts of AUROC: how many statements of the other kind each stands on the right side of, ½ for ties."""
+    true = label > 0.5
+    parts = np.full(len(p), value)
+    for side, sign in ((true, 1), (~true, -1)):
+        others = np.sort(sign * p[~side])
+        mine = sign * p[side]
+        ahead = (np.searchsorted(others, mine, "left") + np.searchsorted(others, mine, "right")) / (2 * len(others))
+        parts[side] += (ahead - value) * len(p) / len(mine)
+    return parts
 
 
 def _weighted_auroc(p: Floats, label: Floats, weights: Floats) -> Floats:

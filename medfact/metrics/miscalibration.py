@@ -16,7 +16,7 @@ from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, t
 from medfact.metrics.probability import BINS
 from medfact.metrics.records import Records
 from medfact.metrics.redrawn import redrawn
-from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few
+from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few, widened
 
 TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"
 
@@ -40,11 +40,11 @@ _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 400, 100, 400_000
 class Miscalibration:
     """How far P(True) is off, over some statements.
 
-    ece: the expected calibration error in 20 bins, with an interval from a bootstrap over heads; above 0 by chance. debiased:
-    the same without what chance adds (after Kumar, Liang and Ma 2019), about 0 for a calibrated model and below it now and
-    then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True) less truth. overconfidence: mean of
-    max(P(True), 1 − P(True)) less the share of truths on its side. defect: which of DEFECTS is claimed, with errors in 5 % of
-    calibrated models; None where none is, or there are too few heads to say.
+    ece: the expected calibration error in 20 bins, with an interval from a bootstrap over heads, widened for shared tails;
+    above 0 by chance. debiased: the same without what chance adds (after Kumar, Liang and Ma 2019), about 0 for a calibrated
+    model and below it now and then. smooth: smooth ECE (Błasiok and Nakkiran 2023). shift: mean of P(True) less truth.
+    overconfidence: mean of max(P(True), 1 − P(True)) less the share of truths on its side. defect: which of DEFECTS is claimed,
+    with errors in 5 % of calibrated models; None where none is, or there are too few heads to say.
     """
 
     n: int
@@ -60,7 +60,7 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     """How far P(True) is off over these statements, one at least, each with a P(True) that counts."""
     places = np.flatnonzero(rows)
     p, label = records.p_true[places], records.label[places].astype(float)
-    n, heads = len(places), records.clusters(places).heads
+    n, by_statement = len(places), records.clusters(places)
     count = np.bincount(records.fact[places])
     facts = np.flatnonzero(count)
     first = records.first_of_fact[facts]
@@ -74,8 +74,8 @@ def miscalibration(records: Records, rows: Bools) -> Miscalibration:
     shift, sureness = by_fact(p - label), by_fact(overconfidence_of(p, label))
     return Miscalibration(
         n=n,
-        ece=_ece(p, label, clusters._replace(heads=heads)),
-        debiased=debiased_ece(p, label, heads),
+        ece=_ece(p, label, by_statement),
+        debiased=debiased_ece(p, label, by_statement.heads),
         smooth=smooth_ece(p, label),
         shift=linear_interval(shift, clusters)._replace(n=n),
         overconfidence=linear_interval(sureness, clusters)._replace(n=n),
@@ -111,7 +111,9 @@ def _bins(p: Floats) -> Codes:
 
 
 def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
-    """ECE with a basic bootstrap interval over heads: what is drawn lies above it as it lies above the truth."""
+    """ECE with a basic bootstrap interval over heads, widened for shared tails: what is drawn lies above it as it lies above
+    the truth.
+    """
     heads = np.unique(clusters.heads, return_inverse=True)[1]
     count = int(heads.max()) + 1
     sums = np.bincount(heads * BINS + _bins(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
@@ -125,8 +127,9 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     drawn = np.abs(times @ sums).sum(axis=1) / (times @ np.bincount(heads))
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     left = unseen_share(clusters) ** 0.5
-    bounds = max(0.0, min(value, value - left * float(high - value))), max(value, value + left * float(value - low))
-    return Estimate(value, *bounds, n)
+    ends = min(value, value - left * float(high - value)), max(value, value + left * float(value - low))
+    below, above = widened(value, *ends, np.sign(sums.sum(axis=0))[_bins(p)] * (p - label), clusters)
+    return Estimate(value, max(0.0, below), above, n)
 
 
 def debiased_ece(p: Floats, label: Floats, heads: Codes, seed: int = 0) -> float:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Codes, Floats, crossed
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, crossed
+from medfact.metrics.contrasts import Contrasted, contrasted
 from medfact.metrics.differences import least_p, paired_difference
 from medfact.metrics.joint import Facts, facts_of, pairs_of, tails_of_pairs
 from medfact.metrics.probability import counted_rows
@@ -32,9 +33,8 @@ class Paired:
     """What run a has right more often than run b, as a − b, from −1 to 1: difference = (only_a − only_b) / n.
 
     low, high: its 95% interval; low_all, high_all: bounds that hold for all comparisons of the family together. p_least: the
-    smallest p
-    that so few heads can give. only_a, only_b: how many that run alone has right, of n compared. With n = 0 nothing has a
-    value.
+    smallest p that so few heads can give. only_a, only_b: how many that run alone has right, of n compared. share_a, share_b:
+    the share of these n that each run has right, which are its scores where both ask the same. With n = 0 nothing has a value.
     """
 
     difference: float | None
@@ -47,6 +47,8 @@ class Paired:
     n: int
     low_all: float | None
     high_all: float | None
+    share_a: float | None
+    share_b: float | None
 
 
 def paired(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> dict[str, Paired]:
@@ -101,18 +103,23 @@ def probability_changes(a: Records, b: Records, a_identity: Codes, b_identity: C
     rows, others = rows[both], others[both]
     p, before, label = a.p_true[rows], b.p_true[others], a.label[rows]
     return {
-        "p_true_of_true": _moved(p[label], before[label], a, rows[label], family),
-        "p_true_of_false": _moved(p[~label], before[~label], a, rows[~label], family),
-        "brier": _moved((p - label) ** 2, (before - label) ** 2, a, rows, family),
+        "p_true_of_true": _compared(p[label], before[label], a, rows[label], family),
+        "p_true_of_false": _compared(p[~label], before[~label], a, rows[~label], family),
+        "brier": _compared((p - label) ** 2, (before - label) ** 2, a, rows, family),
     }
 
 
-def _moved(ours: Floats, theirs: Floats, of: Records, rows: Codes, family: int) -> Paired:
-    """The mean of ours less theirs, in these rows of the first run."""
-    found = paired_difference(ours - theirs, of.head[rows], of.tail[rows], of.draw[rows], family=family)
-    higher, lower = int((ours > theirs).sum()), int((ours < theirs).sum())
-    bounds = (found.low, found.high, found.p, least_p(of.head[rows]))
-    return Paired(found.value, *bounds, higher, lower, found.n, found.low_all, found.high_all)
+def across(a: Records, b: Records, a_identity: Codes, b_identity: Codes, family: int = 1) -> Contrasted:
+    """The share of right answers to a fact in one run less that in the other, over facts that both answered whole, whatever
+    statements either was asked. The arguments are those of `paired`.
+    """
+    ours, theirs = _sides(a, b, a_identity, b_identity)
+    here, there = facts_of(a), facts_of(b)
+    rows, others = _matched(_by_fact(ours), _by_fact(theirs))
+    both = here.complete[rows] & there.complete[others]
+    rows, others = rows[both], others[both]
+    clusters = Clusters(here.head[rows], here.tail[rows], here.draw[rows])
+    return contrasted(here.right[rows] / here.total[rows], there.right[others] / there.total[others], clusters, family)
 
 
 def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Codes, Codes]:
@@ -124,29 +131,36 @@ def matched_statements(a: Records, b: Records, a_identity: Codes, b_identity: Co
 
 
 def raced(a: Records, b: Records, a_identity: Codes, b_identity: Codes, like: bool = True) -> Differences | None:
-    """What two runs have raced over, of the statements that both ask, in answers right; None where they share none.
+    """What two runs have raced over, of the facts that both ask, in mastery: joint accuracy, whatever each asks of a fact. None
+    where they share no fact.
 
     Heads race in an order that hangs on their facts alone (`order_of`). A head counts once both runs have asked all that they
     share of it, and once all heads before it count; what a failed call would have answered stays open. like: whether a claim
     is about facts like these. The other arguments are those of `paired`.
     """
     ours, theirs = _sides(a, b, a_identity, b_identity)
-    rows, others = _matched(ours.statement, theirs.statement)
+    rows, others = _matched(_by_fact(ours), _by_fact(theirs))
     if not len(rows):
         return None
-    place = order_of(a.head[rows], a_identity[rows])
-    open_ = place[(a.answer[rows] == PENDING) | (b.answer[others] == PENDING)]
+    first = a.first_of_fact[rows]
+    place = order_of(a.head[first], a_identity[first])
+    open_ = place[_has(a, a.answer == PENDING)[rows] | _has(b, b.answer == PENDING)[others]]
     counted = int(open_.min()) if len(open_) else int(place.max()) + 1
     there = place < counted
-    (least_a, most_a), (least_b, most_b) = _right_or_open(a, rows[there]), _right_or_open(b, others[there])
-    tails = a.tail[rows][there] if like else None
+    (least_a, most_a), (least_b, most_b) = _mastered_or_open(a, rows[there]), _mastered_or_open(b, others[there])
+    tails = a.tail[first][there] if like else None
     return Differences(least_a - most_b, most_a - least_b, place[there], np.bincount(place), counted, tails)
 
 
-def _right_or_open(records: Records, rows: Codes) -> tuple[Floats, Floats]:
-    """The least and the most that a run may have right in some rows: of a failed call 0 and 1."""
-    right, scored = records.right[rows], records.scored[rows]
-    return (right & scored).astype(np.float64), (right | ~scored).astype(np.float64)
+def _has(records: Records, statements: Bools) -> Bools:
+    """Of each fact, whether it has one of these statements."""
+    return np.asarray(np.bincount(records.fact, weights=statements, minlength=len(records.first_of_fact)) > 0, dtype=bool)
+
+
+def _mastered_or_open(records: Records, facts: Codes) -> tuple[Floats, Floats]:
+    """Whether a run masters some facts, at least and at most: one that misses nothing but failed calls may or may not."""
+    missed, failed = (_has(records, rows)[facts] for rows in (records.scored & ~records.right, ~records.scored))
+    return (~missed & ~failed).astype(np.float64), (~missed).astype(np.float64)
 
 
 def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tuple[Side, Side]:
@@ -172,8 +186,12 @@ def _matched(ours: Codes, theirs: Codes) -> tuple[Codes, Codes]:
     return np.intersect1d(ours, theirs, return_indices=True)[1:]
 
 
-def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, family: int, tails: Codes | None = None) -> Paired:
-    """The comparison of what is right in the one run and in the other, in these rows of the first; tails: if not one a row."""
+def _compared(
+    ours: Bools | Floats, theirs: Bools | Floats, of: Records | Facts, rows: Codes, family: int, tails: Codes | None = None
+) -> Paired:
+    """The comparison of what is right (or how large something is) in the one run and in the other, in these rows of the first.
+    tails: if not one a row.
+    """
     tails = of.tail[rows] if tails is None else tails
     found = paired_difference(ours.astype(float) - theirs.astype(float), of.head[rows], tails, of.draw[rows], family=family)
     return Paired(
@@ -182,11 +200,13 @@ def _compared(ours: Bools, theirs: Bools, of: Records | Facts, rows: Codes, fami
         high=found.high,
         p=found.p,
         p_least=least_p(of.head[rows]),
-        only_a=int((ours & ~theirs).sum()),
-        only_b=int((theirs & ~ours).sum()),
+        only_a=int((ours > theirs).sum()),
+        only_b=int((theirs > ours).sum()),
         n=found.n,
         low_all=found.low_all,
         high_all=found.high_all,
+        share_a=float(ours.mean()) if found.n else None,
+        share_b=float(theirs.mean()) if found.n else None,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medfact.metrics.clusters import Clusters, Codes, Floats, parts_of, together
-from medfact.metrics.uncertainty import FEWEST_HEADS, LEVEL, t_quantile
+from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few
 
 _PLACES = 801
 """Candidates for the mean, from 0 to 1."""
@@ -21,18 +21,16 @@ _BOLDEST = 0.9
 """No bet may lose more than this share of the capital."""
 
 
-_SURER = 0.994
-"""Level of the clustered interval beside the bounds: it is looked at again and again, and tails differ little between looks."""
-
-_NEXT_LOOK = 1.01
-"""Looks at the clustered interval are so many times as many heads apart."""
+SURER, NEXT_LOOK = 0.994, 1.01
+"""Level of the clustered interval beside the bounds, which is looked at again and again, and how many times as many heads apart
+two looks are. `benchmarks/looks.py` shows how often equal models are told apart at these, and at others."""
 
 
 class Race(NamedTuple):
     """Where a race stands. value: mean difference a − b over the counted heads; low, high: bounds of that over all heads, which
     hold at every look at once. heads: how many are counted, of how many; decided_at: after how many a difference was shown for
     the first time, None where none was. more: about how many heads more it takes, None where it is decided or hopeless.
-    failed: how many differences are not known, since a call failed; they count against whichever model leads.
+    failed: of how many the difference is not known, since calls failed; they count against whichever model leads.
     """
 
     value: float | None
@@ -94,7 +92,7 @@ def race(found: Differences, family: int = 1) -> Race:
     """The race of two models as it stands. family: how many pairs of models race together (Bonferroni).
 
     The bounds are about these heads and tails and no others. With tails, the interval that is clustered by head and tail must
-    show a difference too, at 0.6 %.
+    show a difference too, at `SURER`.
     """
     count = len(found.sizes)
     if not found.counted:
@@ -146,16 +144,16 @@ def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, fami
 
     The looks hang on `at` alone, so that what is decided once stays decided whatever comes. up: whether a is the better one.
     """
-    level, differences = 1 - (1 - _SURER) / family, found.least if up else -found.most
+    level, differences = 1 - (1 - SURER) / family, found.least if up else -found.most
     while at <= found.counted:
         rows = found.heads < at
-        if len(np.unique(found.heads[rows])) >= FEWEST_HEADS:
+        if not too_few(found.heads[rows]):
             variance, free = together(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
             if float(differences[rows].mean()) > t_quantile(free, level) * math.sqrt(variance):
                 return at
         if at == len(found.sizes):
             return None
-        at = min(len(found.sizes), max(at + 1, int(at * _NEXT_LOOK)))
+        at = min(len(found.sizes), max(at + 1, int(at * NEXT_LOOK)))
     return None
 
 
@@ -206,6 +204,6 @@ def _more(found: Differences, now: Band, family: int) -> int | None:
     if found.tails is not None:
         differences = (found.least + found.most) / 2
         variance, free = together(parts_of(differences, Clusters(found.heads, found.tails)))
-        needed = max(needed, counted * variance * (t_quantile(free, 1 - (1 - _SURER) / family) / value) ** 2)
+        needed = max(needed, counted * variance * (t_quantile(free, 1 - (1 - SURER) / family) / value) ** 2)
     more = max(1, math.ceil(min(needed, 2 * heads)) - counted)
     return more if counted + more < heads else None

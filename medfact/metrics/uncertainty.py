@@ -80,6 +80,18 @@ def linear_interval(values: Floats, clusters: Clusters) -> Estimate:
     return Estimate(value, value - half, value + half, n)
 
 
+def widened(value: float, low: float, high: float, linear: Floats, clusters: Clusters) -> tuple[float, float]:
+    """An interval from a bootstrap over heads, made as much wider as shared tails and drawn demonstrations ask: independent
+    doubts, whose squares add. linear: the linear parts of the statistic, one a row, of which it is the mean.
+    """
+    by_head, *added = parts_of(linear, clusters)
+    variance = sum(part.variance for part in added)
+    if not variance > 0:
+        return low, high
+    half = t_quantile(together([by_head, *added]).free) * math.sqrt(variance)
+    return value - math.hypot(value - low, half), value + math.hypot(high - value, half)
+
+
 _USUAL_WEIGHT = 10.0
 """The usual likeness counts as so many heads."""
 

@@ -12,9 +12,10 @@ from medfact.notebook.evaluation import Evaluated, open_run
 from medfact.notebook.report import NOT_FOR_USE, Scores
 from medfact.notebook.source import frame_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
+from medfact.results.contrasts import across_runs
 from medfact.results.report import report_of
 from medfact.results.text import comparison_text
-from medfact.results.wording import counted, points
+from medfact.results.wording import TOO_FEW, counted, points
 from medfact.store import Store
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Compared:
         return self.scores.figure(name)
 
     def __str__(self) -> str:
-        return comparison_text(self.comparison, list(self.scores.reports))
+        return comparison_text(self.comparison, list(self.scores.reports), across=across_runs(self._sides))
 
     def __repr__(self) -> str:
         return f"<{len(self._sides)} runs on {counted(self.comparison.shared_facts, 'shared fact')}>"
@@ -57,7 +58,7 @@ class Compared:
         rows = Markup("").join(_row(pair, names) for pair in self.comparison.record()["pairs"])
         head = Markup("").join(
             Markup("<th>{}</th>").format(title)
-            for title in ("a", "b", "score", "a − b, points", "95% interval", "p (Holm)", "n")
+            for title in ("a", "b", "score", "a − b, points", "95% interval, for all pairs", "p (Holm)", "n")
         )
         about = f"{counted(self.comparison.shared_facts, 'shared fact')}. {NOT_FOR_USE}"
         table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
@@ -71,7 +72,8 @@ def _row(pair: dict[str, Any], names: dict[str, str]) -> Markup:
 
 def _figures(pair: dict[str, Any]) -> list[str]:
     difference = "no value" if pair["difference"] is None else points(pair["difference"])
-    bounds = "none" if pair["low"] is None else f"{points(pair['low'])} to {points(pair['high'])}"
+    low, high = pair["low_all"], pair["high_all"]
+    bounds = TOO_FEW if low is None else f"{points(low)} to {points(high)}"
     return [difference, bounds, "none" if pair["p_holm"] is None else f"{pair['p_holm']:.3g}"]
 
 

@@ -15,15 +15,16 @@ from medfact.errors import Mistake
 from medfact.kept import Alone
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
-from medfact.metrics.differences import holm
+from medfact.metrics.differences import SIGNIFICANT, holm, is_shown
 from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Differences, Race, race
+from medfact.results.contrasts import Across, across_runs
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
-from medfact.results.wording import names_of_runs
+from medfact.results.wording import TOO_FEW, names_of_runs
 from medfact.runs.plan import protocol_of, question_of
 from medfact.runs.racing import of_one_race
 from medfact.spec import PROTOCOLS
@@ -32,12 +33,12 @@ from medfact.store import Run, Store
 FEWEST, MOST = 2, 8
 """So many runs are compared."""
 
-SIGNIFICANT = 0.05
-"""A difference is shown where p, adjusted after Holm, is below this."""
+MASTERY = "joint_accuracy"
+"""The score that comparisons, races and cards speak of first."""
 
 METRICS = {
-    "average_accuracy": "right answers (average accuracy)",
     "joint_accuracy": "all statements right (joint accuracy)",
+    "average_accuracy": "right answers (average accuracy)",
     "pair_joint_accuracy": "all right, false partner too (pair joint accuracy)",
 }
 
@@ -88,11 +89,15 @@ class Pair(Paired):
     metric: str
     p_holm: float | None = None
 
+    @property
+    def is_shown(self) -> bool:
+        return is_shown(self.p_holm, self.low_all, self.high_all)
+
 
 @dataclass(frozen=True)
 class Raced:
-    """The race of two runs in answers right, as a − b: where it stands, and what it is made from; None where they share no
-    statement. family: how many pairs race together, those that are not shown among them.
+    """The race of two runs in mastery, as a − b: where it stands, and what it is made from; None where they share no
+    fact. family: how many pairs race together, those that are not shown among them.
     """
 
     a: str
@@ -244,7 +249,9 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
         return f"{a} and {b} have nothing in common that both answered."
     if (least := pair.p_least or 0) >= SIGNIFICANT:
         return f"No difference can be shown between {a} and {b}: with so few heads p cannot fall below {least:.4f}."
-    if pair.p_holm is None or pair.p_holm >= SIGNIFICANT:
+    if pair.low_all is None:
+        return f"No difference can be shown between {a} and {b}: {TOO_FEW}."
+    if not pair.is_shown:
         return f"No difference shown between {a} and {b}."
     better, other = (a, b) if pair.difference > 0 else (b, a)
     return f"{better} has more right than {other}."
@@ -275,6 +282,10 @@ class Comparisons:
 
     def _over_models(self, sides: Sequence[Side]) -> OverModels:
         return over_models(sides, self._store)
+
+    def across(self, runs: Sequence[str]) -> list[Across]:
+        """As `across_runs`."""
+        return cast(list[Across], self._once(across_runs, runs))
 
     def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
         """As `races_of`."""

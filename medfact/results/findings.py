@@ -8,14 +8,14 @@ from scipy import special
 
 from medfact.metrics.averages import FEWEST_FACTS
 from medfact.metrics.coherence import NEGATION
-from medfact.metrics.diagnosis import STANDS_OUT
+from medfact.metrics.diagnosis import OPPOSITE, STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import LEVEL, Estimate
-from medfact.results.compare import SIGNIFICANT, Pair
+from medfact.results.compare import MASTERY, Pair
 from medfact.results.plots import Reports
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
-from medfact.results.wording import MINUS, TOO_FEW, counted, nothing_stands_out, percent, points, share
+from medfact.results.wording import counted, nothing_stands_out, percent, points, share
 from medfact.statements import VARIANTS
 
 _POLARITY = {"affirmed": "affirmed", "negated": "denied"}
@@ -64,7 +64,7 @@ def of_diagnoses(reports: Reports) -> str:
     said = {}
     for name, report in reports.items():
         if found := report.diagnosis:
-            first = found.first
+            first = None if found.first == OPPOSITE != report.stands_out else found.first
             said[name] = f"{STANDS_OUT[first]} ({first}: {share(found.by_name[first].share)} of facts)" if first else ""
     return _title(said, nothing_stands_out(reports.values()), "a failure stands out")
 
@@ -112,12 +112,14 @@ def _rest(share: Estimate) -> Estimate:
 
 
 def of_differences(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
-    """The title of paired differences in one or several accuracies: those that are shown after Holm, else that none is."""
-    shown = [pair for pair in pairs if pair.p_holm is not None and pair.p_holm < SIGNIFICANT and pair.difference]
+    """The title of paired differences in one or several accuracies: those that are shown, mastery first; else that none is."""
+    shown = sorted((pair for pair in pairs if pair.is_shown), key=lambda pair: pair.metric != MASTERY)
     if not shown:
         return "No difference between these runs is shown; that does not make them equal"
     first = shown[: _SPELLED - 1]
     said = "; ".join(_difference(pair, names) for pair in first)
+    if shown[0].metric != MASTERY and any(pair.metric == MASTERY for pair in pairs):
+        said = f"No difference in {_OF[MASTERY]} is shown; {said}"
     rest = len(shown) - len(first)
     return f"{said}; {counted(rest, 'more difference')} {'is' if rest == 1 else 'are'} shown" if rest else said
 
@@ -132,10 +134,8 @@ _OF = {
 def _difference(pair: Pair, names: Mapping[str, str]) -> str:
     value, low, high = pair.difference or 0.0, pair.low_all, pair.high_all
     better, other = (pair.a, pair.b) if value > 0 else (pair.b, pair.a)
-    bounds = TOO_FEW
-    if low is not None and high is not None:
-        ends = (low, high) if value > 0 else (-high, -low)
-        bounds = " to ".join(f"{100 * end:.1f}".replace("-", MINUS) for end in ends)
+    ends = (low or 0.0, high or 0.0) if value > 0 else (-(high or 0.0), -(low or 0.0))
+    bounds = " to ".join(f"{100 * end:.1f}" for end in ends)
     return f"{names[better]} has {100 * abs(value):.1f} points more {_OF[pair.metric]} than {names[other]} ({bounds})"
 
 

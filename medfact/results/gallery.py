@@ -9,11 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
-from medfact.metrics.differences import holm
+from medfact.metrics.differences import holm, is_shown
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.metrics.places import Place, places
 from medfact.results import wording
-from medfact.results.compare import SIGNIFICANT, Side, settings_of
+from medfact.results.compare import Side, settings_of
 from medfact.results.endings import state_in_words
 from medfact.results.report import Report
 from medfact.store import COMPLETE, Published, Run
@@ -125,14 +125,14 @@ def _order(entry: Entry, by: str) -> tuple[bool, int, list[float]]:
 
 
 def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
-    """(better, worse) of every two runs whose difference in a score is shown: p, after Holm over all pairs, below 0.05."""
+    """(better, worse) of every two runs whose difference in a score is shown, with p after Holm over all pairs."""
     couples = list(combinations(range(len(sides)), 2))
     found = [_compared(sides[a], sides[b], by) for a, b in couples]
     adjusted = holm([one.p for one in found])
     return [
         (a, b) if pair.difference > 0 else (b, a)
         for (a, b), pair, p in zip(couples, found, adjusted, strict=True)
-        if pair.difference and p is not None and p < SIGNIFICANT
+        if pair.difference and is_shown(p, pair.low_all, pair.high_all)
     ]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from medfact.datasets.printable import one_line
+from medfact.metrics.contrasts import Contrasted, title_of
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
+from medfact.results.contrasts import ABOUT
 from medfact.results.endings import how_it_ended
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
@@ -43,6 +45,7 @@ def latex_tables(reports: Mapping[str, Report]) -> str:
             "",
             *_table(by_way, f"Right answers by the way of asking. {caption}", "ways"),
             "",
+            *_contrasts(reports, caption),
         ]
     )
 
@@ -62,6 +65,27 @@ def _caption(reports: Mapping[str, Report]) -> str:
     endings += "".join(f" {name}: {note}" for name, report in reports.items() for note in remarks(report))
     about = f"{wording.about_intervals(list(reports.values()))} {false_on_purpose(reports.values())}"
     return f"{how}{',' if alike else ';'} in per cent, with 95% intervals; n: of how many. {about}{endings}"
+
+
+def _contrasts(reports: Mapping[str, Report], caption: str) -> list[str]:
+    """The table of paired contrasts by fact; nothing where every run asks in one way."""
+    names = list(dict.fromkeys(name for report in reports.values() for name in report.contrasts))
+    if not names:
+        return []
+    titles = {name: title_of(name) for name in names}
+    rows = {
+        titles[name][0]: {
+            run: _difference(report.contrasts[name]) for run, report in reports.items() if name in report.contrasts
+        }
+        for name in names
+    }
+    papers = " ".join(f"As in {paper}: {title}." for title, paper in titles.values() if paper)
+    about = f"The same facts, asked in two ways, in points. {ABOUT} {papers} {caption}"
+    return [*_table(rows, about, "contrasts"), ""]
+
+
+def _difference(found: Contrasted) -> Estimate:
+    return Estimate(found.value, found.low, found.high, found.n)
 
 
 def _table(rows: Mapping[str, Mapping[str, Estimate]], caption: str, label: str) -> list[str]:

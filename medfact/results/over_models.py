@@ -161,7 +161,7 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
 def _pairs(names: Sequence[str], asked: _Asked) -> Iterator[PairAlike]:
     shares = asked.right / asked.of
     for a, b in combinations(range(len(names)), 2) if len(asked.rows) else ():
-        yield PairAlike(names[a], names[b], alike(shares[a], shares[b], asked.positive, asked.heads))
+        yield PairAlike(names[a], names[b], alike(shares[a], shares[b], asked.positive, asked.heads, asked.tails))
 
 
 def _counting(sides: Sequence[Side], names: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -182,13 +182,14 @@ def _counting(sides: Sequence[Side], names: Sequence[str]) -> tuple[list[str], l
 
 
 class _Asked(NamedTuple):
-    """The facts that every model answered: their rows in the table, whether each holds, its head; models × facts: how many
-    statements are right, and of how many.
+    """The facts that every model answered: their rows in the table, whether each holds, its head and tail; models × facts: how
+    many statements are right, and of how many.
     """
 
     rows: Codes
     positive: np.ndarray[Any, np.dtype[np.bool_]]
     heads: Codes
+    tails: Codes
     right: Floats
     of: Floats
 
@@ -196,11 +197,12 @@ class _Asked(NamedTuple):
 def _asked(first: Side, table: FactTable) -> _Asked:
     scored = (table.fate >= -1).sum(axis=2)
     rows = np.flatnonzero((scored > 0).all(axis=0))
-    heads = first.board.sheet.head[table.number[0, rows]]
+    sheet, numbers = first.board.sheet, table.number[0, rows]
     return _Asked(
         rows,
         table.positive[rows],
-        np.unique(heads, return_inverse=True)[1].astype(np.int64),
+        np.unique(sheet.head[numbers], return_inverse=True)[1].astype(np.int64),
+        np.unique(sheet.tail[numbers], return_inverse=True)[1].astype(np.int64),
         (table.fate[:, rows] == 1).sum(axis=2).astype(float),
         scored[:, rows].astype(float),
     )

@@ -19,7 +19,7 @@ def power_in_words(facts: Sequence[Fact], statements: int) -> str:
     """How good the scores will be, and what difference between two models they can show. facts: each once; statements: of them
     all.
     """
-    clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail or "" for fact in facts]))
+    clusters = Clusters(codes([fact.head for fact in facts]), codes([fact.tail_key for fact in facts]))
     if too_few(clusters.heads):
         return f"Scores will have no intervals: the facts are about fewer than {FEWEST_HEADS} diseases, or mostly about a few."
     error = expected_error(clusters, max(1, statements // len(facts)))

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from medfact.metrics.race import Race
 from medfact.results.wording import counted
 
+MASTERY = "more facts with all answers right"
+
 ABOUT = (
-    "Diseases count in a random order that was fixed before, each once both models have been asked all of it. The bounds are "
-    "about these facts, and hold however often one looks. A race is decided once they leave out zero and the interval about "
-    "similar facts does too."
+    "The score is mastery: facts with all answers right. Diseases count in a random order that was fixed before, each once "
+    "both models have been asked all of it. The bounds are about these facts, and hold however often one looks. A race is "
+    "decided once they leave out zero and the interval about similar facts does too. It asks for more than a comparison that "
+    "is looked at once, and may stay undecided where that shows a difference."
 )
 
 
@@ -18,19 +21,19 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
     """Where the race of two runs stands, in a sentence. names: run → what to call it."""
     one, other = names[a], names[b]
     if race is None:
-        return f"{one} and {other} share no statement, so they do not race."
+        return f"{one} and {other} share no fact, so they do not race."
     if not race.heads:
         return f"{one} and {other}: no disease is complete in both yet."
-    failed = f"; {counted(race.failed, 'failed call')} counted against the leader" if race.failed else ""
+    failed = f"; {counted(race.failed, 'fact')} with failed calls counted against the leader" if race.failed else ""
     of = f"{race.heads:,} of {counted(race.of, 'disease')} counted{failed}"
     better, worse, least = (one, other, race.low) if race.low > -race.high else (other, one, -race.high)
     if race.decided_at:
         by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
         shown = f"decided after {counted(race.decided_at, 'disease')} ({of})"
-        return f"Enough: {better} gives more right answers than {worse}{by}; {shown}."
+        return f"Enough: {better} has {MASTERY} than {worse}{by}; {shown}."
     more = f"about {counted(race.more, 'disease')} more would decide, if they are like these" if race.more else ""
     hopeless = "the remaining diseases are unlikely to decide it" if race.heads < race.of else "these facts cannot decide it"
     if least > 0:
-        these = f"On these facts {better} gives more right answers than {worse}, by at least {100 * least:.1f} points"
+        these = f"On these facts {better} has {MASTERY} than {worse}, by at least {100 * least:.1f} points"
         return f"{these}; whether on others like them is not decided: {more or hopeless} ({of})."
-    return f"No decision between {one} and {other}: {more or hopeless} ({of})."
+    return f"No decision between {one} and {other} in facts with all answers right: {more or hopeless} ({of})."

@@ -17,6 +17,7 @@ from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.kept import keep as keep_for_all
 from medfact.metrics import Measures, Records, measure, record_of
 from medfact.metrics.coherence import SelfAgreement, self_agreement
+from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
@@ -44,7 +45,9 @@ class Report(Measures):
 
     method: the paper's name for what was done. evidence: what was retrieved, None where nothing was. by_category:
     average accuracy by MKJ's categories of the tail's semantic type. diagnosis: why facts fail. self_agreement: over which
-    implications the answers hang together. probabilities: how good P(True) is. cut: replies that were cut off for their length.
+    implications the answers hang together. contrasts: how
+    much better one way of asking is answered than another, fact by fact. probabilities: how good P(True) is. cut: replies that
+    were cut off for their length.
     p_true_source: where P(True) comes from. state, reason: how the run ended; stopped without a reason: by a person.
     service: the bill of a model behind a service, None of others. estimand: what the intervals are about (`metrics.estimand`).
     imported: the run came from a file, which anybody may have written.
@@ -73,6 +76,7 @@ class Report(Measures):
     well_labelled: WellLabelled | None
     diagnosis: Diagnosis | None
     self_agreement: SelfAgreement | None
+    contrasts: Mapping[str, Contrasted]
     probabilities: Probabilities | None
     seed: int
     shot_seed: int | None
@@ -94,7 +98,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     """The report of a run from its records. store: has what else is known of it. estimand: what its intervals are about."""
     if estimand == THESE:
         records = of_these_facts(records, run.population)
-    measures, diagnosed, agreement, good = _figures(records)
+    measures, diagnosed, agreement, contrasted, good = _figures(records)
     bill = bill_of(run, store)
     return Report(
         run=run.run,
@@ -115,6 +119,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         well_labelled=well_labelled(run, records),
         diagnosis=diagnosed,
         self_agreement=agreement,
+        contrasts=contrasted,
         probabilities=good,
         seed=run.spec.seed,
         shot_seed=run.spec.shot_seed,
@@ -135,9 +140,11 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
 
 
 @keep_for_all(64, key=lambda records: records.digest)
-def _figures(records: Records) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Probabilities | None]:
+def _figures(
+    records: Records,
+) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Mapping[str, Contrasted], Probabilities | None]:
     """What follows from the records alone: many visitors of a public server get the same answers to the same facts."""
-    return measure(records), diagnosis(records), self_agreement(records), probabilities(records)
+    return measure(records), diagnosis(records), self_agreement(records), contrasts(records), probabilities(records)
 
 
 _EVERYTHING = 1 / 3
@@ -146,7 +153,8 @@ _EVERYTHING = 1 / 3
 
 def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str | None:
     """The defect to name first: what the model's answers follow instead of medicine; else how its P(True) misleads; else that
-    it believes the opposite, which an honest model does now and then, and says with a P(True) that is not sure.
+    it believes the opposite. An honest model does so now and then, and says it with a P(True) that is not sure: where P(True)
+    is known and is not shown to be off, that is no defect.
 
     P(True) that is too high makes “true” of all that is doubtful, so that some facts look as if it said “true” to everything.
     """
@@ -156,6 +164,8 @@ def named_first(diagnosed: Diagnosis | None, good: Probabilities | None) -> str 
         # of a fact of the other label all the same answers look as if “not” were overlooked
         same = sum(diagnosed.by_name[name].share.value or 0.0 for name in (str(first), BLIND))
         return off if same < _EVERYTHING else first
+    if first == OPPOSITE and good and good.off.shift.low is not None:
+        return off
     return off or first if first in (OPPOSITE, None) else first
 
 
@@ -180,7 +190,7 @@ def readable(run: str) -> Iterator[None]:
         raise UnreadableRun(run, f"its record is damaged ({type(error).__name__})") from error
 
 
-FIGURES = 3
+FIGURES = 4
 """Rises whenever the same answers give other figures within one version of medfact: a report that was kept is made anew."""
 
 

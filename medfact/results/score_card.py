@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from medfact import __version__
 from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import SIGNIFICANT, Pair, comparison, sides_of
+from medfact.results.compare import MASTERY, Pair, comparison, sides_of
 from medfact.results.endings import state_in_words
 from medfact.results.report import Report, report_of
 from medfact.results.text import difference
@@ -29,7 +29,7 @@ from medfact.store import COMPLETE, Run, Store
 
 MOST_RUNS = 2
 NOT_COMPETENCE = "Not a measure of clinical competence"
-FIGURES = ("joint_accuracy", "average_accuracy")
+FIGURES = (MASTERY, "average_accuracy")
 LONGEST_NAME = 60
 
 
@@ -142,7 +142,7 @@ def _paired(store: Store, records: Sequence[Run], names: Sequence[str]) -> tuple
     if len(records) < MOST_RUNS:
         return "", []
     made = comparison(sides_of(store, [record.run for record in records]))
-    pair = next(pair for pair in made.pairs if pair.metric == FIGURES[0])
+    pair = next(pair for pair in made.pairs if pair.metric == MASTERY)
     named = {record.run: marked(name, record.imported) for name, record in zip(names, records, strict=True)}
     return difference_in_words(pair, named), [f"The runs also differ in: {', '.join(made.differs)}"] if made.differs else []
 
@@ -155,7 +155,7 @@ def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
     of = f"the {counted(pair.n, 'fact')} that both answered" if pair.n > 1 else "the one fact that both answered"
     if pair.low is None or pair.high is None:
         return f"No difference can be shown between {a} and {b} on {of}: {TOO_FEW}."
-    if pair.p_holm is None or pair.p_holm >= SIGNIFICANT:
+    if not pair.is_shown:
         return f"On {of}, no difference is shown between {a} and {b} in facts with all answers right: {difference(pair)}."
     better, other = (a, b) if pair.difference > 0 else (b, a)
     low, high = (pair.low, pair.high) if pair.difference > 0 else (-pair.high, -pair.low)

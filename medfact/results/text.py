@@ -7,6 +7,7 @@ from typing import Any
 
 from medfact.datasets.printable import one_line
 from medfact.metrics.coherence import AGREES, SelfAgreement
+from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.measures import TypeAccuracy
@@ -14,6 +15,7 @@ from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import METRICS, Comparison, Pair, verdict
+from medfact.results.contrasts import ABOUT, Across, in_words, lines_of
 from medfact.results.danger import Danger
 from medfact.results.endings import how_it_ended
 from medfact.results.evidence import Change
@@ -37,6 +39,7 @@ from medfact.results.wording import (
     nothing_stands_out,
     p_value,
     percent,
+    plain_value,
     points,
     score,
     share,
@@ -68,6 +71,7 @@ def report_text(report: Report, danger: Danger | None = None) -> str:
         f"what stands out: {first}" if (first := stands_out(report)) else nothing_stands_out([report]),
         *(diagnosis_lines(report.diagnosis, report) if report.diagnosis else ()),
         *(self_agreement_lines(report.self_agreement) if report.self_agreement else ()),
+        *(contrast_lines(report.contrasts) if report.contrasts else ()),
         *(
             _line(f"{difficulty} false partners: all right, both", of.pair_joint_accuracy, "pair", report)
             for difficulty, of in report.by_difficulty.items()
@@ -141,13 +145,18 @@ def self_agreement_lines(found: SelfAgreement) -> list[str]:
     return ["does it agree with itself?", *rows, ""]
 
 
+def contrast_lines(found: Mapping[str, Contrasted]) -> list[str]:
+    """How much better one way of asking is answered than another, for a person."""
+    return ["the same facts, asked in two ways", *(f"  {in_words(line)}" for line in lines_of(found)), f"  {ABOUT}", ""]
+
+
 def probability_lines(found: Probabilities) -> list[str]:
     """How good P(True) is, for a person."""
     lines = []
     for name, one in (("all", found.overall), ("affirmed", found.affirmed)):
         if one is not None:
             lines.append(_line(f"P(True) ranks true over false, {name} (AUROC)", one.auroc, "statement"))
-            lines.append(_line(f"Brier score, {name}", one.brier, "statement"))
+            lines.append(f"{f'Brier score, {name} (0 is best)':<51} {plain_value(one.brier)} of {counted(one.n, 'statement')}")
     for name, off in (("all", found.off), ("affirmed", found.off_affirmed)):
         if off is not None:
             lines.append(_line(f"P(True) is off by (ECE), {name}", off.ece, "statement"))
@@ -228,10 +237,14 @@ def change_lines(change: Change, names: Mapping[str, str], questions: Mapping[st
 
 
 def comparison_text(
-    comparison: Comparison, reports: Sequence[Report], found: Sequence[Change] = (), together: OverModels | None = None
+    comparison: Comparison,
+    reports: Sequence[Report],
+    found: Sequence[Change] = (),
+    together: OverModels | None = None,
+    across: Sequence[Across] = (),
 ) -> str:
     """A comparison for a person: what differs, each run's scores, and every pair of runs. found: what passages change;
-    together: what all models show of the facts.
+    together: what all models show of the facts; across: runs that ask the same facts in different statements.
     """
     names = {run.run: f"{run.run[:8]} {run.name.replace(f' ({run.run[:8]})', '')}" for run in comparison.runs}
     of = ", ".join(map(str, comparison.facts_of))
@@ -250,9 +263,12 @@ def comparison_text(
         lines += [f"  {_pair(pair)} {verdict(pair, names)}" for pair in comparison.pairs if pair.metric == metric]
     lines += [
         "",
-        f"race (answers right; {RACE})",
+        f"race (facts with all answers right; {RACE})",
         *(f"  {race_in_words(one.a, one.b, one.race, names)}" for one in comparison.races),
     ]
+    if across:
+        lines += ["", "right answers by fact, whatever each run asks of it"]
+        lines += [f"  {in_words(one.line(names))}" for one in across]
     if found:
         questions = dict(zip(names, comparison.differs.get("question", ()), strict=False))
         lines += ["", "With retrieved passages", *(line for change in found for line in change_lines(change, names, questions))]
@@ -264,7 +280,13 @@ def comparison_text(
 def _pair(pair: Pair) -> str:
     p = "" if pair.p_holm is None else f", {p_value(pair.p_holm)}"
     alone = f"{count(pair.only_a)} right only by the first, {count(pair.only_b)} only by the second"
-    return f"{difference(pair)}{p}; {alone}, of {count(pair.n)}."
+    sides = f": {sides_of_pair(pair)}" if pair.n else ""
+    return f"{difference(pair)}{p}{sides}; {alone}, of {count(pair.n)}."
+
+
+def sides_of_pair(pair: Paired) -> str:
+    """What each run has right of what was compared, which is less than it asked where the other asked something else."""
+    return f"{percent(pair.share_a)} less {percent(pair.share_b)} of what both answered"
 
 
 def difference(pair: Paired) -> str:

@@ -94,6 +94,14 @@ def signed_share(estimate: Estimate) -> str:
     return f"{points(estimate.value)} points ({bounds})"
 
 
+def plain_value(estimate: Estimate) -> str:
+    """What is no share of anything, such as a Brier score, with its interval: "0.183 (0.171–0.195)"."""
+    if estimate.value is None:
+        return NO_VALUE
+    bounds = TOO_FEW if estimate.low is None or estimate.high is None else f"{estimate.low:.3f}–{estimate.high:.3f}"
+    return f"{estimate.value:.3f} ({bounds})"
+
+
 def about_intervals(reports: Sequence[Report]) -> str:
     """What the intervals of reports are about, in a sentence or two; they share an estimand."""
     first = reports[0]

@@ -53,15 +53,16 @@ def read_groups(file: Path, pool: Pool, groups: set[str]) -> Groups:
 def draw_groups(pool: Pool, facts: Sequence[Fact], shots: int, seed: int, draws: int) -> Groups:
     """Draws the demonstrations of every group from the facts kept aside. With enough facts, no two draws are the same.
 
-    An odd number of shots has a majority label: it alternates over the variants and draws, and a form and its negation have
-    opposite ones.
+    An odd number of shots has a majority label: it alternates over the relations, the variants and the draws, and a form and
+    its negation have opposite ones.
     """
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         by_relation[_relation(pool, fact)].append(fact)
     groups: Groups = {}
+    turn = {relation: place for place, relation in enumerate(sorted(by_relation, key=lambda one: digest(str(seed), one)))}
     for relation, members in by_relation.items():
-        offset = int(digest(str(seed), relation), 16) % 2
+        offset = turn[relation] + int(digest(str(seed)), 16) % 2
         for index, form in enumerate(VARIANTS):
             if form not in pool.forms:
                 continue

@@ -42,7 +42,7 @@ _LOOK_SECONDS = 0.2
 
 
 class Standing(NamedTuple):
-    """A pair of runs, and where their race stands; None where they share no statement."""
+    """A pair of runs, and where their race stands; None where they share no fact."""
 
     a: Run
     b: Run
@@ -216,7 +216,7 @@ def _why_decided(standings: Sequence[Standing]) -> str:
         if standing is not None and standing.value is not None:
             better, worse, least = (a, b, standing.low) if standing.low > -standing.high else (b, a, -standing.high)
             by = f", by at least {100 * least:.1f} points on these facts" if least > 0 else ""
-            verdicts.append(f"{better.model} is better than {worse.model} in right answers{by}")
+            verdicts.append(f"{better.model} has more facts with all answers right than {worse.model}{by}")
     most = max((one.race for one in standings if one.race), key=lambda race: race.heads)
     return f"The race stopped it: decided after {most.heads:,} of {most.of:,} diseases. {'; '.join(verdicts)}."
 

@@ -46,7 +46,7 @@ class Sheet:
     def to_bytes(self) -> bytes:
         """The arrays, compressed."""
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **{f.name: getattr(self, f.name) for f in fields(self)})
+        np.savez_compressed(buffer, edition=np.array(EDITION), **{f.name: getattr(self, f.name) for f in fields(self)})
         return buffer.getvalue()
 
     @classmethod
@@ -54,11 +54,23 @@ class Sheet:
         with np.load(io.BytesIO(data), allow_pickle=False) as saved:
             # a run from before schema 6 has no difficulties
             arrays = {"difficulty": np.zeros_like(saved["identity"]), "difficulties": np.array([""]), **saved}
+        if "edition" not in arrays and _may_lump_tails(arrays["tail"], arrays["positive"]):
+            raise ValueError("This sheet takes all unknown tails for one.")
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
 
+EDITION = 2
+"""Sheets of the first edition, which do not say so, took all unknown tails for one: the first in their order."""
+
+
+def _may_lump_tails(tail: Ints, positive: NDArray[np.bool_]) -> bool:
+    """Whether a sheet of the first edition may hold unknown tails, which only false facts have: several of the first code."""
+    first = tail == 0
+    return int(first.sum()) > 1 and not positive[first].any()
+
+
 def readable_sheet(data: bytes) -> Sheet | None:
-    """A sheet that was kept; None where it is damaged, so that it is made anew."""
+    """A sheet that was kept; None where it is damaged or takes unknown tails for one, so that it is made anew."""
     try:
         return Sheet.from_bytes(data)
     except (ValueError, LookupError, OSError, EOFError, BadZipFile):
@@ -91,7 +103,7 @@ def sheet_of(planned: Iterable[Planned]) -> Sheet:
         identity=np.array([_identity(fact.fact_id, fact.tail) for fact in facts], dtype=np.int64),
         pair=_codes([fact.negative_of or fact.fact_id for fact in facts])[0],
         head=_codes([fact.head for fact in facts])[0],
-        tail=_codes([fact.tail or "" for fact in facts])[0],
+        tail=_codes([fact.tail_key for fact in facts])[0],
         relation=relation,
         relations=relations,
         tail_type=tail_type,

@@ -22,6 +22,7 @@ from medfact.prototypes import ORIGIN
 from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
+from medfact.results.contrasts import ABOUT, across_runs, lines_of_runs
 from medfact.results.danger import Danger, danger_of
 from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.methods_paragraph import methods_paragraph
@@ -100,6 +101,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     sections = [_section(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
     reports = {section.name: section.report for section in sections}
     sides = sides_of(store, [run.run for run in runs]) if len(runs) > 1 else []
+    named = dict(zip([run.run for run in runs], names, strict=True))
     return render(
         "report",
         made_at=made_at,
@@ -109,18 +111,17 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         first=sections[0],
         headlines=[_headline(section) for section in sections],
         **_scores(reports.values()),
-        figures=figures_of(reports, pairs_of(sides) if sides else (), dict(zip([run.run for run in runs], names, strict=True))),
-        races=races(store, dict(zip([run.run for run in runs], names, strict=True))),
+        figures=figures_of(reports, pairs_of(sides) if sides else (), named),
+        across=[one.line(named) for one in across_runs(sides)],
+        races=races(store, named),
         relations=sorted({name for report in reports.values() for name in report.by_relation}),
         categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
-        difficulties={
-            name: meaning
-            for name, meaning in DIFFICULTIES.items()
-            if any(name in report.by_difficulty for report in reports.values())
-        },
+        difficulties=_difficulties(list(reports.values())),
         banded=any(has_band(report.calibration) for report in of_one_source(reports).values()),
         good={name: report.probabilities for name, report in reports.items() if report.probabilities},
         meanings=DIAGNOSES,
+        contrasted=lines_of_runs(reports),
+        about_contrasts=ABOUT,
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
         about_intervals=wording.about_intervals([section.report for section in sections]),
@@ -141,6 +142,12 @@ def _scores(reports: Iterable[Report]) -> dict[str, Any]:
         "scores_of": first,
         "false_on_purpose": false_on_purpose(reports),
     }
+
+
+def _difficulties(reports: Sequence[Report]) -> dict[str, str]:
+    """The difficulties of false partners that some run asks, with what they mean."""
+    asked = {name for report in reports for name in report.by_difficulty}
+    return {name: meaning for name, meaning in DIFFICULTIES.items() if name in asked}
 
 
 def _headline(section: Section) -> str:

@@ -14,11 +14,12 @@ from medfact.facts import Fact
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import evidence_plots, findings, over_models_text, plots
 from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, Raced, verdict
+from medfact.results.contrasts import ABOUT
 from medfact.results.endings import state_in_words
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.race_plot import race_course, race_figure
 from medfact.results.race_words import race_in_words
-from medfact.results.text import difference
+from medfact.results.text import difference, sides_of_pair
 from medfact.results.wording import SCORES, counted, names_of_runs, p_value, short_name
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
@@ -93,6 +94,7 @@ class Cell:
     difference: str
     interval: str
     p: str
+    sides: str
     verdict: str
     shown: bool
 
@@ -101,7 +103,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
     names = {run.run: run.name for run in comparison.runs}
     reports = {run.run: visitor.services.reports.live(run.run).report for run in records}
     metrics = []
-    for metric, title in sorted(METRICS.items(), key=lambda item: item[0] != "joint_accuracy"):
+    for metric, title in METRICS.items():
         scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
         cells = {(pair.a, pair.b): _cell(pair, names) for pair in comparison.pairs if pair.metric == metric}
         finding = findings.of_differences([pair for pair in comparison.pairs if pair.metric == metric], names)
@@ -115,6 +117,8 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
         differences=evidence_plots.paired_differences(comparison.pairs, names),
         finding=findings.of_differences(comparison.pairs, names),
         several=len(records) > FEWEST,
+        across=[one.line(names) for one in visitor.services.comparisons.across([run.run for run in records])],
+        about_contrasts=ABOUT,
         races=[_race(one, names) for one in comparison.races],
         together=visitor.services.comparisons.over_models([run.run for run in records]),
         in_words=over_models_text,
@@ -131,10 +135,10 @@ def _race(raced: Raced, names: Mapping[str, str]) -> tuple[str, plots.Plot]:
 
 
 def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:
-    shown = pair.p_holm is not None and pair.p_holm < 0.05
     value, _, interval = difference(pair).rstrip(")").partition(" (")
     p = "" if pair.p_holm is None else p_value(pair.p_holm)
-    return Cell(pair, value, interval, p, verdict(pair, names), shown)
+    sides = sides_of_pair(pair) if pair.n else ""
+    return Cell(pair, value, interval, p, sides, verdict(pair, names), pair.is_shown)
 
 
 def _shared(comparison: Comparison, records: Sequence[Run]) -> str:

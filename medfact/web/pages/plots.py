@@ -14,6 +14,7 @@ from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.results import evidence_plots, findings, plots, probability_plots
+from medfact.results.contrasts import ABOUT, lines_of_runs
 from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
@@ -53,6 +54,8 @@ def overview_tab(lives: Mapping[str, Live]) -> Markup:
         relations=relations,
         diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
         meanings=DIAGNOSES,
+        contrasted=lines_of_runs(reports),
+        about_contrasts=ABOUT,
         agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
         agrees=AGREES,
         stands_out={name: stands_out(report) for name, report in reports.items()},
