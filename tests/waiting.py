@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from medfact.runs.jobs import Jobs, Snapshot
+if TYPE_CHECKING:
+    from medfact.runs.jobs import Jobs, Snapshot
 
 HANG_SECONDS = 600
 """Nothing that goes on takes as long, however busy the machine is."""

@@ -19,7 +19,8 @@ from medfact.models import Prompt, takes_messages
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.reviews.verdicts import held, opinions
-from medfact.runs.plan import plan, pool_of, select_facts
+from medfact.runs.plan import plan, select_facts
+from medfact.runs.pool import pool_of
 from medfact.runs.prompts import prompt_of
 from medfact.runs.retrieve import with_passages
 from medfact.spec import RunSpec

@@ -16,6 +16,9 @@ Record = tuple[int, list[str]]
 MOST_ABOVE = 20
 """Rows with text among which a header is looked for."""
 
+LAST_HEADER_ROW = 1_000
+"""Rows with and without text among which one is looked for: a file may have no end."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -43,8 +46,8 @@ class Table(NamedTuple):
 
 def table_of(place: str, records: Iterator[Record], needed: Columns) -> Table | None:
     """The table in these rows; None where none of them has text."""
-    filled = (record for record in records if any(cell.strip() for cell in record[1]))
-    first = list(islice(filled, MOST_ABOVE))
+    top = islice(records, LAST_HEADER_ROW)
+    first = list(islice(_filled(top), MOST_ABOVE))
     if not first:
         return None
     named = [_names(cells, needed) for _, cells in first]
@@ -52,8 +55,13 @@ def table_of(place: str, records: Iterator[Record], needed: Columns) -> Table | 
     at = _likely(first, needed.fewest) if fitting is None else fitting
     is_told = any(not _is_comment(cells) for _, cells in first[:at])
     notes = (f"{place}: the header is row {first[at][0]}; what stands above it is not read.",) if is_told else ()
-    rows = _named(place, named[at], chain(first[at + 1 :], filled))
+    rows = _named(place, named[at], chain(first[at + 1 :], _filled(chain(top, records))))
     return Table(place, named[at], rows, fitting is not None, notes)
+
+
+def _filled(records: Iterator[Record]) -> Iterator[Record]:
+    """The rows that have some text."""
+    return (record for record in records if any(cell.strip() for cell in record[1]))
 
 
 def _names(cells: list[str], needed: Columns) -> list[str]:

@@ -27,9 +27,6 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 
 _PARQUET_BATCH_ROWS = 1_000
 
-LAST_HEADER_ROW = 1_000
-"""The header stands among the first rows; nobody looks for it through a file without an end."""
-
 
 def read_table(path: Path, limits: Limits = OWN, needed: Columns = ANY) -> tuple[list[str], Iterator[Row]]:
     """The column names and the rows of a table, whatever its format.

@@ -25,7 +25,8 @@ from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.report import Board, board_of
 from medfact.results.wording import TOO_FEW, names_of_runs
-from medfact.runs.plan import protocol_of, question_of
+from medfact.runs.plan import question_of
+from medfact.runs.pool import protocol_of
 from medfact.runs.racing import of_one_race
 from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store

@@ -16,7 +16,7 @@ from medfact.results.citations import bibtex, data_key, latex_citations, papers_
 from medfact.results.report import Report
 from medfact.results.wording import count, counted, first_scores, marked, model_name, pool_title
 from medfact.runs.demonstrations import shots_rephrased
-from medfact.runs.plan import protocol_of
+from medfact.runs.pool import protocol_of
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import Run
 

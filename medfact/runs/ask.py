@@ -13,7 +13,7 @@ from typing import Any
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
 from medfact.models import LENGTH, Completion, Model, Prompt, is_service, is_settled, takes_all
-from medfact.runs.plan import protocol_of
+from medfact.runs.pool import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of
 from medfact.store import Answer, Asked, Run, Store
 

@@ -14,7 +14,7 @@ from medfact.facts import Fact, KnowledgeBase
 from medfact.prototypes import Pool
 from medfact.retrieval import Mentions
 from medfact.retrieval.index import fingerprint_of
-from medfact.runs.plan import pool_of, protocol_of
+from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec
 
 KNOWN_FACTS = "known facts"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from medfact.answers import FORMATS
 from medfact.answers.formats import WITH_DOCUMENTS
-from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, medlama, mkj, select
+from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside
@@ -24,15 +24,12 @@ from medfact.prototypes import (
     Pool,
     RelationPrototypes,
     check_relations,
-    load_pool,
-    merged,
-    origin_of,
     pool_names,
-    templates_pool,
 )
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, Protocol, RunSpec, check_numbers
+from medfact.runs.pool import pool_of, protocol_of
+from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import Plan, Planned, Run
 
@@ -43,69 +40,12 @@ NOTHING_HELD: Held = {}
 """Where nobody has reviewed anything."""
 
 
-def protocol_of(spec: RunSpec) -> Protocol:
-    """The protocol of a spec; raises UnknownName if there is none."""
-    if spec.protocol not in PROTOCOLS:
-        raise UnknownName("protocol", spec.protocol, PROTOCOLS)
-    return PROTOCOLS[spec.protocol]
-
-
 def question_of(spec: RunSpec) -> str:
     """The name of a spec's question format: its own, or else its protocol's; with retrieval, MKJ's with documents."""
     name = spec.question or (protocol_of(spec).question if spec.retrieval == NO_RETRIEVAL else WITH_DOCUMENTS)
     if name not in FORMATS:
         raise UnknownName("question format", name, FORMATS)
     return name
-
-
-# ------------------------------------------------------------------------------------------- the pool
-
-
-def pool_of(spec: RunSpec, ready: Mapping[str, str] | None = None) -> Pool:
-    """The prototype pool of a spec: its own, or else its protocol's, which picks per relation.
-
-    If the folder of the facts has the benchmark's own templates, the pools `mkj` and `origin` prefer those.
-
-    Args:
-        ready: fact id → the sentence in which the data state that fact (`Collection.ready`).
-    """
-    return replace(_pool_of_prototypes(spec), ready=ready or {})
-
-
-def _pool_of_prototypes(spec: RunSpec) -> Pool:
-    if spec.pool not in (None, ORIGIN, READY):
-        return _accepted(load_pool(str(spec.pool if spec.pool in pool_names() else spec.opened("pool"))), spec)
-    protocol = protocol_of(spec)
-    names = (READY,) if spec.pool == READY else protocol.pools
-    pools = [load_pool(name) for name in names]
-    own = mkj.find_templates(Path(spec.opened("facts"))) if spec.facts and READY in names else None
-    if own:
-        pools = [templates_pool(own), replace(pools[0], notes=())]
-    pool = merged(spec.pool or protocol.name, pools)
-    return _origin(spec, pool) if spec.pool == ORIGIN else pool
-
-
-def _accepted(pool: Pool, spec: RunSpec) -> Pool:
-    """A pool whose drafts a person has accepted. Raises Mistake where nobody has."""
-    if not pool.drafted_by or pool.accepted:
-        return pool
-    if not spec.accept_drafts:
-        raise Mistake(
-            f"{pool.drafted_by} drafted the sentences of {pool.file}, and nobody has accepted them.",
-            "Read them first; then accept them on the page Write, or with --accept-drafts.",
-        )
-    return replace(pool, accepted="unread, with --accept-drafts")
-
-
-def _origin(spec: RunSpec, pool: Pool) -> Pool:
-    templates, facts = spec.opened("templates"), spec.opened("facts")
-    file = Path(templates) if templates else medlama.find_templates(Path(facts)) if facts else None
-    if file is None:
-        return origin_of(pool)
-    return origin_of(pool, medlama.read_templates(file), file.name)
-
-
-# ------------------------------------------------------------------------------------------- the plan
 
 
 def select_facts(

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from medfact.answers import INSTRUCTIONS, Demonstration, make_prompt
 from medfact.models import Prompt
-from medfact.runs.plan import protocol_of, question_of
+from medfact.runs.plan import question_of
+from medfact.runs.pool import protocol_of
 from medfact.spec import RunSpec
 from medfact.store import Asked, Planned, Run
 

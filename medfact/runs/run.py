@@ -97,9 +97,9 @@ def _answer(
             store.set_state(record.run, COMPLETE)
         yield Finished(record.run, COMPLETE, 0, 0.0)
         return
+    purse = purse_of(record, store, budget)
     try:
         _check(record, key, budget)
-        purse = purse_of(record, store, budget)
         claim = _claim(record, store, stop)
         if store.run(record.run).changed != record.changed + 1:  # another process has answered some meanwhile
             pending = _pending(record, store)

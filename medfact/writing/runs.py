@@ -17,7 +17,8 @@ from medfact.models.entailment import load_entailment
 from medfact.runs.costs import purse_of
 from medfact.runs.demonstrations import SHOTS_REPHRASED
 from medfact.runs.events import Event, Failed, Finished
-from medfact.runs.plan import plan, pool_of
+from medfact.runs.plan import plan
+from medfact.runs.pool import pool_of
 from medfact.runs.run import answer
 from medfact.runs.start import notes_on_data, partners_of, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from math import isinf
 from typing import Annotated, Any
 
 import orjson
@@ -17,20 +15,20 @@ from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.facts import digest
 from medfact.limits import limits
-from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_local, is_service, known_models
+from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_encoder_source, check_new_run
 from medfact.models.words_alone import TAIL
 from medfact.results.recall import READ, RELATED
 from medfact.retrieval import DENSE, RETRIEVERS
 from medfact.runs.checks import check_settings
-from medfact.runs.jobs.manager import minutes_are_used_up
-from medfact.runs.plan import opens_files, protocol_of, too_many_statements
+from medfact.runs.plan import opens_files, too_many_statements
+from medfact.runs.pool import protocol_of
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import Plan
-from medfact.web.pace import ADDRESS_TIMES
+from medfact.web.inputs.room import check_room, pairs_of
 from medfact.web.services import OWN_DATA, Services, Source, checked_source, plan_again, planned, spec_of
 from medfact.writing.runs import writing_of
 from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
@@ -268,79 +266,6 @@ def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | 
     for run, (of_service, _) in asking.items():
         services.jobs.submit(run, of_service)
     return runs
-
-
-def pairs_of(spec: RunSpec, facts: int) -> int:
-    """How many pairs of a true fact and its false partners so many facts are, whether drawn or brought in a file."""
-    protocol = PROTOCOLS.get(spec.protocol)
-    negatives = spec.negatives if spec.negatives is not None else protocol.negatives if protocol else 0
-    return facts // (1 + negatives)
-
-
-def check_room(
-    services: Services, owner: str, more: int, models: Sequence[str] = (), pairs: int = 0, statements: int = 0
-) -> None:
-    """Raises Mistake where a visitor, or the server, has no room for so many more runs that are asked or wait; where the
-    visitor's statements of this hour, or minutes of models on this server, are used up; or where a run has too many pairs or
-    statements. models: of the runs, which begin at once; () to ask beforehand.
-    """
-    share, going = limits().of(owner), services.jobs.going(owner)
-    if going + more > share.runs_going:
-        raise Mistake(
-            f"You have {going} unfinished runs; this server allows {share.runs_going:,.0f}.",
-            "Wait for some to end, or stop some.",
-        )
-    _check_hour(services, owner, share.statements_an_hour)
-    if services.jobs.going() + more > limits().in_all.runs_going:
-        raise Mistake("The server's queue is full.", "Try again in a few minutes.")
-    if pairs > share.pairs_a_run:
-        raise Mistake(
-            f"{pairs:,} pairs are chosen.",
-            f"Choose at most {share.pairs_a_run:,.0f} on this server; false facts of a file's own count, too.",
-        )
-    if statements > share.statements_a_run:
-        raise too_many_statements(share.statements_a_run)
-    if any(map(is_local, models)) and services.jobs.local_minutes_left(owner) <= 0:
-        raise minutes_are_used_up(owner)
-    _check_neighbours(services, owner, more, models)
-    if models:
-        services.neighbours.begins(owner)
-
-
-def _check_hour(services: Services, owner: str, most: float) -> None:
-    """Raises Mistake where a visitor has begun runs of as many statements within an hour as this server allows."""
-    if isinf(most):
-        return
-    hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
-    if (begun := services.store.statements_begun(owner, hour_ago)) >= most:
-        raise Mistake(
-            f"Your runs of the last hour ask {begun:,} statements; this server begins no more after {most:,.0f}.",
-            "Wait up to an hour, or export a run and go on with medfact on your own machine.",
-        )
-
-
-def _check_neighbours(services: Services, owner: str, more: int, models: Sequence[str]) -> None:
-    """Raises Mistake where the visitors of one network address, whoever they say they are, have no room for more runs."""
-    share = limits().of(owner)
-    going, most = services.neighbours.going(owner, services.jobs.going), share.runs_going * ADDRESS_TIMES
-    if going + more > most:
-        raise Mistake(
-            f"Visitors at your network address have {going} unfinished runs; this server allows {most:,.0f}.",
-            "Wait for some to end.",
-        )
-    minutes = share.local_minutes_a_day * ADDRESS_TIMES
-    if isinf(minutes) or not any(map(is_local, models)):
-        return
-    if services.neighbours.minutes(owner, lambda one: _minutes_used(services, one)) >= minutes:
-        raise Mistake(
-            f"Visitors at your network address have used today's {minutes:,.0f} minutes of models on this server.",
-            "Go on after midnight (UTC), or choose a model behind a service.",
-        )
-
-
-def _minutes_used(services: Services, owner: str) -> float:
-    left = services.jobs.local_minutes_left(owner)
-    return 0.0 if isinf(left) else limits().of(owner).local_minutes_a_day - left
 
 
 def model_choices() -> Sequence[str]:

@@ -19,7 +19,7 @@ from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.reviews.text import reviewed_in_words
 from medfact.reviews.verdicts import Opinion, opinions
-from medfact.runs.plan import pool_of
+from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import Rejection

@@ -11,7 +11,7 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.results.over_models_text import against_in_words
 from medfact.reviews.queues import at_random, contested, unanimous
-from medfact.runs.plan import pool_of
+from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, Run

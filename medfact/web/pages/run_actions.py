@@ -14,7 +14,8 @@ from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.run_model import check_source
 from medfact.runs.start import recorded_plan, start_again
 from medfact.store import Run
-from medfact.web.inputs.setup import MOST_MODELS, check_room, pairs_of
+from medfact.web.inputs.room import check_room, pairs_of
+from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages import Action, Message, Visitor, setup
 

@@ -24,7 +24,8 @@ from medfact.results.wording import counted, duration, model_name
 from medfact.runs.costs import costs
 from medfact.spec import PROTOCOLS
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import Setup, pairs_of, planned_runs, source_of
+from medfact.web.inputs.room import pairs_of
+from medfact.web.inputs.setup import Setup, planned_runs, source_of
 from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.by_relation import relation_counts
 from medfact.web.pages.consent import consent, host_in_words

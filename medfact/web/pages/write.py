@@ -24,7 +24,8 @@ from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import GOING, Plan, Run
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, check_room, pairs_of, specs_of
+from medfact.web.inputs.room import check_room, pairs_of
+from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page
 from medfact.web.pages.consent import consent, host_in_words
