@@ -18,7 +18,7 @@ import pytest
 import yaml
 from browser import served
 
-from medfact.datasets import isolated, table_reader
+from medfact.datasets import headers, isolated, table_reader
 from medfact.datasets.isolated import MAX_PROCESSES, NeedsTurn, in_turn, reading
 from medfact.errors import FactsError
 from medfact.kept import Alone, MustWait, keep, without_waiting
