@@ -31,7 +31,7 @@ def asked(store: Store, **fields: Any) -> Run:
 def test_the_paragraph_says_what_the_record_says(store: Store) -> None:
     run = asked(store, seed=7, shots=3)
     text = methods_paragraph([run], [report_of(store, run)])
-    assert "The facts were 12 true facts, drawn from 2,454 with seed 7, of clinical-core [@clinical-core-" in text
+    assert "The facts were 12 true facts, drawn from 2,453 with seed 7, of clinical-core [@clinical-core-" in text
     assert "each with 1 false partner of the same relation and semantic type" in text
     assert "Demonstrations: 3 before each statement" in text
     assert "Answered: 192 of 192 statements, 0 unreadable, which count as wrong, 0 failed, which do not count." in text

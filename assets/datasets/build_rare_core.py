@@ -83,9 +83,22 @@ ARGUABLE = {
 }
 """Annotations that a clinician may doubt, though a second source seems to agree."""
 TRUE_BY_READING = {
+    "Achondroplasia": {"Broad nasal tip", "Wide nasal base"},
     "Alström syndrome": {"Retinopathy"},
+    "Amyotrophic lateral sclerosis": {"Cough"},
+    "Autosomal recessive hypophosphatemic rickets": {"Chronic fatigue"},
+    "Autosomal recessive malignant osteopetrosis": {"Large fontanelles"},
+    "Cystinosis": {"Increased muscle lipid content"},
     "KBG syndrome": {"Bulbous nose"},
+    "Mandibuloacral dysplasia": {"Subcutaneous nodule"},
+    "Marshall-Smith syndrome": {"Tooth malposition"},
+    "Microscopic polyangiitis": {"Hypertension"},
     "Panhypophysitis": {"Female hypogonadism"},
+    "Pediatric-onset Graves disease": {"Hypothyroidism"},
+    "Roussy-Lévy syndrome": {"Poor fine motor coordination"},
+    "Turner syndrome": {"Decreased female libido"},
+    "Walker-Warburg syndrome": {"Wide anterior fontanel"},
+    "Werner syndrome": {"Arthritis"},
 }
 """Findings of a disease that no annotation gives it in these words, and that its other findings or case reports do."""
 STEPS_ABOVE = 2

@@ -29,10 +29,7 @@ from medfact.errors import Mistake
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
 
-DISCLAIMER = (
-    "Not for clinical use. Half of the statements, or three of four by MKJ's method, are false on purpose; each row's label "
-    "says which."
-)
+DISCLAIMER = "Not for clinical use. Half of the statements (MKJ: three of four) are false on purpose; each row's label tells."
 
 OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file; else prints JSON lines")
 DATABASE = argument(
