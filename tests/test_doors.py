@@ -174,6 +174,15 @@ def test_a_program_without_cookies_looks_and_does_nothing(laptop: str) -> None:
         assert program.look("runs")["fragments"]
 
 
+def test_what_is_doubtful_about_a_file_is_said_above_what_is_folded(visitor: Visitor) -> None:
+    """A table whose relation is the wrong way round makes false sentences: nobody should have to unfold that."""
+    pairs = {"gout": "allopurinol", "migraine": "sumatriptan", "asthma": "salbutamol", "epilepsy": "valproic acid"}
+    table = "head,relation,tail\n" + "".join(f"{disease},may treat,{drug}\n" for disease, drug in pairs.items())
+    said = str(visitor.act("take_file", visitor.upload("mine.csv", table.encode()))["fragments"])
+    assert "seems to be the wrong way round in 4 rows" in said
+    assert said.index("seems to be the wrong way round") < said.index("By relation")
+
+
 def test_a_visitor_keeps_the_last_few_files(visitor: Visitor) -> None:
     paths = [visitor.upload("facts.csv", TABLE + b"x,symptoms,%d\n" % number) for number in range(MOST_FILES + 3)]
     assert [Path(path).exists() for path in paths] == [False] * 3 + [True] * MOST_FILES

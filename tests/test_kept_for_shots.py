@@ -85,7 +85,7 @@ def test_the_command_line_tests_what_it_does_not_show(twelve: Path, medfact: Cal
 
 def test_the_table_of_relations_keeps_nothing_for_demonstrations_that_are_not_shown(twelve: Path) -> None:
     for shots, aside in ((0, 0), (5, ASIDE)):
-        (row,), _ = relation_counts(RunSpec("", facts=str(twelve), shots=shots, limit=HEADS))
+        (row,), *_ = relation_counts(RunSpec("", facts=str(twelve), shots=shots, limit=HEADS))
         assert (row.facts, row.tested, row.aside, row.out) == (HEADS, HEADS - aside, aside, 0)
         none = dict.fromkeys(("own", "may_drop", "drafts", "studio", "reviewed", "confirmed", "one_tail"), "")
         lists = {"relations": [row], "notes": [], "problems": [], "more_problems": 0, "rows_with_problems": 0}

@@ -29,8 +29,10 @@ class RelationCounts:
 
 
 @keep(1_000)
-def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...]]:
-    """The counts by relation of the facts that a spec may test, and what is to be said of its selection."""
+def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...], tuple[str, ...]]:
+    """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
+    partner.
+    """
     collection = collection_of_spec(spec)
     selection = select_facts(spec, collection)
     positive = Counter(fact.relation for fact in collection.facts if fact.positive)
@@ -43,7 +45,7 @@ def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[st
         RelationCounts(name, _commonest(types[name]), count, tested[name], aside[name], count - tested[name] - aside[name])
         for name, count in positive.most_common()
     ]
-    return tuple(rows), (*selection.notes, *_without_partner(selection, collection))
+    return tuple(rows), selection.notes, tuple(_without_partner(selection, collection))
 
 
 def _commonest(types: Counter[str]) -> str:

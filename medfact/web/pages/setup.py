@@ -135,7 +135,7 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
     problems = summary(collection.problems)
     counted_here = 0 < positive <= MANY_FACTS and setup.protocol in PROTOCOLS
     spec = spec_of(source, protocol=setup.protocol, shots=setup.demonstrations, limit=positive)
-    counts, notes = relation_counts(spec) if counted_here else ((), ())
+    counts, notes, alone = relation_counts(spec) if counted_here else ((), (), ())
     return render(
         "facts_in_use",
         drafts=setup.drafts,
@@ -149,6 +149,7 @@ def _facts(visitor: Visitor, setup: Setup) -> Markup:
         relations=counts,
         one_tail=counted_here and PROTOCOLS[setup.protocol].one_tail,
         notes=[*collection.notes, *notes],
+        alone=alone,
         problems=problems[:SHOWN_PROBLEMS],
         more_problems=max(0, len(problems) - SHOWN_PROBLEMS),
         rows_with_problems=len(collection.problems),
