@@ -25,7 +25,7 @@ from medfact.errors import ModelError
 from medfact.models import Completion, Placement, load_model
 from medfact.models.entailment import load_entailment
 from medfact.models.local.repository import downloaded, inspect_source
-from medfact.runs.events import Failed, Loading
+from medfact.runs.events import Failed, Noted
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -107,7 +107,8 @@ def test_a_prompt_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     (token,) = tokenizer(" influenza", add_special_tokens=False).input_ids[-1:]
     broken(folder, "embed_tokens.weight", NAN, token)
-    holds = [token in tokenizer(prompt.content).input_ids for prompt in prompts]
+    said = [tokenizer(completion.text or "", add_special_tokens=False).input_ids for completion in whole]
+    holds = [token in (*tokenizer(prompt.content).input_ids, *reply) for prompt, reply in zip(prompts, said, strict=True)]
     found = completed(f"hf:{folder}", prompts)
     assert 0 < sum(holds) < len(prompts)
     assert [is_failure(completion) for completion in found] == holds
@@ -176,7 +177,7 @@ def asked(
     """The notes of a run whose model replies so, and what was told while it went on."""
     run = start(RunSpec(model=model, limit=limit, shots=0), store)
     answerer = Answerer(reply)
-    told = [event.step for event in answer(run, store, load=answerer.load) if isinstance(event, Loading)]
+    told = [event.note for event in answer(run, store, load=answerer.load) if isinstance(event, Noted)]
     return list(store.run(run).notes), told
 
 

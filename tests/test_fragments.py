@@ -64,6 +64,7 @@ def scores(estimate: Estimate) -> str:
     report: dict[str, Any] = {"unreadable": 0, "failed": 0, "joint_accuracy": estimate}
     live = SimpleNamespace(run=SimpleNamespace(run="r"), report=report)
     more = {"sort": "", "words_alone": None, "chance": {}, "settings": "", "estimand": "like", "notes": [], "bills": []}
+    more |= {"scores_of": {"joint_accuracy": [report]}, "false_on_purpose": "Half are false.", "labels": []}
     score = SimpleNamespace(**{**vars(SCORES["joint_accuracy"]), "by_chance": lambda _: ""})
     return render("scores", scores=[score], rows=[("a coin", live)], about_intervals="They are wide.", ids="r", **more)
 
@@ -71,7 +72,7 @@ def scores(estimate: Estimate) -> str:
 def test_intervals_are_explained_where_there_are_some() -> None:
     assert "Below each score: n and the 95% interval" in scores(Estimate(0.5, 0.4, 0.6, 40))
     without = scores(Estimate(0.5, None, None, 14))
-    assert "Below each score: n. Mastery" in without
+    assert "Below each score: n. Half are false. Mastery" in without
     assert "They are wide." not in without
 
 

@@ -12,7 +12,7 @@ from test_api import Load, load
 
 from medfact.answers import FORMATS, make_prompt
 from medfact.models import LENGTH, REPLY_TOKENS, Completion, Placement, load_model
-from medfact.models.local.decoding import Decoder
+from medfact.models.local.decoding import Decoder, Step
 from medfact.models.local.decoding import Reply as LocalReply
 from medfact.models.local.model import shared_limit
 from medfact.models.local.vocabulary import Vocabulary, options_of
@@ -104,7 +104,7 @@ def test_a_continued_text_ends_there_if_it_can_be_read(text: str, is_whole: bool
     prompt = replace(make_prompt("x", (), chat=False), enough_tokens=len(tokens))
     reply = LocalReply()
     for token in tokens:
-        reply.add(token, 0.5, 0.5)
+        reply.add(token, Step(0.5, 0.5, True))
     decoder = Decoder(None, Vocabulary(tokenizer, [tokenizer.eos_token_id]), options_of(prompt), 0)
     assert decoder.is_complete(reply) is is_whole
     assert decoder.completion(reply).cut == (None if is_whole else LENGTH)

@@ -63,6 +63,8 @@ BILL = {
     "cut": 0,
     "seconds": None,
     "bounded": None,
+    "uncounted": 0,
+    "estimated": False,
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from browser import served
+from starlette.datastructures import Headers
 
 from medfact.store import Store
 from medfact.web.visitors import NOBODY, is_adjudicator, owner_of, owners_reviewing
@@ -19,8 +20,13 @@ HEADER = "X-Forwarded-User"
 
 
 def request_of(user: str | None = None, cookie: str = "a" * 32) -> Any:
-    headers = {} if user is None else {HEADER: user}
-    return SimpleNamespace(headers=headers, cookies={"medfact-visitor": cookie}, client=SimpleNamespace(host="127.0.0.1"))
+    headers = Headers({"host": "127.0.0.1"} | ({} if user is None else {HEADER: user}))
+    return SimpleNamespace(
+        headers=headers,
+        cookies={"medfact-visitor": cookie},
+        client=SimpleNamespace(host="127.0.0.1"),
+        scope={"http_version": "1.1"},
+    )
 
 
 def test_a_signed_in_person_is_one_owner_in_every_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +70,7 @@ def hosted(home: Path) -> Iterator[str]:
 
 
 def ask(url: str, user: str | None, action: object = None, **show: object) -> dict[str, Any]:
-    headers = {} if user is None else {HEADER: user}
+    headers = Headers({"host": "127.0.0.1"} | ({} if user is None else {HEADER: user}))
     question = {"page": "review", "show": show, "action": action}
     answer = httpx.post(f"{url}updates", json=question, headers=headers, timeout=60)
     assert answer.status_code == 200, answer.text

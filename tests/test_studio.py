@@ -263,7 +263,7 @@ def test_edited_sentences_are_asked_of_whatever_facts_are_chosen(services: Servi
     own = own_sentences(BASE, "symptoms")
     changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
     services.store.of("dora").record_prototype_edits(edits(BASE, "symptoms", own, changed))
-    for data, statements in (("own", 9 * 2 * 8), ("clinical-core", 60 * 2 * 8)):
+    for data, statements in (("own", 14 * 2 * 8), ("clinical-core", 60 * 2 * 8)):
         (run,) = planned_runs(services, "dora", Setup(studio=f"medfact:{data}"), ())  # type: ignore[call-arg]
         assert len(run[1].statements) == statements, data
         assert (RELATION in run[1].pool_text) == (data == "own")

@@ -118,7 +118,8 @@ def test_workbooks_of_eight_addresses_keep_nobody_waiting(url: str) -> None:
     assert set(codes) <= {200, 429}
     refused = [one.result() for one in begun if one.result().status_code == 429]
     assert refused, "there are more of them than may wait"
-    assert {one.text for one in refused} == {"Many files are being read just now. Try again in 5 seconds."}
+    said = {"Many files are being read just now", "This takes long just now, for others too"}
+    assert {one.text for one in refused} <= {f"{reason}. Try again in 5 seconds." for reason in said}
     assert all(int(one.headers["retry-after"]) >= 1 for one in refused)
 
 
