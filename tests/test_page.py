@@ -138,7 +138,7 @@ def test_names_without_a_space_fit_the_screen(page: Page, tmp_path: Path, addres
     rows = [(f"{'W' * 150}{n}", "symptoms", f"{'Q' * 150}{n}") for n in range(8)]
     upload(page, write_facts(tmp_path / f"l{'o' * 150}ng.csv", rows, ("head", "relation", "tail")))
     button = page.locator("#evaluate")
-    expect(button).to_have_text(re.compile("ooong.csv"))
+    expect(button).to_have_text(re.compile("ooo.csv"))
     fits = "(node) => node.scrollWidth <= node.clientWidth"
     assert button.evaluate(fits)
     evaluate(page)
@@ -484,7 +484,7 @@ def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, addres
     choose_models(page)
     name_service(page, "gpt-4o-mini")
     page.get_by_role("button", name="What will it cost?").click()
-    expect(page.locator("#go-said")).to_contain_text("about $0.01 at the list price", timeout=120_000)
+    expect(page.locator("#go-said")).to_contain_text(re.compile(r"about \$0\.00\d+ at the list price"), timeout=120_000)
     sent: list[Request] = []
     page.on("request", lambda request: sent.append(request))
     with MockService(Behaviour(latency=0.2)) as service:

@@ -39,9 +39,6 @@ MOST_MODELS = 8
 WITHOUT = "without passages"
 """A setting beside those of `results.recall.SETTINGS`."""
 
-LONGEST_PATH = 1_000
-"""Characters of what names a file of the visitor's."""
-
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 
 
@@ -62,7 +59,7 @@ class Setup(BaseModel):
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     protocol: Short = RunSpec.protocol
-    pool: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
+    pool: str = ""
     models: list[Short] = Field([BUNDLED_MODEL], max_length=MOST_MODELS)
     other: Short = ""
     service: Short = ""
@@ -79,7 +76,7 @@ class Setup(BaseModel):
     reviewed: bool = False
     retrieval: Short = NO_RETRIEVAL
     settings: Annotated[list[Short], Field(max_length=3)] = [WITHOUT, READ]
-    corpus: Annotated[str, Field(max_length=LONGEST_PATH)] = ""
+    corpus: str = ""  # one too long to be a path is no file of the visitor's, and is said to be none
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
     race: bool = False
