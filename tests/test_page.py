@@ -525,7 +525,7 @@ def test_stop_keeps_what_was_answered(page: Page) -> None:
     choose_models(page, "medfact-tiny")
     unfold(page, "method")
     choose_pairs(page, 1000)
-    page.locator("#shots").get_by_label("five").check()
+    page.locator("#shots").get_by_role("radio", name="five", exact=True).check()
     evaluate(page)
     page.wait_for_function("/[1-9][0-9,]* of 16,000 statements/.test(document.querySelector('#progress').innerText)")
     page.get_by_role("button", name="Stop").click()
