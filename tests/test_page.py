@@ -512,7 +512,7 @@ def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> N
     name_service(page, "m")
     evaluate(page)
     expect(page.locator("#go-said")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=120_000)
-    for wrong, sentence in (("no address", "not a web address"), ("javascript:alert(1)", "not a web address")):
+    for wrong, sentence in (("no address", "contains a space"), ("javascript:alert(1)", "not a web address")):
         name_service(page, "m", wrong)
         evaluate(page)
         expect(page.locator("#go-said")).to_contain_text(sentence, timeout=120_000)
