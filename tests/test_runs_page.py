@@ -353,7 +353,7 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
     visitor.bring(broken)
     expect(said.locator(".mf-warn")).to_contain_text("broken.gz")
     visitor.bring(brought)
-    expect(said).to_contain_text("Brought “../<b>my run</b>” from its file.")
+    expect(said).to_contain_text("Brought “../<b>my run</b> (from a file)”.")
     expect(visitor.row(run)).to_contain_text("50.0%")
     assert visitor.store.run(run).owner == visitor.store.owner
     visitor.bring(brought)

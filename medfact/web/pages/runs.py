@@ -328,7 +328,7 @@ def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, M
     """Takes a run from an uploaded file."""
     file = visitor.services.uploads.of(visitor.owner, action.about)
     run = OwnRuns(visitor.services).bring(visitor.owner, file)
-    return show.model_copy(update={"page": 0}), Message(f"Brought “{_short(run)}” from its file.", "good")
+    return show.model_copy(update={"page": 0}), Message(f"Brought “{_short(run)}”.", "good")
 
 
 def _short(run: Run) -> str:
