@@ -364,7 +364,7 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
     with visitor.page.expect_download() as download:
         visitor.row(run).locator(".mf-menu summary").click()
         visitor.row(run).get_by_role("link", name="Export").click()
-    assert download.value.suggested_filename == f"medfact-b-my-run-b-{run[:8]}.gz"
+    assert download.value.suggested_filename == f"medfact-b-my-run-b-from-a-file-{run[:8]}.gz"
     again = Store(f"sqlite:///{tmp_path / 'again.db'}")
     with Path(download.value.path()).open("rb") as file:
         assert import_run(again, file, "again") == run
