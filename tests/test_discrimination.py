@@ -71,6 +71,16 @@ def test_equal_to_scikit_learn(rows: list[tuple[float, bool]]) -> None:
     assert min(found.miscalibration, found.discrimination) >= -1e-12
 
 
+def holds(rows: Records, truth: float) -> bool:
+    """Whether the interval of AUROC holds the truth."""
+    found = probabilities(rows)
+    assert found is not None
+    low, high = found.overall.auroc.low, found.overall.auroc.high
+    assert low is not None
+    assert high is not None
+    return bool(low <= truth <= high)
+
+
 def test_the_interval_of_auroc_holds_the_truth() -> None:
     """P(True) of true statements is normal with mean 1 beyond that of false ones: AUROC = Φ(1/√2) = 0.7602. Heads of three
     statements each share an effect. In 200 runs of 60 heads the interval holds it about 190 times.
@@ -83,12 +93,7 @@ def test_the_interval_of_auroc_holds_the_truth() -> None:
         p = 1 / (1 + np.exp(-score))
         rows = records(p.tolist(), true.tolist())
         rows.head[:] = np.repeat(np.arange(60), 3)
-        found = probabilities(rows)
-        assert found is not None
-        low, high = found.overall.auroc.low, found.overall.auroc.high
-        assert low is not None
-        assert high is not None
-        held += low <= 0.7602 <= high
+        held += holds(rows, 0.7602)
     assert 180 <= held <= 198
 
 
@@ -113,12 +118,7 @@ def test_the_interval_of_auroc_holds_the_truth_where_tails_are_shared() -> None:
         score = np.where(true, lean, -lean) + draw.normal(0, np.sqrt(0.6), 400)
         rows = records((1 / (1 + np.exp(-score))).tolist(), true.tolist(), 100)
         rows.tail[:] = tail
-        found = probabilities(rows)
-        assert found is not None
-        low, high = found.overall.auroc.low, found.overall.auroc.high
-        assert low is not None
-        assert high is not None
-        held += low <= 0.7602 <= high
+        held += holds(rows, 0.7602)
     assert held >= 88
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 from browser import served
+from small_disk import fill, small_disk_at
 from test_doors import TABLE, until_ended
-from test_survival import fill
 from visitors import Visitor
+from waiting import until
 
 from medfact.errors import StoreError
 from medfact.runs.start import start
@@ -31,20 +31,8 @@ SECRET = "patient-of-room-12"
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of a few megabytes, on which a server can begin."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(place)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("A small disk can be mounted by root alone, and not everywhere.")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    with small_disk_at(tmp_path / "disk", 12) as disk:
+        yield disk
 
 
 def health(url: str) -> tuple[int, str]:

@@ -25,6 +25,7 @@ import sqlalchemy
 from mock_service import Behaviour, MockService
 from processes import CONTEXT, Command, forked_quickly, keep_jobs
 from records import reported
+from small_disk import fill, small_disk_at
 from small_facts import rows_of_facts, write_csv
 from small_models import small_llama
 from waiting import until
@@ -331,25 +332,8 @@ def test_when_a_process_beside_the_page_dies_its_runs_fail_with_the_reason(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of two megabytes."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("A small disk can be mounted by root alone, and not everywhere.")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def fill(disk: Path) -> Path:
-    """Takes all the room that a disk has left, and returns the file that holds it."""
-    held = disk / "held"
-    with held.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 10, 1):
-            with contextlib.suppress(OSError):
-                while file.write(b"x" * size) == size:
-                    pass
-    return held
+    with small_disk_at(tmp_path / "disk", 2) as disk:
+        yield disk
 
 
 def test_a_full_disk_ends_a_command_with_one_line_and_loses_nothing(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
@@ -39,7 +39,12 @@ MOST_MODELS = 8
 WITHOUT = "without passages"
 """A setting beside those of `results.recall.SETTINGS`."""
 
+LONGEST_PATH = 1_000
+"""Characters of what names a file of the visitor's."""
+
 Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
+OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
+"""One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
 
 
 class Setup(BaseModel):
@@ -59,7 +64,7 @@ class Setup(BaseModel):
     dataset: Short = RunSpec.dataset
     source: dict[str, Any] | None = None
     protocol: Short = RunSpec.protocol
-    pool: str = ""
+    pool: OwnFile = ""
     models: list[Short] = Field([BUNDLED_MODEL], max_length=MOST_MODELS)
     other: Short = ""
     service: Short = ""
@@ -76,7 +81,7 @@ class Setup(BaseModel):
     reviewed: bool = False
     retrieval: Short = NO_RETRIEVAL
     settings: Annotated[list[Short], Field(max_length=3)] = [WITHOUT, READ]
-    corpus: str = ""  # one too long to be a path is no file of the visitor's, and is said to be none
+    corpus: OwnFile = ""
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
     race: bool = False
