@@ -71,21 +71,21 @@ def imports(file: Path) -> Iterator[tuple[int, str]]:
 FILES = sorted(ROOT.rglob("*.py"))
 
 
-def room(file: Path) -> str:
+def place_of(file: Path) -> str:
     """The room in which a file lies."""
     return file.relative_to(ROOT).parts[0].removesuffix(".py").replace("__init__", "medfact")
 
 
 def test_every_room_has_its_place() -> None:
-    assert {room(file) for file in FILES} - set(PLACES) == set()
+    assert {place_of(file) for file in FILES} - set(PLACES) == set()
 
 
 def test_imports_go_down_or_left() -> None:
     wrong = [
-        f"{file.relative_to(ROOT)}, line {line}: {room(file)} imports {other}"
+        f"{file.relative_to(ROOT)}, line {line}: {place_of(file)} imports {other}"
         for file in FILES
         for line, other in imports(file)
-        if not allowed(room(file), other)
+        if not allowed(place_of(file), other)
     ]
     assert wrong == []
 
