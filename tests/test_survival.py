@@ -39,7 +39,7 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, GOING, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, Answer, Store
+from medfact.store import COMPLETE, FAILED_RUN, GOING, INTERRUPTED, PAUSED, RUNNING, STOPPED, Answer, Store
 from medfact.store.workers import is_alive, myself
 
 ROOT = Path(__file__).parents[1]
