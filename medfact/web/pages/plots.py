@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -13,8 +13,8 @@ from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
-from medfact.results import evidence_plots, findings, plots, probability_plots
-from medfact.results.contrasts import ABOUT, lines_of_runs
+from medfact.results import arrows, evidence_plots, findings, plots, probability_plots
+from medfact.results.contrasts import ABOUT, Across, lines_of_runs
 from medfact.results.live import Live
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
@@ -107,10 +107,12 @@ def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:
     )
 
 
-def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
-    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing."""
+def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:
+    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing.
+    across: the differences of runs that the tables' arrows show.
+    """
     reports = _reports(lives)
-    found = tables(list(reports.values()), show.paper)
+    found = tables(list(reports.values()), show.paper, across)
     return render(
         "papers",
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
@@ -119,6 +121,8 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
         case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
+        arrow=arrows.in_words,
+        about_arrows=arrows.ABOUT,
         ids=",".join(live.run.run for live in lives.values()),
     )
 
