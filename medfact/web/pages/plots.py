@@ -16,6 +16,7 @@ from medfact.negatives import DIFFICULTIES
 from medfact.results import arrows, evidence_plots, findings, plots, probability_plots
 from medfact.results.contrasts import ABOUT, Across, lines_of_runs
 from medfact.results.live import Live
+from medfact.results.means import WIDE, curves_of_means
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
@@ -146,19 +147,21 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.
             (f"Figure 7, three views: by whether the fact holds, by polarity, by form.{views}", plots.three_views(own)),
         ]
     before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements"
-    said = f"{before}: {_sentence(own, 'joint_any_order')}"
+    wide = f" A mean has {WIDE}." if curves_of_means(own.values(), "joint_any_order") else ""
+    said = f"{before}: {_sentence(own, 'joint_any_order')}{wide}"
     return [(said, plots.by_statements(own, "joint_any_order"))]
 
 
 def _sentence(reports: Mapping[str, Report], curve: str) -> str:
     """How mastery falls from one statement a fact to all, a sentence a model."""
     of = "answer" if curve == "average_ordered" else "fact"
+    curves: dict[str, tuple[Estimate, ...]] = {name: getattr(report.curves, curve) for name, report in reports.items()}
     sentences = []
-    for name, report in reports.items():
-        points: tuple[Estimate, ...] = getattr(report.curves, curve)
+    for name, points in (curves | curves_of_means(reports.values(), curve)).items():
         if len(points) > 1:
+            subject = f"The {name}" if name not in curves else name
             sentences.append(
-                f"{name} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
+                f"{subject} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
                 f"counts, and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
             )
     return " ".join(sentences) or "Nothing has been asked yet."
