@@ -280,7 +280,7 @@ def _draw_bar(pen: ImageDraw.ImageDraw, bar: Bar) -> None:
     def at(share: float) -> float:
         return (left + (share - bar.least) / (1 - bar.least) * (right - left)) * _SCALE
 
-    pen.rounded_rectangle((at(0), y - 7, at(1), y + 7), radius=7, fill=GRID)
+    pen.rounded_rectangle((at(bar.least), y - 7, at(1), y + 7), radius=7, fill=GRID)
     if bar.chance is not None:
         pen.rectangle((at(bar.chance) - 1, y - 26, at(bar.chance) + 1, y + 26), fill=QUIET)
     estimate = bar.estimate
