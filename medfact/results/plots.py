@@ -14,6 +14,7 @@ from typing import Any
 from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.discrimination import COVERAGES
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.means import curves_of_means
 from medfact.results.rarity import FactPoint, Rarity
 from medfact.results.report import Report
 from medfact.results.wording import counted, interval
@@ -130,12 +131,14 @@ def scores(estimates: Mapping[str, Estimate], of: str) -> Plot:
 
 
 def by_statements(reports: Reports, curve: str) -> Plot:
-    """Accuracy against the number of statements a fact, one line per model, with intervals; dotted, a fair coin's.
+    """Accuracy against the number of statements a fact, one line per model, with intervals; dashed, the mean over models that
+    were asked the same; dotted, a fair coin's.
 
     Args:
         curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
-    lines = {name: getattr(report.curves, curve) for name, report in reports.items()}
+    means = curves_of_means(reports.values(), curve)
+    lines = {name: getattr(report.curves, curve) for name, report in reports.items()} | means
     longest = max(map(len, lines.values()), default=0)
     if not longest:
         return {}
@@ -153,7 +156,7 @@ def by_statements(reports: Reports, curve: str) -> Plot:
                 "y": [100 * estimate.value for estimate in estimates],
                 "error_y": errors(estimates),
                 "mode": "lines+markers",
-                "line": {"color": colour(index)},
+                "line": {"color": colour(index)} | ({"dash": "dash", "width": 4} if name in means else {}),
                 "marker": marker(index, 8),
                 "customdata": [estimate.n for estimate in estimates],
                 "hovertemplate": "%{x} statements: %{y:.1f}% (n = %{customdata})",

@@ -12,6 +12,8 @@ from pydantic import Field
 
 from medfact.datasets.bundled import words_alone
 from medfact.results import wording
+from medfact.results.compare import Side
+from medfact.results.contrasts import across_of_papers
 from medfact.results.live import PACE, Live
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
@@ -260,7 +262,9 @@ def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[M
 
 def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
     case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
-    return papers_tab(lives, show, case), show
+    board = visitor.services.reports.board
+    across = across_of_papers(Side(live.run, board(live.run.run)) for live in lives.values())
+    return papers_tab(lives, show, case, across), show
 
 
 def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[Markup, EvaluateShow]]:

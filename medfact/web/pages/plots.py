@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -13,9 +13,10 @@ from medfact.metrics.diagnosis import DIAGNOSES
 from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
-from medfact.results import evidence_plots, findings, plots, probability_plots
-from medfact.results.contrasts import ABOUT, lines_of_runs
+from medfact.results import arrows, evidence_plots, findings, plots, probability_plots
+from medfact.results.contrasts import ABOUT, Across, lines_of_runs
 from medfact.results.live import Live
+from medfact.results.means import WIDE, curves_of_means
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
@@ -107,10 +108,12 @@ def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:
     )
 
 
-def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
-    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing."""
+def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:
+    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing.
+    across: the differences of runs that the tables' arrows show.
+    """
     reports = _reports(lives)
-    found = tables(list(reports.values()), show.paper)
+    found = tables(list(reports.values()), show.paper, across)
     return render(
         "papers",
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
@@ -119,6 +122,8 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
         case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
+        arrow=arrows.in_words,
+        about_arrows=arrows.ABOUT,
         ids=",".join(live.run.run for live in lives.values()),
     )
 
@@ -142,19 +147,21 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.
             (f"Figure 7, three views: by whether the fact holds, by polarity, by form.{views}", plots.three_views(own)),
         ]
     before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements"
-    said = f"{before}: {_sentence(own, 'joint_any_order')}"
+    wide = f" A mean has {WIDE}." if curves_of_means(own.values(), "joint_any_order") else ""
+    said = f"{before}: {_sentence(own, 'joint_any_order')}{wide}"
     return [(said, plots.by_statements(own, "joint_any_order"))]
 
 
 def _sentence(reports: Mapping[str, Report], curve: str) -> str:
     """How mastery falls from one statement a fact to all, a sentence a model."""
     of = "answer" if curve == "average_ordered" else "fact"
+    curves: dict[str, tuple[Estimate, ...]] = {name: getattr(report.curves, curve) for name, report in reports.items()}
     sentences = []
-    for name, report in reports.items():
-        points: tuple[Estimate, ...] = getattr(report.curves, curve)
+    for name, points in (curves | curves_of_means(reports.values(), curve)).items():
         if len(points) > 1:
+            subject = f"The {name}" if name not in curves else name
             sentences.append(
-                f"{name} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
+                f"{subject} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
                 f"counts, and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
             )
     return " ".join(sentences) or "Nothing has been asked yet."
