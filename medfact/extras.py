@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib.util
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from medfact.assets import IS_INSTALLED
@@ -35,6 +36,13 @@ def named_if_missing() -> Iterator[None]:
         if missing is None:
             raise
         raise missing from error
+
+
+def check_installed(modules: Iterable[str]) -> None:
+    """Raises PartMissing where one of these modules is not installed."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise _part_missing(module) or PartMissing(f"This needs {module}.", f"Install it: pip install {module}")
 
 
 def _part_missing(module: str) -> PartMissing | None:

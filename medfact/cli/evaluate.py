@@ -19,7 +19,7 @@ from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import check_output, emit, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, Model, is_local, is_service
+from medfact.models import BUNDLED_MODEL, Model, is_local, provider_of
 from medfact.models.services.policy import named_address_key
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
@@ -160,7 +160,7 @@ def _ask_all(
     def ask(run_id: str) -> int:
         return show_progress(answer(run_id, store, key=key, load=load), store.run(run_id).model)
 
-    remote = [one.run for one in records if is_service(one.model) or (options.on and is_local(one.model))]
+    remote = [one.run for one in records if provider_of(one.model).is_remote or (options.on and is_local(one.model))]
     with ThreadPoolExecutor(max(len(remote), 1)) as threads:
         pending = [threads.submit(ask, run_id) for run_id in remote]
         codes = [ask(run_id) for run_id in run_ids if run_id not in remote]

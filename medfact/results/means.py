@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
+from medfact.models import provider_of
 from medfact.results.paper_rows import RUN, Cell, Row, detail_of
 from medfact.results.report import Report
 from medfact.results.wording import counted, model_of
@@ -25,7 +26,7 @@ def groups_of(reports: Sequence[Report]) -> Iterator[tuple[str, list[Report]]]:
     """
     asked: dict[tuple[object, ...], dict[str, Report]] = {}
     for report in reports:
-        if not report.model.startswith("baseline:"):
+        if not provider_of(report.model).is_rule:
             asked.setdefault(_setting(report), {}).setdefault(report.model, report)
     for of in asked.values():
         if len(of) >= FEWEST:

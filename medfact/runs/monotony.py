@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from medfact.models import LENGTH, is_local, is_service
+from medfact.models import LENGTH, provider_of
 from medfact.store import Answer
 
 FEWEST = 8
@@ -35,15 +35,7 @@ class Monotony:
             return None
         self._is_over = True
         what = f"say nothing but “{self._said}”" if self._said else "are empty"
-        return f"The first {self._count} replies {what}, whatever was asked: {self._advice()}"
-
-    def _advice(self) -> str:
-        if is_local(self._model):
-            hint = "Try another number format (--dtype float32 or bfloat16), or fetch its weights again."
-            return f"the model computes wrongly. {hint}"
-        if is_service(self._model):
-            return "look at how the service runs the model, such as its number format and its chat template."
-        return "look at how the model is asked."
+        return f"The first {self._count} replies {what}, whatever was asked: {provider_of(self._model).advice}"
 
 
 def repeated(text: str) -> str | None:

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers import (
@@ -43,9 +43,7 @@ from medfact.models.local.repository import (
 )
 from medfact.models.local.revision import file_revision, folder_revision
 from medfact.models.local.tokens import check_tokens
-
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
+from medfact.models.providers import ModelInfo
 
 QUANTIZED = ("8bit", "4bit")
 
