@@ -1,7 +1,8 @@
-"""The parts of medfact that an install may lack, and the sentence that names the command which brings them."""
+"""The large libraries behind parts of medfact: importing them quickly, and naming the command that brings a missing one."""
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,20 @@ PARTS = {
 
 _FILES = {"cluster": "requirements-cluster.txt"}
 """Extra → the file of a checkout that lists it, where that is not requirements.txt."""
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it again
+    and again takes a third of the time: torch and transformers come in 3 s, not in 4.5 (`benchmarks/README.md`).
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

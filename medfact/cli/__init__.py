@@ -5,6 +5,8 @@ Exit codes: 0 complete, 2 a user's mistake or Ctrl-C, 3 complete but some calls 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -34,6 +36,7 @@ def resumable() -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
+    atexit.register(gc.freeze)  # what is left ends with the process: looking through it for garbage takes a second
     whole = parser()
     try:
         options = whole.parse_args(arguments)

@@ -25,6 +25,7 @@ from medfact.cli.options import (
     setting,
 )
 from medfact.errors import Mistake
+from medfact.extras import importing
 from medfact.models import specs_in_help
 
 PROGRAMS = ("medfact", "python -m medfact")
@@ -59,7 +60,9 @@ class Command:
         """Runs it; returns the exit code."""
         module, _, function = self.action.partition(":")
         place = module if module.startswith("medfact.") else f"medfact.cli.{module}"
-        return int(getattr(import_module(place), function)(options))
+        with importing():
+            action = getattr(import_module(place), function)
+        return int(action(options))
 
 
 _DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)

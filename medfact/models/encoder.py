@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from medfact.errors import MedfactError, ModelError
+from medfact.extras import importing
 from medfact.limits import is_public_server
 from medfact.models.services.policy import check_encoder_source
 from medfact.models.services.settings import ServiceSettings
@@ -68,8 +69,9 @@ def sentence_encoder(name: str) -> Any:
     check_encoder_source(name)
     if not Path(name).is_dir():
         check_proxies()
-    import torch
-    from sentence_transformers import SentenceTransformer
+    with importing():
+        import torch
+        from sentence_transformers import SentenceTransformer
 
     missed: list[str] = []
     try:

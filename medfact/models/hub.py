@@ -6,6 +6,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from medfact.assets import ASSETS
+from medfact.extras import importing
 from medfact.limits import is_public_server
 from medfact.models.local.revision import folder_revision
 from medfact.models.providers import LOCAL, LoadOptions, Model, Provider
@@ -34,7 +35,8 @@ def bundled_revision() -> str:
 
 
 def _load(spec: str, options: LoadOptions) -> Model:
-    from medfact.models.local.loading import load_local
+    with importing():
+        from medfact.models.local.loading import load_local
 
     return load_local(spec, _source(spec), options.placement, options.tell)
 
@@ -60,7 +62,8 @@ def _source(spec: str) -> Path | str:
 
 
 def _has_chat_template(spec: str, options: LoadOptions) -> bool:
-    from medfact.models.local.loading import has_chat_template
+    with importing():
+        from medfact.models.local.loading import has_chat_template
 
     return has_chat_template(_source(spec), options.placement)
 

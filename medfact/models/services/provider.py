@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from medfact.extras import importing
 from medfact.models.providers import SERVICE, LoadOptions, Model, Provider
 from medfact.models.services.prices import price_of
 from medfact.models.services.settings import OPENAI_PREFIX, ServiceSettings
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def _load(spec: str, options: LoadOptions) -> Model:
-    from medfact.models.services.client import load_service
+    with importing():
+        from medfact.models.services.client import load_service
 
     return load_service(spec, options.service, options.monitor)
 
