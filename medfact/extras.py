@@ -29,8 +29,8 @@ _FILES = {"cluster": "requirements-cluster.txt"}
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it again
-    and again takes a third of the time: torch and transformers come in 3 s, not in 4.5 (`benchmarks/README.md`).
+    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
+    again and again takes a third of the time: torch and transformers come in 3 s, not in 4.5 (`benchmarks/README.md`).
     """
     was_enabled = gc.isenabled()
     gc.disable()

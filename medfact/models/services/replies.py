@@ -10,14 +10,12 @@ from typing import Any
 
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled, until
 from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
-from medfact.models.services.contents import Said, said_in
-from medfact.models.services.endings import FAILED, NORMAL, ending_of
-from medfact.models.services.error_bodies import ErrorBody, error_in
+from medfact.models.services.contents import FAILED, NORMAL, Said, counted_tokens, ending_of, said_in
 from medfact.models.services.parameters import Parameters, parameters_of
 from medfact.models.services.prices import tokens_in
+from medfact.models.services.refusals import ErrorBody, error_in
 from medfact.models.services.settings import DEFAULTS
 from medfact.models.services.streams import is_stream, reply_in
-from medfact.models.services.usage import counted_tokens
 from medfact.models.thinking import end_of_thinking
 
 DEFAULT_PARAMETERS = parameters_of(DEFAULTS)
