@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib.util
 from collections.abc import Iterable, Iterator
@@ -27,16 +28,30 @@ _FILES = {"cluster": "requirements-cluster.txt"}
 """Extra → the file of a checkout that lists it, where that is not requirements.txt."""
 
 
+_own_process = False
+
+
+def run_in_own_process() -> None:
+    """Says that this process is medfact's alone and ends with its command: nothing that is imported, or left at its end, is
+    looked through for garbage again.
+    """
+    global _own_process
+    _own_process = True
+    atexit.register(gc.freeze)
+
+
 @contextmanager
 def importing() -> Iterator[None]:
     """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
-    again and again takes a third of the time: torch and transformers come in 3 s, not in 4.5 (`benchmarks/README.md`).
+    again and again takes a fifth of the time of a short run (`benchmarks/README.md`).
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if _own_process:
+            gc.freeze()
         if was_enabled:
             gc.enable()
 
