@@ -38,9 +38,10 @@ from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
 from medfact.results.names import model_name
 from medfact.runs.checks import check_settings
-from medfact.runs.costs import costs
+from medfact.runs.costs import bill_in_words, bill_of, costs
 from medfact.runs.jobs import Jobs
 from medfact.runs.jobs.lanes import kind_of
+from medfact.runs.retrieve import encoder_settings
 from medfact.runs.run import answer, check_address
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -206,6 +207,28 @@ def test_what_it_costs_is_its_own(echoes: Echoes) -> None:
     check_settings(RunSpec(model="echo:loud", budget=1.0))
     with pytest.raises(Mistake, match="so a budget cannot be kept"):
         check_settings(RunSpec(model="echo:quiet", budget=1.0))
+
+
+def test_one_that_costs_nothing_says_so(url: str, medfact: Callable[..., tuple[int, str, str]]) -> None:
+    free = replace(Echoes().provider, price=None)
+    with registered(free):
+        said = costs(RunSpec(model="echo:m", limit=4, shots=0))
+        assert (said["usd"], said["said"]) == (None, "64 statements at models.example: nothing to pay.")
+        _, out, _ = medfact("run", "--model", "echo:m", "--limit", "4", "--shots", "0")
+        bill = bill_of(Store(url).run(json.loads(out)["run"]), Store(url))
+        assert bill is not None
+        assert (bill["host"], bill["usd"]) == ("models.example", 0.0)
+        assert "nothing to pay" in bill_in_words(bill)[0]
+
+
+def test_its_key_goes_to_no_encoder_elsewhere(echoes: Echoes) -> None:
+    def settings(model: str, **service: str) -> ServiceSettings:
+        spec = RunSpec(model=model, retrieval="dense", encoder="openai:e", service=ServiceSettings(key="k", **service))
+        return encoder_settings(spec)
+
+    assert settings("echo:m").key is None
+    assert settings("echo:m", base_url="http://127.0.0.1:1/v1").key == "k", "both are asked there"
+    assert settings("openai:m").key == settings("medfact-tiny").key == "k"
 
 
 def test_a_file_that_names_it_is_not_trusted_and_keeps_its_address(echoes: Echoes, url: str) -> None:

@@ -183,9 +183,10 @@ def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
     settings: of the service, if it answers behind one; its key, else MEDFACT_ENCODER_KEY, is sent there and nowhere else.
     Raises ModelError if it cannot be loaded or reached.
     """
-    load = provider_of(spec).encoder or ON_THE_HUB.encoder
+    provider = provider_of(spec)
+    load = provider.encoder or ON_THE_HUB.encoder
     assert load is not None
-    return load(spec, settings)
+    return load(spec, provider.service_of(settings) or settings)
 
 
 @named_if_missing()

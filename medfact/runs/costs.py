@@ -73,8 +73,10 @@ def _reply_tokens(item: Planned, spec: RunSpec) -> int:
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
     what = "statements" if spec.task is None else "texts to write"
-    if not provider_of(spec.model).is_paid:
-        return f"{count:,} {what} on this machine: nothing to pay."
+    provider = provider_of(spec.model)
+    if not provider.is_paid:
+        where = f" at {', '.join(hosts_of(service))}" if (service := provider.service_of(spec.service)) else " on this machine"
+        return f"{count:,} {what}{where}: nothing to pay."
     begin = f"{count:,} {what}, about {tokens:,} tokens"
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
@@ -105,7 +107,9 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     calls = store.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     uncounted = sum(map(_is_uncounted, calls))
-    price = provider_of(record.model).price_of(record.model)
+    provider = provider_of(record.model)
+    price = provider.price_of(record.model)
+    paid = estimate(1, entering, leaving, price) if price and not uncounted else None
     return {
         "host": ", ".join(hosts_of(service)),
         "models": sorted({call.served_model for call in calls if call.served_model}),
@@ -114,7 +118,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
         "completion_tokens": leaving,
         "uncounted": uncounted,
         "estimated": TOKENS_ESTIMATED in record.notes,
-        "usd": estimate(1, entering, leaving, price) if price and not uncounted else None,
+        "usd": paid if provider.is_paid else 0.0,
         "price_of": price.as_of if price else None,
         "calls": sum(call.attempts or 0 for call in calls),
         "reused": sum(call.attempts == 0 for call in calls),
@@ -180,6 +184,8 @@ def _tokens_in_words(bill: dict[str, Any]) -> str:
 
 
 def _price_in_words(bill: dict[str, Any]) -> str:
+    if bill["usd"] is not None and bill["price_of"] is None:
+        return "nothing to pay"
     if bill["usd"] is not None:
         return f"{dollars(bill['usd'])} at the list price of {bill['price_of']}"
     return "price not known" if bill["price_of"] is None else "so its cost is not known"

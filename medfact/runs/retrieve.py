@@ -103,7 +103,9 @@ def _retriever(spec: RunSpec, corpus: Corpus, tell: Tell) -> Retriever:
 
 def encoder_settings(spec: RunSpec) -> ServiceSettings:
     """How an encoder behind a service is called. The run's key goes to the run's own service alone."""
-    service = service_of(spec.encoder, spec.service) or spec.service
+    service, own = service_of(spec.encoder, spec.service) or spec.service, service_of(spec.model, spec.service)
+    if own is not None and own.base_url != service.base_url:
+        service = replace(service, key=None)
     if spec.encoder_url is None or spec.encoder_url.rstrip("/") == (service.base_url or "").rstrip("/"):
         return service
     return replace(service, base_url=spec.encoder_url, replicas=(), key=None)
