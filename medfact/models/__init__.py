@@ -7,11 +7,11 @@ the provider: each `Provider` declares once what the rest of medfact must know o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from medfact.errors import ModelError
 from medfact.extras import check_installed, named_if_missing
 from medfact.models.baseline import RULES
+from medfact.models.encoder import Encoder
 from medfact.models.hub import BUNDLED, BUNDLED_FOLDERS, BUNDLED_MODEL, HUB, NARROW_MODEL, ON_THE_HUB, bundled_revision
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.prompt import LENGTH, REPLY_TOKENS, Completion, Message, Prompt, Served, is_settled
@@ -40,9 +40,6 @@ from medfact.models.services.provider import OPENAI
 from medfact.models.services.settings import DEFAULTS, OPENAI_PREFIX, ServiceSettings
 from medfact.models.words_alone import WORDS_ALONE
 
-if TYPE_CHECKING:
-    from medfact.models.encoder import Encoder
-
 FUNCTION = "function:"
 """How the spec of a model begins that is a Python function of a notebook; nothing but that notebook can load it."""
 
@@ -54,11 +51,7 @@ def _refuse_function(spec: str) -> None:
     )
 
 
-def _load_function(spec: str, _: LoadOptions) -> Model:
-    raise unknown_model(spec)
-
-
-FUNCTIONS = Provider(prefixes=(FUNCTION,), load=_load_function, title=str, check_spec=_refuse_function)
+FUNCTIONS = Provider(prefixes=(FUNCTION,), title=str, check_spec=_refuse_function)
 
 for _provider in (BUNDLED, RULES, WORDS_ALONE, ON_THE_HUB, OPENAI, FUNCTIONS):
     register(_provider)

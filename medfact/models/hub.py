@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from medfact.assets import ASSETS
 from medfact.extras import importing
 from medfact.limits import is_public_server
+from medfact.models.encoder import hub_encoder
 from medfact.models.local.revision import folder_revision
 from medfact.models.providers import LOCAL, LoadOptions, Model, Provider
 from medfact.models.services.policy import check_model_source
-from medfact.models.services.settings import ServiceSettings
 from medfact.proxies import check_proxies
-
-if TYPE_CHECKING:
-    from medfact.models.encoder import Encoder
 
 HUB = "hf:"
 
@@ -68,12 +64,6 @@ def _has_chat_template(spec: str, options: LoadOptions) -> bool:
     return has_chat_template(_source(spec), options.placement)
 
 
-def _encoder(spec: str, _: ServiceSettings) -> Encoder:
-    from medfact.models.encoder import hub_encoder
-
-    return hub_encoder(spec, spec.removeprefix(HUB))
-
-
 def _last_part(spec: str) -> str:
     """The last part of a folder or repository."""
     name = spec.removeprefix(HUB)
@@ -101,7 +91,7 @@ ON_THE_HUB = Provider(
     needs=_NEEDS,
     lane=LOCAL,
     takes_messages=_has_chat_template,
-    encoder=_encoder,
+    encoder=lambda spec, _: hub_encoder(spec, spec.removeprefix(HUB)),
     encoder_help=("hf:REPOSITORY", "hf:FOLDER"),
     advice=_ADVICE,
 )

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol, TypedDict
 
 from medfact.errors import UnknownName
 from medfact.facts import Fact, KnowledgeBase
+from medfact.models.encoder import Encoder
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.prices import Price
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
-
-if TYPE_CHECKING:
-    from medfact.models.encoder import Encoder
 
 LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
 """Lanes of the queue of jobs: one model with weights at a time, in a process of its own; many runs at services; a few rules."""
@@ -82,6 +80,10 @@ class LoadOptions:
     """The facts kept aside, for models that set a threshold on them."""
 
 
+def _nothing(spec: str, _: LoadOptions) -> Model:
+    raise unknown_model(spec)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Provider:
     """A kind of models. What it does not say of itself is true of a rule on this machine, which costs nothing."""
@@ -89,7 +91,7 @@ class Provider:
     prefixes: tuple[str, ...] = ()
     """How the specs of its models begin, with the colon; the name of a model follows."""
 
-    load: Callable[[str, LoadOptions], Model]
+    load: Callable[[str, LoadOptions], Model] = _nothing
     """Loads the model of a spec. Heavy libraries are imported within. Raises MedfactError."""
 
     ready: tuple[str, ...] = ()
@@ -199,11 +201,7 @@ def unregister(provider: Provider) -> None:
     _providers.remove(provider)
 
 
-def _unknown(spec: str, _: LoadOptions) -> Model:
-    raise unknown_model(spec)
-
-
-_NOBODY = Provider(load=_unknown, title=lambda spec: spec, takes_names=False)
+_NOBODY = Provider(title=str, takes_names=False)
 """Whose a spec is that no provider claims: a recorded run may name anything."""
 
 

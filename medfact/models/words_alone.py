@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from medfact.errors import Mistake
 from medfact.facts import KnowledgeBase
+from medfact.models.encoder import ENCODER, finite, sentence_encoder
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.providers import LoadOptions, ModelInfo, Provider
 from medfact.models.services.policy import check_encoder_source
-
-if TYPE_CHECKING:
-    import numpy as np
 
 TAIL, EMBEDDING = "baseline:tail", "baseline:embedding"
 """The second may be followed by a colon and a sentence encoder: a repository, or a folder."""
@@ -49,8 +48,6 @@ def load_words_alone(spec: str, options: LoadOptions) -> WordsAlone:
 
     Raises Mistake if no facts are kept aside to set the threshold on, and ModelError if the encoder cannot be loaded.
     """
-    import numpy as np
-
     aside, encoder = options.aside(), _encoder_in(spec)
     examples = [fact for fact in aside.facts if fact.tail is not None] if aside else []
     if aside is None or len({fact.positive for fact in examples}) < 2:
@@ -70,8 +67,6 @@ def best_threshold(
     values: np.ndarray[tuple[int], np.dtype[np.float64]], positive: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> float:
     """The value above which most of these facts are true and below which most are false; the middle one of the best."""
-    import numpy as np
-
     steps = np.unique(values)
     places = np.concatenate([[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]])
     right = ((values > places[:, None]) == positive).sum(axis=1)
@@ -85,8 +80,6 @@ def _by_tail(known: KnowledgeBase) -> Likeness:
 
 def encoder_likeness(name: str) -> Likeness:
     """The cosine of head and tail under a sentence encoder: a repository, a folder, or "" for the usual. Raises ModelError."""
-    from medfact.models.encoder import ENCODER, finite, sentence_encoder
-
     encoder = sentence_encoder(name or ENCODER)
 
     def likeness(triplets: Sequence[Triplet]) -> Sequence[float]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from medfact.extras import importing
+from medfact.models.encoder import service_encoder
 from medfact.models.providers import SERVICE, LoadOptions, Model, Provider
 from medfact.models.services.prices import price_of
-from medfact.models.services.settings import OPENAI_PREFIX, ServiceSettings
-
-if TYPE_CHECKING:
-    from medfact.models.encoder import Encoder
+from medfact.models.services.settings import OPENAI_PREFIX
 
 
 def _load(spec: str, options: LoadOptions) -> Model:
@@ -18,12 +14,6 @@ def _load(spec: str, options: LoadOptions) -> Model:
         from medfact.models.services.client import load_service
 
     return load_service(spec, options.service, options.monitor)
-
-
-def _encoder(spec: str, settings: ServiceSettings) -> Encoder:
-    from medfact.models.encoder import service_encoder
-
-    return service_encoder(spec, spec.removeprefix(OPENAI_PREFIX), settings)
 
 
 OPENAI = Provider(
@@ -36,7 +26,7 @@ OPENAI = Provider(
     service=lambda settings: settings,
     price=price_of,
     takes_messages=lambda spec, options: options.service.shots_as_turns,
-    encoder=_encoder,
+    encoder=lambda spec, settings: service_encoder(spec, spec.removeprefix(OPENAI_PREFIX), settings),
     encoder_help=(f"{OPENAI_PREFIX}MODEL",),
     begins="waiting for the first answer",
     advice="look at how the service runs the model, such as its number format and its chat template.",
