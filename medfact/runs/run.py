@@ -19,8 +19,7 @@ from medfact.runs.ask import ask
 from medfact.runs.checks import check_addresses
 from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
-from medfact.runs.first_replies import FirstReplies
-from medfact.runs.monotony import Monotony
+from medfact.runs.first_replies import FirstReplies, Monotony
 from medfact.runs.patience import PatientStore
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
