@@ -27,23 +27,23 @@ _INNER = ("text", "content", "value", "output_text", "parts", "summary", *_THINK
 """Where a part of a message keeps its text."""
 
 
-class Said(NamedTuple):
+class MessageParts(NamedTuple):
     """What a message says."""
 
     text: str = ""
     thinking: str = ""
     refusal: str = ""
 
-    def followed_by(self, more: Said) -> Said:
+    def followed_by(self, more: MessageParts) -> MessageParts:
         """What two parts of a message say, one after the other."""
-        return Said(self.text + more.text, self.thinking + more.thinking, self.refusal + more.refusal)
+        return MessageParts(self.text + more.text, self.thinking + more.thinking, self.refusal + more.refusal)
 
 
 class NoText(ValueError):
     """A message without text where its text should be."""
 
 
-def said_in(message: Any) -> Said:
+def parts_of_message(message: Any) -> MessageParts:
     """What a message says: of a chat, of an event, or of a completed text.
 
     Raises NoText where the content is of a shape that no text can be found in.
@@ -53,19 +53,19 @@ def said_in(message: Any) -> Said:
     content = message.get("content", message.get("text"))
     if isinstance(content, bool | int | float):
         raise NoText("a content that is no text")
-    said = _joined(content, TEXT)
-    if isinstance(content, Mapping) and content and said == Said():
+    parts = _joined(content, TEXT)
+    if isinstance(content, Mapping) and content and parts == MessageParts():
         raise NoText("a content without text")
     thinking = next((found for name in _THINKING_FIELDS if (found := _joined(message.get(name), THINKING).thinking)), "")
-    return said.followed_by(Said("", thinking, _joined(message.get("refusal"), REFUSAL).refusal))
+    return parts.followed_by(MessageParts("", thinking, _joined(message.get("refusal"), REFUSAL).refusal))
 
 
-def _joined(content: object, kind: str) -> Said:
+def _joined(content: object, kind: str) -> MessageParts:
     """What a content says. kind: what it is where its parts do not say otherwise."""
     texts: dict[str, list[str]] = {TEXT: [], THINKING: [], REFUSAL: []}
     for part_kind, text in _parts(content, kind):
         texts[part_kind].append(text)
-    return Said("".join(texts[TEXT]), "".join(texts[THINKING]), "".join(texts[REFUSAL]))
+    return MessageParts("".join(texts[TEXT]), "".join(texts[THINKING]), "".join(texts[REFUSAL]))
 
 
 def _parts(content: object, kind: str) -> Iterator[tuple[str, str]]:
