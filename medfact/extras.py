@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib.util
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -45,12 +46,12 @@ def importing() -> Iterator[None]:
     """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
     again and again takes a fifth of the time of a short run (`benchmarks/README.md`).
     """
-    was_enabled = gc.isenabled()
+    was_enabled, holds_no_model = gc.isenabled(), "torch" not in sys.modules
     gc.disable()
     try:
         yield
     finally:
-        if _own_process:
+        if _own_process and holds_no_model:  # a model that is garbage would never be freed
             gc.freeze()
         if was_enabled:
             gc.enable()

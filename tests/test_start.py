@@ -45,6 +45,12 @@ def test_only_a_process_of_its_own_sets_aside_what_is_imported() -> None:
     assert in_a_fresh_process(IMPORTED.format("run_in_own_process()") + ask).split() == ["True", "True"]
 
 
+def test_a_model_that_may_be_in_memory_is_never_set_aside() -> None:
+    """It would stay there when another one is loaded."""
+    loaded = "run_in_own_process()\nimport sys\nsys.modules['torch'] = sys"
+    assert in_a_fresh_process(IMPORTED.format(loaded) + "print(gc.get_freeze_count())").strip() == "0"
+
+
 def test_a_notebook_is_no_process_of_medfacts_own(tmp_path: Path) -> None:
     url = f"sqlite:///{(tmp_path / 'm.db').as_posix()}"
     evaluate = f"medfact.evaluate('baseline:random', limit=2, shots=0, db={url!r}, progress=False)"
