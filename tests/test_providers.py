@@ -27,6 +27,7 @@ from medfact.models import (
     ServiceSettings,
     check_spec,
     is_local,
+    known_models,
     load_model,
     provider_of,
     register,
@@ -46,7 +47,7 @@ from medfact.runs.run import answer, check_address
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
-from medfact.web.inputs.setup import Setup
+from medfact.web.inputs.setup import Setup, model_choices
 from medfact.web.inputs.setup import evaluate as begin
 from medfact.web.pages.consent import host_in_words
 from medfact.web.services import Services
@@ -267,6 +268,12 @@ def test_a_rule_is_no_model_that_writes_and_a_later_provider_takes_its_own_specs
     assert provider_of("baseline:embedding:some/encoder").names_source("baseline:embedding:some/encoder")
     assert all(provider_of(name).is_rule for name in ("baseline:random", "baseline:tail", "baseline:embedding"))
     assert not any(provider_of(name).is_rule for name in ("medfact-tiny", "hf:some/model", "openai:m", "echo:loud"))
+
+
+def test_the_page_offers_what_comes_with_it_but_for_what_shows_nothing_new() -> None:
+    offered = ["medfact-tiny", "medfact-tiny-narrow", "baseline:random", "baseline:always-true", "baseline:negation-cue"]
+    assert model_choices() == offered
+    assert known_models() == [*offered[:4], "baseline:always-false", offered[4], "baseline:tail"]
 
 
 def test_a_service_of_ones_own_is_one_more_provider() -> None:

@@ -270,7 +270,7 @@ def model_choices() -> Sequence[str]:
     """The models that come with the app, but for those that show nothing new: what a reader of words alone scores stands
     beside every run, and who always says false mirrors who always says true.
     """
-    return [name for name in known_models() if name not in (f"baseline:{TAIL}", "baseline:always-false")]
+    return [name for name in known_models() if name not in (TAIL, "baseline:always-false")]
 
 
 def shots_of(protocol: str) -> int:
