@@ -223,8 +223,9 @@ def test_one_that_costs_nothing_says_so(url: str, medfact: Callable[..., tuple[i
 
 
 def test_its_key_goes_to_no_encoder_elsewhere(echoes: Echoes) -> None:
-    def settings(model: str, **service: str) -> ServiceSettings:
-        spec = RunSpec(model=model, retrieval="dense", encoder="openai:e", service=ServiceSettings(key="k", **service))
+    def settings(model: str, base_url: str | None = None) -> ServiceSettings:
+        service = ServiceSettings(key="k", base_url=base_url)
+        spec = RunSpec(model=model, retrieval="dense", encoder="openai:e", service=service)
         return encoder_settings(spec)
 
     assert settings("echo:m").key is None
