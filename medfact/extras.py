@@ -1,8 +1,12 @@
-"""The parts of medfact that an install may lack, and the sentence that names the command which brings them."""
+"""The large libraries behind parts of medfact: importing them quickly, and naming the command that brings a missing one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import atexit
+import gc
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from medfact.assets import IS_INSTALLED
@@ -25,6 +29,34 @@ _FILES = {"cluster": "requirements-cluster.txt"}
 """Extra → the file of a checkout that lists it, where that is not requirements.txt."""
 
 
+_own_process = False
+
+
+def run_in_own_process() -> None:
+    """Says that this process is medfact's alone and ends with its command: nothing that is imported, or left at its end, is
+    looked through for garbage again.
+    """
+    global _own_process
+    _own_process = True
+    atexit.register(gc.freeze)
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Meanwhile Python looks for no garbage. What a large library makes while it is imported stays, and looking through it
+    again and again takes a fifth of the time of a short run (`benchmarks/README.md`).
+    """
+    was_enabled, holds_no_model = gc.isenabled(), "torch" not in sys.modules
+    gc.disable()
+    try:
+        yield
+    finally:
+        if _own_process and holds_no_model:  # a model that is garbage would never be freed
+            gc.freeze()
+        if was_enabled:
+            gc.enable()
+
+
 @contextmanager
 def named_if_missing() -> Iterator[None]:
     """Turns a failed import of a part that is not installed into PartMissing. Also a decorator, as `named_if_missing()`."""
@@ -35,6 +67,13 @@ def named_if_missing() -> Iterator[None]:
         if missing is None:
             raise
         raise missing from error
+
+
+def check_installed(modules: Iterable[str]) -> None:
+    """Raises PartMissing where one of these modules is not installed."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise _part_missing(module) or PartMissing(f"This needs {module}.", f"Install it: pip install {module}")
 
 
 def _part_missing(module: str) -> PartMissing | None:

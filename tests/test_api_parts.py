@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from medfact.answers import make_prompt
 from medfact.models import Completion, Prompt, Served
 from medfact.models.services.alternatives import AnswerProbability, answer_probability
-from medfact.models.services.errors import Action, Endpoint
+from medfact.models.services.failures import Action, Endpoint
 from medfact.models.services.pacing import Gate, retry_after, wait_before
 from medfact.models.services.parameters import Parameters, parameters_of, without_refused
 from medfact.models.services.refusals import failure_from_status

@@ -11,7 +11,8 @@ import pytest
 from small_models import small_tokenizer
 
 from medfact.errors import ModelError
-from medfact.models.encoder import load_encoder, sentence_encoder
+from medfact.models import load_encoder
+from medfact.models.encoder import sentence_encoder
 from medfact.models.services.settings import DEFAULTS
 
 pytestmark = pytest.mark.model

@@ -21,8 +21,7 @@ from medfact.datasets.documents import MOST_WORDS, Passage, read_documents, spli
 from medfact.errors import ColumnsMissing, FactsError, Mistake, ModelError, UnknownName
 from medfact.exchange.transfer import export_run, import_run
 from medfact.facts import Fact, KnowledgeBase
-from medfact.models import Completion, Prompt
-from medfact.models.encoder import load_encoder
+from medfact.models import Completion, Prompt, load_encoder
 from medfact.models.services.settings import ServiceSettings
 from medfact.results.compare import sides_of
 from medfact.results.evidence import blamed, changes

@@ -519,7 +519,7 @@ def test_pubmed_waits_between_requests(mirror: Mirror, monkeypatch: pytest.Monke
         sleep(seconds)
         due.append(time.monotonic())
 
-    monkeypatch.setattr("medfact.references.door.time.sleep", slept)
+    monkeypatch.setattr("medfact.references.reference.time.sleep", slept)
     monkeypatch.delenv("NCBI_API_KEY")
     pubmed = PubMed()
     for term in ("a", "b", "c"):
@@ -589,7 +589,7 @@ def test_the_command_with_pubmed(
 def test_without_network_pubmed_is_one_sentence_and_all_else_works(
     medfact: Medfact, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("medfact.references.door.time.sleep", lambda _: None)
+    monkeypatch.setattr("medfact.references.reference.time.sleep", lambda _: None)
     outcome = medfact("rarity", world.run, "--pubmed", "--db", world.store.url)
     assert outcome.code == 2
     assert outcome.out == ""

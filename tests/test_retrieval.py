@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medfact.errors import Mistake
-from medfact.models.encoder import Encoder, load_encoder
+from medfact.models import load_encoder
+from medfact.models.encoder import Encoder
 from medfact.models.services.settings import DEFAULTS
 from medfact.retrieval import Mentions, open_dense, open_sparse
 from medfact.retrieval.index import KEPT

@@ -23,7 +23,7 @@ from test_api import CHOICES, KEY, Load, load, prompts_of, said_truly
 from medfact.answers import make_prompt, read_answer
 from medfact.errors import ModelError, ServiceAway
 from medfact.models import Prompt, ServiceSettings
-from medfact.models.services.errors import Action, Endpoint
+from medfact.models.services.failures import Action, Endpoint
 from medfact.models.services.policy import check_public_url, is_public_address, key_of
 from medfact.models.services.refusals import failure_from_status
 from medfact.models.services.replies import MAX_BODY_BYTES, MAX_REPLY_CHARACTERS, TOKENS_ESTIMATED, Malformed, completion_of

@@ -13,7 +13,7 @@ from test_api import CHOICES, Load, load, prompts_of
 
 from medfact.errors import ModelError
 from medfact.models import Completion, Prompt
-from medfact.models.services.endings import ending_of
+from medfact.models.services.contents import ending_of
 from medfact.models.services.replies import READ_IN_THINKING, TOKENS_ESTIMATED, shortened
 
 __all__ = ["load"]

@@ -22,8 +22,7 @@ from waiting import HANG_SECONDS, until
 
 import medfact as package
 from medfact.errors import MedfactError, Mistake, ModelError
-from medfact.models import ServiceSettings
-from medfact.models.encoder import load_encoder
+from medfact.models import ServiceSettings, load_encoder
 from medfact.models.services.addresses import parsed_address, without_secrets
 from medfact.models.services.policy import host_of
 from medfact.runs.costs import bill_in_words, bill_of, dollars

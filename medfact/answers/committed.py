@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from medfact.answers import phrases
-from medfact.answers.keywords import ASIDE, Clause, said
-from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, Verdict, meaning, without, without_markup
+from medfact.answers.keywords import ASIDE, Clause, claim_of
+from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, ReadAnswer, meaning, without, without_markup
 from medfact.models.thinking import end_of_thinking, without_thinking
 
 _MOST_CORRECTIONS, _MOST_KEYWORDS, _MOST_BEFORE_A_LABEL = 5, 60, 400
@@ -127,10 +127,10 @@ class _Reading(NamedTuple):
 
     firmness: int
     turns: int
-    verdict: Verdict
+    verdict: ReadAnswer
 
 
-def committed(reply: str) -> Verdict:
+def committed(reply: str) -> ReadAnswer:
     """The answer that a reply commits to.
 
     The first of these decides: a box; a correction ("wait, no: …"); an opening True or False; the last "answer: …"; an opening
@@ -146,7 +146,7 @@ def committed(reply: str) -> Verdict:
     for begin in (*reversed(corrections), 0):
         meant = _uncorrected(text[begin:])
         if meant.at is not None:
-            return Verdict(meant.answer, places[begin + meant.at])
+            return ReadAnswer(meant.answer, places[begin + meant.at])
     return UNREADABLE
 
 
@@ -161,7 +161,7 @@ def _condensed(text: str) -> tuple[str, list[int]]:
     return "".join(text[at] for at in places), places
 
 
-def _uncorrected(text: str) -> Verdict:
+def _uncorrected(text: str) -> ReadAnswer:
     """What a text commits to that does not correct itself."""
     if _BOTH.match(text) or len(set(_RATED.findall(text))) > 1:
         return UNREADABLE
@@ -176,8 +176,8 @@ def _uncorrected(text: str) -> Verdict:
     return UNREADABLE if shares else _opening_clause(text) or _decided(_readings(without(_FIELD, without(_REJECTED, text))))
 
 
-def _verdict(found: re.Match[str], name: str = "word", *, turned: bool = False) -> Verdict:
-    return Verdict(meaning(found[name]) != turned, found.start(name))
+def _verdict(found: re.Match[str], name: str = "word", *, turned: bool = False) -> ReadAnswer:
+    return ReadAnswer(meaning(found[name]) != turned, found.start(name))
 
 
 def _is_undone(text: str, end: int) -> bool:
@@ -192,7 +192,7 @@ def _is_undone(text: str, end: int) -> bool:
     )
 
 
-def _labelled(text: str) -> Verdict | None:
+def _labelled(text: str) -> ReadAnswer | None:
     """The last answer that is its own key, answers a question, or stands behind a label; None if there is none."""
     if keys := [*_KEY.finditer(text)]:
         return _verdict(keys[-1])
@@ -212,7 +212,7 @@ def _said_before(text: str, at: int) -> str:
     return before[max(before.rfind(end) for end in (".", "!", "?", "\n", "but ", "however")) + 1 :]
 
 
-def _opening_clause(text: str) -> Verdict | None:
+def _opening_clause(text: str) -> ReadAnswer | None:
     """The answer of a keyword that opens a reply as its own sentence or clause."""
     opening = _OPENING_CLAUSE.match(text)
     if opening is None:
@@ -221,7 +221,7 @@ def _opening_clause(text: str) -> Verdict | None:
     return None if _is_undone(text, opening.end(name)) else _verdict(opening, name)
 
 
-def _decided(readings: list[_Reading]) -> Verdict:
+def _decided(readings: list[_Reading]) -> ReadAnswer:
     """The verdict of the firmest readings after the last turn, if they agree."""
     firmest = [one for one in readings if one.firmness == min(reading.firmness for reading in readings)]
     latest = [one.verdict for one in firmest if one.turns == max(reading.turns for reading in firmest)]
@@ -233,9 +233,9 @@ def _readings(text: str) -> list[_Reading]:
     keywords = [(clause, keyword) for clause in _clauses(text) for keyword in _keywords(clause.text)]
     readings = []
     for clause, keyword in keywords[-_MOST_KEYWORDS:]:
-        if (heard := said(clause, keyword)) is not None:
-            verdict = Verdict(heard.answer, clause.start + keyword.start())
-            readings.append(_Reading(ASIDE if clause.aside else heard.firmness, clause.turns, verdict))
+        if (claim := claim_of(clause, keyword)) is not None:
+            verdict = ReadAnswer(claim.answer, clause.start + keyword.start())
+            readings.append(_Reading(ASIDE if clause.aside else claim.firmness, clause.turns, verdict))
     return readings
 
 

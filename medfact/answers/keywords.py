@@ -77,14 +77,14 @@ class Clause(NamedTuple):
     aside: bool
 
 
-class Said(NamedTuple):
+class Claim(NamedTuple):
     """What a keyword says of the statement, and how firmly."""
 
     firmness: int
     answer: bool
 
 
-def said(clause: Clause, keyword: re.Match[str]) -> Said | None:
+def claim_of(clause: Clause, keyword: re.Match[str]) -> Claim | None:
     """What a keyword of a clause says of the statement; None if it says nothing of it, or leaves it open."""
     before = clause.text[: keyword.start()][-_MOST_CHARACTERS:]
     after = clause.text[keyword.end() :][:_MOST_AFTER]
@@ -98,7 +98,7 @@ def said(clause: Clause, keyword: re.Match[str]) -> Said | None:
     if denials and phrases.NOT_ALL_AFTER.match(after):
         return None
     turned = denials + (_OPPOSITE.search(before) is not None) + (phrases.DENIED_AFTER.match(after) is not None)
-    return Said(firmness, phrases.says_true(keyword.group()) != bool(turned % 2))
+    return Claim(firmness, phrases.says_true(keyword.group()) != bool(turned % 2))
 
 
 def _led(before: str) -> tuple[str, str]:

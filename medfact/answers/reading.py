@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from medfact.answers.committed import committed
-from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, Verdict, meaning, spoken
+from medfact.answers.spoken import FLAGS, UNREADABLE, WORDS, ReadAnswer, meaning, spoken
 from medfact.models.thinking import without_thinking
 
 COMMITTED, KEYWORD, LAST_WORD = "committed", "keyword", "last-word"
@@ -17,17 +17,17 @@ _NEGATED = re.compile(rf"(?P<negation>{_TURNED})?\b(?P<word>{WORDS})\b", FLAGS)
 _TRUE_OR_FALSE = re.compile(r"(?<![A-Za-z0-9])(?P<word>true|false)(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _verdict(found: re.Match[str]) -> Verdict:
+def _verdict(found: re.Match[str]) -> ReadAnswer:
     """The answer of a matched keyword, reversed if the match includes its negation."""
-    return Verdict(meaning(found["word"]) != (found.groupdict().get("negation") is not None), found.start("word"))
+    return ReadAnswer(meaning(found["word"]) != (found.groupdict().get("negation") is not None), found.start("word"))
 
 
-def _agreed(verdicts: Sequence[Verdict]) -> Verdict:
+def _agreed(verdicts: Sequence[ReadAnswer]) -> ReadAnswer:
     """The first of several verdicts, if all have the same answer."""
     return verdicts[0] if len({verdict.answer for verdict in verdicts}) == 1 else UNREADABLE
 
 
-def _keyword(reply: str) -> Verdict:
+def _keyword(reply: str) -> ReadAnswer:
     """PretextTrans: whole True or False words anywhere; unreadable if words of both sides occur, or none.
 
     A keyword after "not" counts for the other side.
@@ -35,13 +35,13 @@ def _keyword(reply: str) -> Verdict:
     return _agreed([_verdict(found) for found in _NEGATED.finditer(spoken(reply))])
 
 
-def _last_word(reply: str) -> Verdict:
+def _last_word(reply: str) -> ReadAnswer:
     """MKJ: the last "true" or "false" of the reply. Without either, MKJ's code read False; here the reply is unreadable."""
     found = [*_TRUE_OR_FALSE.finditer(without_thinking(reply))]
     return _verdict(found[-1]) if found else UNREADABLE
 
 
-READINGS: dict[str, Callable[[str], Verdict]] = {COMMITTED: committed, KEYWORD: _keyword, LAST_WORD: _last_word}
+READINGS: dict[str, Callable[[str], ReadAnswer]] = {COMMITTED: committed, KEYWORD: _keyword, LAST_WORD: _last_word}
 """Name → a function from a reply's text to its verdict."""
 
 

@@ -29,14 +29,14 @@ _WITHIN_A_WORD = re.compile(r"(?<![^\W_])[^\W_]++(?:[*_`#]++[^\W_]++)++")
 _ECHO = re.compile(r"true\s+(?:or|and|/)\s+false|true/false|false\s+(?:or|and|/)\s+true|yes\s+or\s+no", FLAGS)
 
 
-class Verdict(NamedTuple):
+class ReadAnswer(NamedTuple):
     """The answer of a reply, and the index where the deciding word starts; both None if it is unreadable."""
 
     answer: bool | None
     at: int | None
 
 
-UNREADABLE = Verdict(None, None)
+UNREADABLE = ReadAnswer(None, None)
 
 
 def meaning(word: str) -> bool:

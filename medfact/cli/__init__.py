@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from medfact.cli.commands import parser
 from medfact.cli.terminal import printable_stdout, say
 from medfact.errors import MedfactError
-from medfact.extras import named_if_missing
+from medfact.extras import named_if_missing, run_in_own_process
 
 OK, MISTAKE, SOME_FAILED = 0, 2, 3
 """Exit codes."""
@@ -33,7 +33,9 @@ def resumable() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code."""
+    """Runs one command; returns the exit code. arguments: None takes those of the process, which ends with the command."""
+    if arguments is None:  # they are those of the process
+        run_in_own_process()
     whole = parser()
     try:
         options = whole.parse_args(arguments)

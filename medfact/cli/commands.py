@@ -25,6 +25,8 @@ from medfact.cli.options import (
     setting,
 )
 from medfact.errors import Mistake
+from medfact.extras import importing
+from medfact.models import specs_in_help
 
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
@@ -39,10 +41,7 @@ JSON = argument("--json", action="store_true", help="print JSON")
 RUN = argument("run", metavar="RUN", help="the id of a run, or the start of it")
 RUNS = argument("run", metavar="RUN", nargs="+", help="the ids of runs, or the starts of them")
 TOOLS = {"datasets": "the Hugging Face library", "lm-eval": "lm-evaluation-harness", "inspect": "Inspect"}
-MODELS = (
-    "medfact-tiny (default), medfact-tiny-narrow, baseline:NAME, hf:REPOSITORY, hf:FOLDER, hf:FILE.gguf "
-    "or openai:MODEL; may repeat"
-)
+MODELS = f"{specs_in_help()}; may repeat"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,9 @@ class Command:
         """Runs it; returns the exit code."""
         module, _, function = self.action.partition(":")
         place = module if module.startswith("medfact.") else f"medfact.cli.{module}"
-        return int(getattr(import_module(place), function)(options))
+        with importing():
+            action = getattr(import_module(place), function)
+        return int(action(options))
 
 
 _DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)

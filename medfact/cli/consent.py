@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
-from medfact.models import check_spec, is_service
+from medfact.models import check_spec, service_of
 from medfact.models.services.policy import hosts_of, is_on_this_machine, named_address_key
 from medfact.runs.checks import check_settings
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
@@ -24,8 +24,9 @@ def check_models(specs: Iterable[RunSpec]) -> None:
 
 def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
     """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
-    own = [spec.service for spec in specs if is_service(spec.model) and (spec.facts or spec.corpus)]
-    own += [encoder_settings(spec) for spec in specs if contacts_encoder(spec) and (spec.facts or spec.corpus)]
+    with_own_data = [spec for spec in specs if spec.facts or spec.corpus]
+    own = [service for spec in with_own_data if (service := service_of(spec.model, spec.service)) is not None]
+    own += [encoder_settings(spec) for spec in with_own_data if contacts_encoder(spec)]
     remote = sorted({host for service in own if not is_on_this_machine(service) for host in hosts_of(service)})
     if not remote or agreed:
         return

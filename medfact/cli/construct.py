@@ -18,7 +18,7 @@ from medfact.datasets.rrf import needed_files_in
 from medfact.datasets.table_writer import json_line
 from medfact.errors import FactsError, Mistake
 from medfact.facts import digest
-from medfact.models import BUNDLED_MODEL
+from medfact.models import BUNDLED_MODEL, provider_of
 from medfact.runs.costs import costs
 from medfact.runs.run import answer
 from medfact.store import Store
@@ -33,7 +33,7 @@ def make(options: argparse.Namespace) -> int:
     questions = read_questions(Path(options.questions))
     spec = replace(spec_of(options, options.model or BUNDLED_MODEL), protocol="mkj")
     check_models([spec])
-    if spec.model.startswith("baseline:"):
+    if provider_of(spec.model).is_rule:
         raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
     folder = Path(options.into)
     if options.dry_run:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from medfact.cli import MISTAKE, resumable, write
+from medfact.cli import MISTAKE, resumable
 from medfact.cli.cluster import loader
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
 from medfact.cli.database import kept
@@ -19,7 +19,7 @@ from medfact.cli.progress import race_teller, show_progress
 from medfact.cli.rows import check_output, emit, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, Model, is_local, is_service
+from medfact.models import BUNDLED_MODEL, Model, is_local, provider_of
 from medfact.models.services.policy import named_address_key
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
@@ -30,8 +30,6 @@ from medfact.runs.start import recorded_plan, start, start_again, start_planned
 from medfact.spec import RunSpec
 from medfact.store import PAUSED, RUNNING, WAITING, Plan, Run, Store
 from medfact.store.workers import myself
-from medfact.writing.runs import writing_of
-from medfact.writing.sets import ORIGINALS, PROTOTYPES, asked_set
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,6 +40,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _ask_written(options: argparse.Namespace) -> int:
     """Asks what language models wrote, from the records of these writings, and the sets beside them."""
+    from medfact.writing.runs import writing_of  # a fifth of a second that other runs need not wait for
+    from medfact.writing.sets import asked_set
+
     store = Store(options.db)
     first = writing_of(options.writing[0], store)
     asked: list[tuple[RunSpec, Plan]] = []
@@ -63,6 +64,9 @@ def _ask_written(options: argparse.Namespace) -> int:
 
 def _writings(options: argparse.Namespace, store: Store) -> list[Run]:
     """The writings that are asked, without the sets beside them."""
+    from medfact.writing.runs import writing_of
+    from medfact.writing.sets import ORIGINALS, PROTOTYPES
+
     return [writing_of(name, store) for name in options.writing if name not in (PROTOTYPES, ORIGINALS)]
 
 
@@ -139,6 +143,8 @@ def resume(options: argparse.Namespace) -> int:
 
 def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
     if record.spec.task is not None:
+        from medfact.cli import write
+
         return write.go_on(record.run, store, None, **asking)
     code = show_progress(answer(record.run, store, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))
@@ -160,7 +166,7 @@ def _ask_all(
     def ask(run_id: str) -> int:
         return show_progress(answer(run_id, store, key=key, load=load), store.run(run_id).model)
 
-    remote = [one.run for one in records if is_service(one.model) or (options.on and is_local(one.model))]
+    remote = [one.run for one in records if provider_of(one.model).is_remote or (options.on and is_local(one.model))]
     with ThreadPoolExecutor(max(len(remote), 1)) as threads:
         pending = [threads.submit(ask, run_id) for run_id in remote]
         codes = [ask(run_id) for run_id in run_ids if run_id not in remote]

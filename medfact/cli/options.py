@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from medfact.cli.unused import check_used
 from medfact.errors import Mistake
+from medfact.models import encoders_in_help, services_in_help
 from medfact.models.local.placement import DEVICES, DTYPES, Placement, bytes_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.negatives import PREFERENCES
@@ -169,7 +170,7 @@ RETRIEVAL = group(
     setting("--corpus-column", "spec.corpus_column", "NAME", "column of a table with the text (default: text)"),
     setting("--passages", "spec.passages", "K", "passages shown with a statement"),
     setting("--leave-out-fact", "spec.leave_out", "", "leave out passages that state the fact or name both its ends"),
-    setting("--encoder", "spec.encoder", "SPEC", "for dense: hf:REPOSITORY, hf:FOLDER or openai:MODEL"),
+    setting("--encoder", "spec.encoder", "SPEC", f"for dense: {encoders_in_help()}"),
     setting("--encoder-url", "spec.encoder_url", "URL", "address of that service (default: that of --base-url)"),
 )
 
@@ -214,7 +215,7 @@ _ADDRESSES = argument(
 )
 
 SERVICE = group(
-    "models behind a service (openai:MODEL; the key is read from OPENAI_API_KEY)",
+    f"models behind a service ({services_in_help()}; the key is read from OPENAI_API_KEY)",
     _ADDRESSES,
     *(setting(*row) for row in _CONNECTION),
     setting("--completions", "service.completions", "", "send plain text to /completions, for base models"),

@@ -15,7 +15,7 @@ from medfact.bounds import BOUNDS, in_bounds, in_words
 from medfact.errors import MedfactError
 from medfact.exchange.lines import ANSWER, EVENT, RETRIEVED, RUN, STATEMENT
 from medfact.facts import Fact
-from medfact.models import is_service
+from medfact.models import service_of
 from medfact.models.services.policy import host_of
 from medfact.negatives import DIFFICULTIES, PREFERENCES
 from medfact.prototypes.pool import READY
@@ -155,9 +155,9 @@ def _check_spec(spec: RunSpec) -> None:
             least, most, _ = BOUNDS[path]
             name = path.partition(".")[2]
             raise ValueError(f"its {name} {'are' if name.endswith('s') else 'is'} not {in_words(least)} to {in_words(most)}")
-    if is_service(spec.model):
+    if (service := service_of(spec.model, spec.service)) is not None:
         try:
-            host_of(spec.service)
+            host_of(service)
         except MedfactError:
             raise ValueError("the address of its service is none") from None
 

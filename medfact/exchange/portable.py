@@ -7,8 +7,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
-from medfact.models import HERE, is_service
-from medfact.models.encoder import is_at_a_service
+from medfact.models import HERE, provider_of, service_of
 from medfact.models.services.policy import address_of
 from medfact.spec import RunSpec
 
@@ -45,16 +44,17 @@ def portable(spec: RunSpec) -> RunSpec:
 
 def addressed(spec: RunSpec) -> RunSpec:
     """A spec with the address of its service, even if it came from the environment of this machine."""
-    if not is_service(spec.model):
+    service = service_of(spec.model, spec.service)
+    if service is None:
         return spec
     try:
-        return replace(spec, service=replace(spec.service, base_url=address_of(spec.service)))
+        return replace(spec, service=replace(service, base_url=address_of(service)))
     except ModelError:  # its address is not one
         return spec
 
 
 def _portable_encoder(encoder: str) -> str:
-    return encoder if is_at_a_service(encoder) else str(_name(encoder))
+    return encoder if provider_of(encoder).is_remote else str(_name(encoder))
 
 
 def _name(path: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Rules that know no medicine. Any model must score more than they do."""
+"""Rules that know no medicine, and their provider. Any model must score more than they do."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from medfact.errors import UnknownName
 from medfact.models.prompt import Completion, Prompt
-
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
+from medfact.models.providers import LoadOptions, ModelInfo, Provider, unknown_model
 
 _NEGATION = re.compile(r"\b(not|cannot|no|never|unlikely)\b|n['’]t\b", re.IGNORECASE)
 
@@ -45,8 +41,29 @@ class Baseline:
             yield index, Completion("True" if self.answer(prompt, self.seed) else "False")
 
 
-def load_baseline(name: str, seed: int) -> Baseline:
-    """The baseline of a name. Raises UnknownName if there is none."""
+PREFIX = "baseline:"
+
+
+def _load(spec: str, options: LoadOptions) -> Baseline:
+    """Raises UnknownName if there is no such rule."""
+    name = spec.removeprefix(PREFIX)
     if name not in BASELINES:
-        raise UnknownName("baseline", name, BASELINES)
-    return Baseline(f"baseline:{name}", BASELINES[name], seed, {"revision": "1", "decoding": {"seed": seed}})
+        raise unknown_model(spec)
+    return Baseline(spec, BASELINES[name], options.seed, {"revision": "1", "decoding": {"seed": options.seed}})
+
+
+RULES = Provider(
+    prefixes=(PREFIX,),
+    load=_load,
+    ready=tuple(f"{PREFIX}{name}" for name in BASELINES),
+    titles={
+        "baseline:random": "a coin",
+        "baseline:always-true": "always says true",
+        "baseline:always-false": "always says false",
+        "baseline:negation-cue": "true unless denied",
+    },
+    title=str,
+    help=(f"{PREFIX}NAME",),
+    takes_names=False,
+    is_rule=True,
+)

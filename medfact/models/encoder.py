@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from medfact.errors import MedfactError, ModelError
+from medfact.extras import importing
 from medfact.limits import is_public_server
 from medfact.models.services.policy import check_encoder_source
 from medfact.models.services.settings import ServiceSettings
 from medfact.proxies import check_proxies
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
-SERVICE, HUB = "openai:", "hf:"
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 """Texts × dimensions; each row has length 1, so that a product of two is their cosine."""
@@ -50,15 +50,9 @@ class Encoder:
     passages: Encode
 
 
-def load_encoder(spec: str, settings: ServiceSettings) -> Encoder:
-    """The encoder of a spec: `hf:` and a repository or folder, or `openai:` and a model's name.
-
-    settings: of the service behind `openai:`; its key, else MEDFACT_ENCODER_KEY, is sent there and nowhere else.
-    Raises ModelError if it cannot be loaded or reached.
-    """
-    if spec.startswith(SERVICE):
-        return _of_service(spec, settings)
-    encoder = sentence_encoder(spec.removeprefix(HUB))
+def hub_encoder(spec: str, name: str) -> Encoder:
+    """The encoder of a repository or folder. Raises ModelError if it cannot be loaded."""
+    encoder = sentence_encoder(name)
 
     def way(method: Any) -> Encode:
         return lambda texts: finite(
@@ -75,8 +69,9 @@ def sentence_encoder(name: str) -> Any:
     check_encoder_source(name)
     if not Path(name).is_dir():
         check_proxies()
-    import torch
-    from sentence_transformers import SentenceTransformer
+    with importing():
+        import torch
+        from sentence_transformers import SentenceTransformer
 
     missed: list[str] = []
     try:
@@ -142,7 +137,10 @@ def _revision(encoder: Any) -> str:
 # ---------------------------------------------------------------------------------------------- services
 
 
-def _of_service(spec: str, settings: ServiceSettings) -> Encoder:
+def service_encoder(spec: str, model: str, settings: ServiceSettings) -> Encoder:
+    """The encoder that a model behind a service is. settings: of the service; its key, else MEDFACT_ENCODER_KEY, is sent there
+    and nowhere else. Raises ModelError if there is no key that it needs.
+    """
     from medfact.models.services.policy import key_of
 
     if settings.key is None and not is_public_server():
@@ -150,7 +148,7 @@ def _of_service(spec: str, settings: ServiceSettings) -> Encoder:
     key_of(settings)  # raises before anything is sent
 
     def encode(texts: Sequence[str]) -> Vectors:
-        return asyncio.run(_embedded(list(texts), spec.removeprefix(SERVICE), settings))
+        return asyncio.run(_embedded(list(texts), model, settings))
 
     return Encoder(spec, "at a service", encode, encode)
 
@@ -204,14 +202,3 @@ def _is_away(error: Exception) -> bool:
     import openai
 
     return isinstance(error, openai.APIConnectionError)
-
-
-def is_at_a_service(spec: str) -> bool:
-    """Whether an encoder gets its texts over the network."""
-    return spec.startswith(SERVICE)
-
-
-def encoder_folder(spec: str) -> Path | None:
-    """The folder of an encoder on this machine; None where it is a repository or behind a service."""
-    folder = Path(spec.removeprefix(HUB))
-    return None if is_at_a_service(spec) or not folder.is_dir() else folder

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import isfinite
 
 from medfact.errors import ModelError
+from medfact.extras import importing
 from medfact.models.services.policy import check_model_source
 
 Follows = Callable[[str, str], float]
@@ -21,8 +22,9 @@ def load_entailment(spec: str) -> Follows:
     """
     name = spec.removeprefix("hf:")
     check_model_source(name)
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    with importing():
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     hint = "Give a model for natural-language inference: --entailment hf:FOLDER."
     try:

@@ -9,31 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from medfact.errors import Mistake
-from medfact.facts import Fact, KnowledgeBase
+from medfact.facts import KnowledgeBase
 from medfact.models.encoder import ENCODER, finite, sentence_encoder
 from medfact.models.prompt import Completion, Prompt
+from medfact.models.providers import LoadOptions, ModelInfo, Provider
+from medfact.models.services.policy import check_encoder_source
 
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
-
-EMBEDDING, TAIL = "embedding", "tail"
+TAIL, EMBEDDING = "baseline:tail", "baseline:embedding"
+"""The second may be followed by a colon and a sentence encoder: a repository, or a folder."""
 
 Triplet = tuple[str, str, str]
 Likeness = Callable[[Sequence[Triplet]], Sequence[float]]
 """How likely (head, relation, tail) look to be true; higher is more."""
-
-
-@dataclass(frozen=True)
-class Aside:
-    """The facts kept aside, true and false ones, and everything known."""
-
-    facts: Sequence[Fact]
-    known: KnowledgeBase
 
 
 @dataclass(frozen=True)
@@ -52,30 +43,24 @@ class WordsAlone:
             yield index, Completion("True" if (value > self.threshold) != prompt.denied else "False")
 
 
-def is_words_alone(spec: str) -> bool:
-    """Whether a model's spec names a reader of words alone."""
-    kind, _, name = spec.partition(":")
-    return kind == "baseline" and name.partition(":")[0] in (EMBEDDING, TAIL)
-
-
-def load_words_alone(spec: str, aside: Aside | None) -> WordsAlone:
+def load_words_alone(spec: str, options: LoadOptions) -> WordsAlone:
     """The reader of a spec: `baseline:tail`, `baseline:embedding`, or `baseline:embedding:<repository or folder>`.
 
     Raises Mistake if no facts are kept aside to set the threshold on, and ModelError if the encoder cannot be loaded.
     """
-    _, _, name = spec.partition(":")
-    kind, _, encoder = name.partition(":")
+    aside, encoder = options.aside(), _encoder_in(spec)
     examples = [fact for fact in aside.facts if fact.tail is not None] if aside else []
     if aside is None or len({fact.positive for fact in examples}) < 2:
         raise Mistake(
             f"{spec} sets its threshold on facts kept aside, and there are none.",
             "Choose a method that keeps facts aside (medfact, pretexttrans, tpeval), or another model.",
         )
-    likeness = _by_tail(aside.known) if kind == TAIL else encoder_likeness(encoder or ENCODER)
+    by_tail = spec.partition(":")[2].partition(":")[0] == "tail"
+    likeness = _by_tail(aside.known) if by_tail else encoder_likeness(encoder)
     values = np.array(likeness([(fact.head, fact.relation, fact.tail or "") for fact in examples]))
     threshold = best_threshold(values, np.array([fact.positive for fact in examples]))
     decoding = {"threshold": round(threshold, 6), "facts_aside": len(examples)}
-    return WordsAlone(spec, likeness, threshold, {"revision": name, "decoding": decoding})
+    return WordsAlone(spec, likeness, threshold, {"revision": spec.partition(":")[2], "decoding": decoding})
 
 
 def best_threshold(
@@ -94,8 +79,8 @@ def _by_tail(known: KnowledgeBase) -> Likeness:
 
 
 def encoder_likeness(name: str) -> Likeness:
-    """The cosine of head and tail under a sentence encoder: a repository, or a folder. Raises ModelError."""
-    encoder = sentence_encoder(name)
+    """The cosine of head and tail under a sentence encoder: a repository, a folder, or "" for the usual. Raises ModelError."""
+    encoder = sentence_encoder(name or ENCODER)
 
     def likeness(triplets: Sequence[Triplet]) -> Sequence[float]:
         names = sorted({name for head, _, tail in triplets for name in (head, tail)})
@@ -104,3 +89,27 @@ def encoder_likeness(name: str) -> Likeness:
         return [float(vectors[place[head]] @ vectors[place[tail]]) for head, _, tail in triplets]
 
     return likeness
+
+
+def _encoder_in(spec: str) -> str:
+    """The encoder that a spec names; "" for the usual one."""
+    return spec.partition(":")[2].partition(":")[2]
+
+
+def _check_encoder(spec: str) -> None:
+    if spec not in (TAIL, EMBEDDING):
+        check_encoder_source(_encoder_in(spec).strip())
+
+
+WORDS_ALONE = Provider(
+    prefixes=(f"{TAIL}:", f"{EMBEDDING}:"),
+    load=load_words_alone,
+    ready=(TAIL,),
+    titles={TAIL: "how often the tail is true", EMBEDDING: "words alone (embedding)"},
+    title=str,
+    patterns=(EMBEDDING,),
+    check_spec=_check_encoder,
+    names_source=lambda spec: spec not in (TAIL, EMBEDDING),
+    is_rule=True,
+    reads_aside=True,
+)

@@ -14,7 +14,7 @@ from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing
 from medfact.metrics.estimand import ESTIMANDS, LIKE
-from medfact.models import FUNCTION, Model, check_spec, is_service, load_model
+from medfact.models import FUNCTION, Model, check_spec, load_model, service_of
 from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
 from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
@@ -171,7 +171,8 @@ def _loader(function: Function, batch: int) -> Callable[..., Model]:
 
 def _check_consent(spec: RunSpec, agreed: bool) -> None:
     """Raises Mistake where a person's own facts or documents would go to a service elsewhere without their consent."""
-    asked = [spec.service] if is_service(spec.model) else []
+    service = service_of(spec.model, spec.service)
+    asked = [] if service is None else [service]
     asked += [encoder_settings(spec)] if contacts_encoder(spec) else []
     hosts = sorted({host_of(service) for service in asked if not is_on_this_machine(service)})
     if hosts and (spec.facts or spec.corpus) and not agreed:

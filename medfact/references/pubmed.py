@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from medfact.errors import ReferenceAway
-from medfact.references.door import Door
+from medfact.references.reference import Reference
 
 ADDRESS = "https://eutils.ncbi.nlm.nih.gov"
 SEARCH = "/entrez/eutils/esearch.fcgi"
@@ -32,24 +32,24 @@ class PubMed:
         key = os.environ.get("NCBI_API_KEY", "").strip()
         self._private = {"api_key": key} if key else {}
         pause = 1 / (REQUESTS_A_SECOND_WITH_KEY if key else REQUESTS_A_SECOND)
-        self._door = Door("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or ADDRESS, pause, HINT, kept)
+        self._reference = Reference("PubMed", os.environ.get("MEDFACT_PUBMED_URL") or ADDRESS, pause, HINT, kept)
         self.asked = self.from_file = 0
 
     @property
     def host(self) -> str:
         """Who is asked."""
-        return urlsplit(self._door.base_url).netloc or self._door.base_url
+        return urlsplit(self._reference.base_url).netloc or self._reference.base_url
 
     def count(self, term: str) -> int:
         """The articles that hold this phrase. Raises ReferenceAway where PubMed cannot be asked or gives no count."""
-        before = self._door.asked
+        before = self._reference.asked
         phrase = _phrase(term)
         found = self._search(phrase)
         if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
             # a phrase outside its index is searched as single words; words beside each other are found all the same
             found = self._search(f"{phrase}[Title/Abstract:~0]")
         self.asked += 1
-        self.from_file += self._door.asked == before
+        self.from_file += self._reference.asked == before
         return int(found["count"])
 
     def count_together(self, one: str, other: str) -> int:
@@ -65,7 +65,7 @@ class PubMed:
 
     def _search(self, query: str) -> Mapping[str, Any]:
         params = {"db": "pubmed", "term": query, "retmode": "json", "retmax": "0", "tool": "medfact"}
-        answer = self._door.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
+        answer = self._reference.get(SEARCH, params, self._private, usable=lambda answer: _result(answer) is not None)
         found = _result(answer)
         if found is None:
             raise ReferenceAway("PubMed answered without a count.", HINT)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from medfact.errors import ReferenceAway
-from medfact.references.door import Door
+from medfact.references.reference import Reference
 
 ADDRESS = "https://uts-ws.nlm.nih.gov"
 PAUSE = 0.06
@@ -46,10 +46,10 @@ class UmlsApi:
         self._key = os.environ.get("UMLS_API_KEY", "").strip()
         if not self._key:
             raise ReferenceAway("The UMLS REST API wants a key, and UMLS_API_KEY is not set.", HINT)
-        self.door = Door("The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", ADDRESS), PAUSE, HINT, kept)
+        self.reference = Reference("The UMLS REST API", os.environ.get("MEDFACT_UMLS_URL", ADDRESS), PAUSE, HINT, kept)
 
     def _get(self, path: str, **params: str) -> Any:
-        reply = self.door.get(f"/rest/{path}", params, {"apiKey": self._key})
+        reply = self.reference.get(f"/rest/{path}", params, {"apiKey": self._key})
         return reply.get("result") if isinstance(reply, dict) else None
 
     def search(self, term: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
+from medfact.models import provider_of
 from medfact.results.paper_rows import RUN, Cell, Row, detail_of
 from medfact.results.report import Report
 from medfact.results.wording import counted, model_of
@@ -38,7 +39,7 @@ def _asked_alike(reports: Iterable[Report]) -> list[list[Report]]:
     """The runs that were asked the same, together: one of each model."""
     asked: dict[tuple[object, ...], dict[str, Report]] = {}
     for report in reports:
-        if not report.model.startswith("baseline:"):
+        if not provider_of(report.model).is_rule:
             asked.setdefault(_setting(report), {}).setdefault(report.model, report)
     return [list(of.values()) for of in asked.values()]
 

@@ -8,30 +8,16 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from medfact.models import BUNDLED_MODEL, NARROW_MODEL
+from medfact.models import provider_of
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.report import Report
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import Run
 
-MODELS = {
-    BUNDLED_MODEL: "medfact-tiny (demonstration)",
-    "baseline:random": "a coin",
-    "baseline:always-true": "always says true",
-    "baseline:always-false": "always says false",
-    "baseline:negation-cue": "true unless denied",
-    "baseline:tail": "how often the tail is true",
-    "baseline:embedding": "words alone (embedding)",
-    NARROW_MODEL: "medfact-tiny-narrow (demonstration)",
-}
-
 
 def model_name(spec: str) -> str:
     """What to call a model: the last part of a folder or repository, a service's own name, a baseline in words."""
-    if spec in MODELS:
-        return MODELS[spec]
-    kind, _, name = spec.partition(":")
-    return PurePath(name.rstrip("/")).name or name if kind == "hf" else name if kind == "openai" else spec
+    return provider_of(spec).title_of(spec)
 
 
 FROM_FILE = "from a file"

@@ -16,7 +16,7 @@ from medfact.metrics.clusters import Codes, Floats
 from medfact.metrics.hardness import FEWEST_MODELS, Rasch, rasch
 from medfact.metrics.uncertainty import Estimate
 from medfact.metrics.witnesses import Against, against_labels, belief
-from medfact.models import FUNCTION
+from medfact.models import FUNCTION, provider_of
 from medfact.results.fact_table import FactTable, fact_table, facts_of_rows
 from medfact.results.wording import ABSENT, names_of_runs
 from medfact.statements import VARIANTS
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 HARDEST = 10
 SUSPECT = 20
 """Facts that are listed."""
-
-_BASELINE = "baseline:"
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def _counting(sides: Sequence[Side], names: Sequence[str]) -> tuple[list[str], l
         run = side.run
         # functions of the same source may depend on different things: each run is a model of its own
         model = (run.model, run.run if run.model.startswith(FUNCTION) else run.model_revision)
-        if side.run.model.startswith(_BASELINE):
+        if provider_of(side.run.model).is_rule:
             left_out.append((name, "a baseline knows no medicine"))
         elif model in seen:
             left_out.append((name, "its model is here already, and counts once"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from medfact.answers import read_answer
 from medfact.errors import MedfactError
-from medfact.models import LENGTH, Completion, Model, Prompt, is_service, is_settled, takes_all
+from medfact.models import LENGTH, Completion, Model, Prompt, is_settled, takes_all
 from medfact.runs.pool import protocol_of
 from medfact.runs.prompts import Demonstrations, prompt_of
 from medfact.store import Answer, Asked, Run, Store
@@ -62,14 +62,14 @@ def ask(
             store.save(run_id, batch)
             saved += len(batch)
             yield batch
-            if stopped() and not (is_service(record.model) or takes_all(model)):
+            if stopped() and not takes_all(model):
                 return  # others end by themselves, after what is on its way
 
 
 def _windows(record: Run, items: Sequence[Asked], model: Model) -> Iterator[Sequence[Asked]]:
     """Statements that a model gets at once."""
     size = max(_WINDOW_STATEMENTS, _WINDOW_STATEMENTS_PER_GROUP * len({item.shots_of for item in items}))
-    if is_service(record.model) or takes_all(model):  # it would be idle at the end of each window
+    if takes_all(model):  # it would be idle at the end of each window
         size = max(len(items), 1)
     yield from (items[first : first + size] for first in range(0, len(items), size))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from medfact.errors import Mistake
-from medfact.models import is_service
+from medfact.models import provider_of, service_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import hosts_of
-from medfact.models.services.prices import PRICES, price_of
+from medfact.models.services.prices import PRICES
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.spec import RunSpec
 
@@ -25,8 +25,8 @@ def check_addresses(spec: RunSpec) -> None:
         parsed_address(address)
     if spec.encoder_url is not None:
         parsed_address(spec.encoder_url, "address of the encoder")
-    if is_service(spec.model):
-        hosts_of(spec.service)  # OPENAI_BASE_URL may be none
+    if (service := service_of(spec.model, spec.service)) is not None:
+        hosts_of(service)  # OPENAI_BASE_URL may be none
     if contacts_encoder(spec):
         hosts_of(encoder_settings(spec))
 
@@ -37,7 +37,8 @@ def check_budget(model: str, budget: float | None) -> None:
         return
     if not (math.isfinite(budget) and budget >= 0):
         raise Mistake(f"A budget of {budget:g} is not an amount to spend.", "Give it in US dollars, such as 5.")
-    if is_service(model) and price_of(model) is None:
+    provider = provider_of(model)
+    if provider.is_paid and provider.price_of(model) is None:
         raise Mistake(
             f"The price of {model!r} is not known, so a budget cannot be kept.",
             f"Add it to {PRICES.name}, or leave the budget out.",

@@ -11,10 +11,10 @@ import numpy as np
 
 from medfact.answers.instructions import EIGHT, LLM_EVAL, TEMPLATES
 from medfact.datasets import Collection, load
-from medfact.models import LENGTH, is_service, takes_messages
+from medfact.models import LENGTH, provider_of, service_of, takes_messages
 from medfact.models.prompt import CONTENT_FILTER
 from medfact.models.services.policy import hosts_of
-from medfact.models.services.prices import PRICES, Price, estimate, price_of, tokens_in
+from medfact.models.services.prices import PRICES, Price, estimate, tokens_in
 from medfact.models.services.replies import TOKENS_ESTIMATED
 from medfact.runs.checks import check_budget
 from medfact.runs.corpus import corpus_of
@@ -36,13 +36,14 @@ def costs(spec: RunSpec, collection: Collection | None = None, planned: Plan | N
     `usd` is None if the price is not known or nothing is paid. planned: the run's plan, if it exists already.
     """
     planned = planned or plan(spec, collection)
-    chat = is_service(spec.model) and takes_messages(spec.model, service=spec.service)
+    provider = provider_of(spec.model)
+    chat = provider.is_remote and takes_messages(spec.model, service=spec.service)
     prompts = (prompt_of(item, planned.demonstrations, spec, chat=chat) for item in planned.statements)
     tokens = sum(tokens_in(prompt.content) for prompt in prompts) + _passage_tokens(planned, spec, collection)
     times = max(spec.service.repeats, 1)
     count, entering = len(planned.statements), tokens * times
     leaving = sum(_reply_tokens(item, spec) for item in planned.statements) * times
-    price = price_of(spec.model) if is_service(spec.model) else None
+    price = provider.price_of(spec.model)
     usd = estimate(1, entering, leaving, price) if price else None
     return {
         "model": spec.model,
@@ -72,8 +73,10 @@ def _reply_tokens(item: Planned, spec: RunSpec) -> int:
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
     what = "statements" if spec.task is None else "texts to write"
-    if not is_service(spec.model):
-        return f"{count:,} {what} on this machine: nothing to pay."
+    provider = provider_of(spec.model)
+    if not provider.is_paid:
+        where = f" at {', '.join(hosts_of(service))}" if (service := provider.service_of(spec.service)) else " on this machine"
+        return f"{count:,} {what}{where}: nothing to pay."
     begin = f"{count:,} {what}, about {tokens:,} tokens"
     if usd is None or price is None:
         return f"{begin}; the price of {spec.model} is not known: add it to {PRICES.name}."
@@ -98,21 +101,24 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     """The bill of a run at a service: tokens as it counted them or as estimated, USD (None if the price or the tokens are not
     known), seconds of its calls, reused answers, and the service's own names. None for a model on this machine.
     """
-    if not is_service(record.model):
+    service = service_of(record.model, record.spec.service)
+    if service is None:
         return None
     calls = store.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     uncounted = sum(map(_is_uncounted, calls))
-    price = price_of(record.model)
+    provider = provider_of(record.model)
+    price = provider.price_of(record.model)
+    paid = estimate(1, entering, leaving, price) if price and not uncounted else None
     return {
-        "host": ", ".join(hosts_of(record.spec.service)),
+        "host": ", ".join(hosts_of(service)),
         "models": sorted({call.served_model for call in calls if call.served_model}),
         "fingerprints": sorted({call.fingerprint for call in calls if call.fingerprint}),
         "prompt_tokens": entering,
         "completion_tokens": leaving,
         "uncounted": uncounted,
         "estimated": TOKENS_ESTIMATED in record.notes,
-        "usd": estimate(1, entering, leaving, price) if price and not uncounted else None,
+        "usd": paid if provider.is_paid else 0.0,
         "price_of": price.as_of if price else None,
         "calls": sum(call.attempts or 0 for call in calls),
         "reused": sum(call.attempts == 0 for call in calls),
@@ -178,6 +184,8 @@ def _tokens_in_words(bill: dict[str, Any]) -> str:
 
 
 def _price_in_words(bill: dict[str, Any]) -> str:
+    if bill["usd"] is not None and bill["price_of"] is None:
+        return "nothing to pay"
     if bill["usd"] is not None:
         return f"{dollars(bill['usd'])} at the list price of {bill['price_of']}"
     return "price not known" if bill["price_of"] is None else "so its cost is not known"
@@ -212,9 +220,10 @@ def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
 
     Raises Mistake if there is a budget that cannot be kept.
     """
-    if not is_service(record.model):
+    provider = provider_of(record.model)
+    if not provider.is_paid:
         return Purse(None, None)
     limit = record.spec.budget if budget is None else budget
     check_budget(record.model, limit)
-    price = price_of(record.model)
+    price = provider.price_of(record.model)
     return Purse(price, limit, estimate(1, *store.tokens_used(record.run), price) if price else 0.0)

@@ -1,10 +1,11 @@
-"""A warning, early in a run, that its replies cannot be read: in time to stop it and to ask in another way."""
+"""Warnings, early in a run, that its replies cannot be read or are all alike: in time to stop it and to ask in another way."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
+from medfact.models import provider_of
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, THINKING_TOKENS
 from medfact.models.thinking import without_thinking
 from medfact.store import Answer
@@ -14,6 +15,12 @@ FIRST_REPLIES = 16
 
 FEWEST_REPLIES = 4
 """With fewer replies, nothing is said."""
+
+FEWEST_ALIKE = 8
+"""Replies that must be so before it is said."""
+
+_TIMES_OVER = 3
+"""How often a word must stand in a reply to count as said over and over; a sign need stand there only once."""
 
 _EMPTY, _UNCLEAR = "empty", "unclear"
 
@@ -79,3 +86,37 @@ def _why(answer: Answer) -> str:
     if answer.cut in (LENGTH, CONTENT_FILTER):
         return answer.cut
     return _UNCLEAR if without_thinking(answer.raw or "").strip() else _EMPTY
+
+
+class Monotony:
+    """Looks at the replies of a model until one of them says something, or it is plain that none does."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._said: str | None = None
+        self._count = 0
+        self._is_over = False
+
+    def note(self, answers: Iterable[Answer]) -> str | None:
+        """A note for the run, once its first replies all say the same token."""
+        for answer in answers:
+            if answer.raw is None or answer.cut not in (None, LENGTH) or self._is_over:
+                continue
+            said = repeated(answer.raw) if answer.answer is None else None
+            self._is_over = said is None or (self._count > 0 and said != self._said)
+            self._said, self._count = said, self._count + 1
+        if self._is_over or self._count < FEWEST_ALIKE:
+            return None
+        self._is_over = True
+        what = f"say nothing but “{self._said}”" if self._said else "are empty"
+        return f"The first {self._count} replies {what}, whatever was asked: {provider_of(self._model).advice}"
+
+
+def repeated(text: str) -> str | None:
+    """The token that a text says over and over; "" of an empty text, None of one that says more."""
+    run = "".join(text.split())
+    if not run:
+        return ""
+    token = run[: (run + run).find(run, 1)]
+    is_sign = not any(character.isalnum() for character in token)
+    return token if is_sign or len(run) >= _TIMES_OVER * len(token) else None

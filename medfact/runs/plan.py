@@ -14,8 +14,7 @@ from medfact.answers.formats import WITH_DOCUMENTS
 from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, load_bundled, select
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
-from medfact.models import Aside
-from medfact.models.words_alone import is_words_alone
+from medfact.models import Aside, provider_of
 from medfact.negatives import PREFERENCES
 from medfact.prototypes import (
     ORIGIN,
@@ -87,7 +86,7 @@ def _draws_shots(spec: RunSpec) -> bool:
 
 def _keeps_aside(spec: RunSpec) -> bool:
     """Whether facts are kept untested. Without a limit they always are: runs with and without shots test the same facts."""
-    return _draws_shots(spec) or is_words_alone(spec.model) or (spec.limit or spec.per_relation) is None
+    return _draws_shots(spec) or provider_of(spec.model).reads_aside or (spec.limit or spec.per_relation) is None
 
 
 def facts_aside(spec: RunSpec) -> Aside:
@@ -275,7 +274,7 @@ def files_of(spec: RunSpec) -> list[str]:
 def opens_files(spec: RunSpec, planned: Plan) -> bool:
     """Whether a run of a plan still opens the files of its spec: to retrieve passages, or for a reader of words alone."""
     retrieves = spec.retrieval != NO_RETRIEVAL and any(item.passages is None for item in planned.statements)
-    return retrieves or is_words_alone(spec.model)
+    return retrieves or provider_of(spec.model).reads_aside
 
 
 def changes(run: Run, load: Callable[[RunSpec], Collection] = load) -> list[str]:

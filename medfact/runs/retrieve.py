@@ -10,7 +10,7 @@ from typing import TypeVar
 from medfact.datasets import Collection, load
 from medfact.errors import Mistake
 from medfact.facts import Fact
-from medfact.models.encoder import is_at_a_service, load_encoder
+from medfact.models import load_encoder, provider_of, service_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.retrieval import SPARSE, Retriever, open_dense, open_sparse
 from medfact.runs.corpus import Corpus, corpus_of
@@ -103,7 +103,9 @@ def _retriever(spec: RunSpec, corpus: Corpus, tell: Tell) -> Retriever:
 
 def encoder_settings(spec: RunSpec) -> ServiceSettings:
     """How an encoder behind a service is called. The run's key goes to the run's own service alone."""
-    service = spec.service
+    service, own = service_of(spec.encoder, spec.service) or spec.service, service_of(spec.model, spec.service)
+    if own is not None and own.base_url != service.base_url:
+        service = replace(service, key=None)
     if spec.encoder_url is None or spec.encoder_url.rstrip("/") == (service.base_url or "").rstrip("/"):
         return service
     return replace(service, base_url=spec.encoder_url, replicas=(), key=None)
@@ -111,7 +113,7 @@ def encoder_settings(spec: RunSpec) -> ServiceSettings:
 
 def contacts_encoder(spec: RunSpec) -> bool:
     """Whether the texts of a run go to a service that encodes them."""
-    return spec.retrieval not in (NO_RETRIEVAL, SPARSE) and is_at_a_service(spec.encoder)
+    return spec.retrieval not in (NO_RETRIEVAL, SPARSE) and provider_of(spec.encoder).is_remote
 
 
 def _pairs(facts: Iterable[Fact], collection: Collection) -> dict[str, list[Fact]]:

@@ -13,14 +13,13 @@ from typing import cast
 
 from medfact.bounds import check_number
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
-from medfact.models import Model, ServiceSettings, is_service, load_model
+from medfact.models import Model, ServiceSettings, load_model, service_of
 from medfact.models.services.policy import check_imported_run
 from medfact.runs.ask import ask
 from medfact.runs.checks import check_addresses
 from medfact.runs.costs import purse_of
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
-from medfact.runs.first_replies import FirstReplies
-from medfact.runs.monotony import Monotony
+from medfact.runs.first_replies import FirstReplies, Monotony
 from medfact.runs.patience import PatientStore
 from medfact.runs.racing import RacingRuns
 from medfact.runs.retrieve import retrieve_for
@@ -211,5 +210,6 @@ def is_ones_own(record: Run) -> bool:
 
 def check_address(record: Run) -> None:
     """Raises Mistake if a run asks a service that only a run's file names."""
-    if is_service(record.model) and "service" in record.spec.imported:
-        check_imported_run(record.run, record.spec.service)
+    service = service_of(record.model, record.spec.service)
+    if service is not None and "service" in record.spec.imported:
+        check_imported_run(record.run, service)

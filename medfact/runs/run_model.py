@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from medfact.errors import Mistake
 from medfact.extras import named_if_missing
-from medfact.models import Model, check_spec
+from medfact.models import Model, check_spec, provider_of
 from medfact.models.services.monitor import Monitor
 from medfact.runs.events import Loading
 from medfact.runs.plan import facts_aside
@@ -37,8 +37,7 @@ def loaded_model(load: Callable[..., Model], record: Run, monitor: Monitor, key:
 
 def check_source(record: Run) -> None:
     """Raises Mistake where only a run's file names the folder or repository that the model, or its encoder, is loaded from."""
-    kind, _, name = record.model.partition(":")
-    if "model" not in record.spec.imported or not (kind == "hf" or (kind == "baseline" and ":" in name)):
+    if "model" not in record.spec.imported or not provider_of(record.model).names_source(record.model):
         return
     check_spec(record.model)  # of a model that a public server never loads, it says no more than that
     raise Mistake(

@@ -13,6 +13,7 @@ from medfact.answers.instructions import AGAIN, LAST, LLM_EVAL, REPHRASE, TEMPLA
 from medfact.datasets import NO_REJECTIONS, Collection, load
 from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
+from medfact.models import provider_of
 from medfact.models.entailment import load_entailment
 from medfact.runs.costs import purse_of
 from medfact.runs.demonstrations import SHOTS_REPHRASED
@@ -58,7 +59,7 @@ def planned_writing(
         raise UnknownName("kind of writing", kind, [*KINDS])
     if spec.entailment:
         load_entailment(spec.opened("entailment"))
-    if spec.model.startswith("baseline:"):
+    if provider_of(spec.model).is_rule:
         raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
     writing = replace(spec, task=TASKS[kind])
     collection = collection or load(spec)

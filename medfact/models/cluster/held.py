@@ -7,16 +7,13 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from medfact import __version__
 from medfact.errors import MedfactError
 from medfact.models.local.machine import free_memory
 from medfact.models.local.placement import Placement
 from medfact.models.prompt import Completion, Prompt
-
-if TYPE_CHECKING:
-    from medfact.models import Model, ModelInfo
+from medfact.models.providers import Model, ModelInfo
 
 
 @dataclass(frozen=True)

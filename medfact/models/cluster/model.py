@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from medfact.errors import ModelError
 from medfact.extras import install_command
@@ -18,10 +18,8 @@ from medfact.models.cluster.schedule import Distribution
 from medfact.models.cluster.workers import Lost
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.prompt import Completion, Prompt
+from medfact.models.providers import Model, ModelInfo
 from medfact.models.services.monitor import NO_MONITOR, Monitor
-
-if TYPE_CHECKING:
-    from medfact.models import Model, ModelInfo
 
 LOCAL = "ray"
 """The address that stands for a cluster of one's own on this machine, for as long as the command runs."""

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers import (
@@ -42,10 +42,7 @@ from medfact.models.local.repository import (
     inspect_source,
 )
 from medfact.models.local.revision import file_revision, folder_revision
-from medfact.models.local.tokens import check_tokens
-
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
+from medfact.models.providers import ModelInfo
 
 QUANTIZED = ("8bit", "4bit")
 
@@ -79,7 +76,7 @@ def _loaded(spec: str, source: Path | str, placement: Placement, tell: Tell) -> 
     tokens = tokens_together(config, weights, free, activation_bytes, largest, repository.source)
     with _one_sentence(repository):
         tokenizer = _tokenizer(repository, downloaded_texts(repository, tell), placement, config)
-    check_tokens(tokenizer, config, repository.source)
+    _check_tokens(tokenizer, config, repository.source)
     folder = downloaded(repository, tell)
     tell("loading the weights")
     with _one_sentence(repository):
@@ -130,6 +127,36 @@ def _tokenizer(repository: Repository, folder: Path | str, placement: Placement,
     if not repository.gguf:
         tokenizer.chat_template = tokenizer.chat_template or _template_of_processor(Path(folder))
     return tokenizer
+
+
+def _check_tokens(tokenizer: Any, config: Any, name: str) -> None:
+    """Raises ModelError if the tokenizer may make tokens of a prompt that the model does not embed. Gives a tokenizer that pads
+    with none, or with such a token, another one.
+    """
+    size = getattr(config.get_text_config(), "vocab_size", None) or len(tokenizer)
+    used = [token for token, number in tokenizer.get_vocab().items() if number >= size and _is_used(tokenizer, token, number)]
+    if used:
+        raise ModelError(
+            f"The tokenizer of {name!r} has {len(tokenizer)} tokens, and the model embeds {size}: it cannot read the others, "
+            f"such as {min(used)!r}.",
+            "Take the tokenizer that the model was trained with, or resize the model's embedding to it and save both.",
+        )
+    if tokenizer.pad_token_id is None or tokenizer.pad_token_id >= size:
+        ends = tokenizer.eos_token_id
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(0 if ends is None or ends >= size else ends)
+
+
+def _is_used(tokenizer: Any, token: str, number: int) -> bool:
+    """Whether a token may stand in a prompt: any word may; a special one, if the tokenizer or the chat template puts it there.
+
+    Many tokenizers have special tokens that are used in training alone, or by nothing.
+    """
+    added = tokenizer.added_tokens_decoder.get(number)
+    if added is None or not added.special or number in tokenizer("true or false").input_ids:
+        return True
+    template = str(tokenizer.chat_template or "")
+    named = {tokenizer.bos_token: "bos_token", tokenizer.eos_token: "eos_token"}.get(token, token)
+    return token in template or named in template
 
 
 def _template_of_processor(folder: Path) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -20,10 +20,8 @@ from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
 from medfact.models.local.vocabulary import DecodingOptions, Vocabulary, need_forcing, options_of
 from medfact.models.prompt import REPLY_TOKENS, Completion, Prompt
+from medfact.models.providers import ModelInfo
 from medfact.models.thinking import opened_by
-
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
 
 _Item = TypeVar("_Item")
 

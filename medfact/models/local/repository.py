@@ -34,9 +34,16 @@ from transformers.models.auto.modeling_auto import (
 from medfact.errors import ModelError
 from medfact.limits import is_public_server, limits
 from medfact.models.local.placement import Placement, in_bytes
-from medfact.models.local.weights import PICKLED, SAFE, parameters_of, weight_files
 
 GGUF = ".gguf"
+SAFE, PICKLED = ".safetensors", (".bin", ".pt", ".pth")
+
+_SAFE_NAMES = ("model.safetensors", "model.safetensors.index.json")
+_PICKLED_NAMES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+"""The one file with all weights, and the index of several."""
+
+_BITS = {"F64": 64, "F32": 32, "I32": 32, "F16": 16, "BF16": 16, "I16": 16, "I8": 8, "U8": 8, "F8_E4M3": 8, "F8_E5M2": 8}
+
 _GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 _TEXT_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 
@@ -118,7 +125,7 @@ def inspect_source(source: Path | str, placement: Placement) -> Repository:
     config, files, parameters, folder = contents
     source, is_folder = str(source), isinstance(source, Path)
     _check_kind(source, config, placement)
-    weights = weight_files(files, placement, lambda name: _text_of(source, folder, name))
+    weights = _weight_files(files, placement, lambda name: _text_of(source, folder, name))
     if not weights:
         raise _no_weights(source, files)
     parameters = parameters if folder is None else _parameters_in(folder, weights)
@@ -205,7 +212,7 @@ def _in_folder(folder: Path) -> Contents:
 def _parameters_in(folder: Path, weights: Iterable[str]) -> int:
     """The number of parameters in a folder's safetensors files; 0 where the weights are in another format."""
     try:
-        return sum(parameters_of(folder / name) for name in weights if name.endswith(SAFE))
+        return sum(_parameters_of(folder / name) for name in weights if name.endswith(SAFE))
     except (OSError, ValueError, KeyError, struct.error) as error:
         raise _no_model(str(folder), "its safetensors files are damaged") from error
 
@@ -338,3 +345,43 @@ def _no_weights(source: str, files: Iterable[str]) -> ModelError:
             _advice("Use a repository with safetensors, or, if you trust its owners, allow this with --any-weights."),
         )
     return _no_model(source, "it has no weights")
+
+
+# -------------------------------------------------------------------------------------------------------------------- weights
+
+
+def _weight_files(names: Iterable[str], placement: Placement, read: Callable[[str], str]) -> list[str]:
+    """The files with the weights, among those of a repository; none where there are none that may be loaded. read: gives the
+    text of a file.
+    """
+    there = set(names)
+    found = _named(there, _SAFE_NAMES, read)
+    return found or (_named(there, _PICKLED_NAMES, read) if placement.any_weights else [])
+
+
+def _named(there: set[str], names: tuple[str, str], read: Callable[[str], str]) -> list[str]:
+    single, index = names
+    if single in there:
+        return [single]
+    return sorted(there & _indexed(read(index))) if index in there else []
+
+
+def _indexed(text: str) -> set[str]:
+    """The files that an index names; none where it is damaged."""
+    try:
+        return {str(file) for file in json.loads(text)["weight_map"].values()}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return set()
+
+
+def _parameters_of(file: Path) -> int:
+    """The number of parameters in a safetensors file, from its header."""
+    with file.open("rb") as stream:
+        length = struct.unpack("<Q", stream.read(8))[0]
+        if length > 100_000_000:
+            raise ValueError("the header is too long")
+        header = json.loads(stream.read(length))
+    tensors = [tensor for name, tensor in header.items() if name != "__metadata__"]
+    return sum(
+        (tensor["data_offsets"][1] - tensor["data_offsets"][0]) * 8 // _BITS.get(tensor["dtype"], 16) for tensor in tensors
+    )

@@ -14,21 +14,18 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING
 
 import openai
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt
+from medfact.models.providers import ModelInfo
 from medfact.models.services.calls import Caller
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.policy import each_address, host_of, hosts_of
 from medfact.models.services.replicas import Replicas
 from medfact.models.services.schedule import Memory, Schedule
 from medfact.models.services.settings import ServiceSettings
-
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
 
 POLL_SECONDS = 0.1
 """Time between two checks whether the run was stopped."""
@@ -48,6 +45,8 @@ Arrivals = queue.SimpleQueue[tuple[int, Completion] | None]
 
 class ServiceModel:
     """A model behind a service, for one run at a time. Close it when no more prompts follow."""
+
+    takes_all = True
 
     def __init__(self, spec: str, settings: ServiceSettings, monitor: Monitor = NO_MONITOR) -> None:
         self.spec = spec
@@ -181,7 +180,7 @@ def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, clients: S
 
 
 def load_service(spec: str, settings: ServiceSettings, monitor: Monitor = NO_MONITOR) -> ServiceModel:
-    """The model of a spec `openai:<model>`. Nothing is sent yet.
+    """The model that a spec names after its prefix. Nothing is sent yet.
 
     Raises:
         ModelError: a key is missing or malformed, or the base URL is not an address.

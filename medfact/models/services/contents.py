@@ -1,9 +1,12 @@
-"""What a message of a service says: its text, its thinking and its refusal, in whatever shape they come."""
+"""The parts of a reply in the words and shapes of many services: text, thinking and refusal, why it ended, and its tokens."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+from medfact.models.prompt import CONTENT_FILTER, LENGTH
 
 TEXT, THINKING, REFUSAL = "text", "thinking", "refusal"
 
@@ -24,23 +27,23 @@ _INNER = ("text", "content", "value", "output_text", "parts", "summary", *_THINK
 """Where a part of a message keeps its text."""
 
 
-class Said(NamedTuple):
+class MessageParts(NamedTuple):
     """What a message says."""
 
     text: str = ""
     thinking: str = ""
     refusal: str = ""
 
-    def followed_by(self, more: Said) -> Said:
+    def followed_by(self, more: MessageParts) -> MessageParts:
         """What two parts of a message say, one after the other."""
-        return Said(self.text + more.text, self.thinking + more.thinking, self.refusal + more.refusal)
+        return MessageParts(self.text + more.text, self.thinking + more.thinking, self.refusal + more.refusal)
 
 
 class NoText(ValueError):
     """A message without text where its text should be."""
 
 
-def said_in(message: Any) -> Said:
+def parts_of_message(message: Any) -> MessageParts:
     """What a message says: of a chat, of an event, or of a completed text.
 
     Raises NoText where the content is of a shape that no text can be found in.
@@ -50,19 +53,19 @@ def said_in(message: Any) -> Said:
     content = message.get("content", message.get("text"))
     if isinstance(content, bool | int | float):
         raise NoText("a content that is no text")
-    said = _joined(content, TEXT)
-    if isinstance(content, Mapping) and content and said == Said():
+    parts = _joined(content, TEXT)
+    if isinstance(content, Mapping) and content and parts == MessageParts():
         raise NoText("a content without text")
     thinking = next((found for name in _THINKING_FIELDS if (found := _joined(message.get(name), THINKING).thinking)), "")
-    return said.followed_by(Said("", thinking, _joined(message.get("refusal"), REFUSAL).refusal))
+    return parts.followed_by(MessageParts("", thinking, _joined(message.get("refusal"), REFUSAL).refusal))
 
 
-def _joined(content: object, kind: str) -> Said:
+def _joined(content: object, kind: str) -> MessageParts:
     """What a content says. kind: what it is where its parts do not say otherwise."""
     texts: dict[str, list[str]] = {TEXT: [], THINKING: [], REFUSAL: []}
     for part_kind, text in _parts(content, kind):
         texts[part_kind].append(text)
-    return Said("".join(texts[TEXT]), "".join(texts[THINKING]), "".join(texts[REFUSAL]))
+    return MessageParts("".join(texts[TEXT]), "".join(texts[THINKING]), "".join(texts[REFUSAL]))
 
 
 def _parts(content: object, kind: str) -> Iterator[tuple[str, str]]:
@@ -85,3 +88,83 @@ def _kind(part: Mapping[str, Any], name: str, kind: str) -> str:
     if name in _THINKING_FIELDS or part.get("thought") is True or any(word in named for word in ("think", "reason", "thought")):
         return THINKING
     return REFUSAL if name == "refusal" or named == "refusal" else kind
+
+
+# -------------------------------------------------------------------------------------------------------------------- endings
+
+NORMAL, FAILED = "normal", "failed"
+"""Beside LENGTH and CONTENT_FILTER: the model ended by itself; the service could not go on."""
+
+_NORMAL_WORDS = re.compile(
+    r"(?:stop|stopped|eos|eod|eot|eom|end|ended)(?:_(?:turn|sequences?|token|words?|str|string|id|found|limit|of_\w+))*"
+    r"|im_end|endoftext|complete|completed|completion|done|final|finish|finished|success|succeeded|ok|normal|natural"
+    r"|unspecified|none|null|tool_(?:calls?|use)|function_calls?"
+)
+"""A call of a tool is an end, too: the model said nothing that could be read."""
+
+_FILTER = re.compile(
+    r"filter|sensitiv|safety|unsafe|recitation|prohibit|block|\bspii\b|refus|guard|moderat|flagged|policy|violat|censor|armor|"
+    r"risk|\blanguage\b"
+)
+_LENGTH = re.compile(
+    r"length|max_(?:\w+_)?tokens?|tokens?_(?:limit|cap|count|budget|exceeded|reached)|context|truncat|too_long|too_many_tokens"
+)
+_PREFIX = re.compile(r"\A(?:finish|stop|done)_?reason_")
+
+
+def ending_of(reason: object) -> str:
+    """NORMAL, LENGTH, CONTENT_FILTER or FAILED. An older service gives no reason where a reply is complete.
+
+    An unknown reason counts as FAILED: such a reply may lack its end, so it must not be scored.
+    """
+    name = _reason_name(reason)
+    if name is None or _NORMAL_WORDS.fullmatch(name):
+        return NORMAL
+    if _FILTER.search(name):
+        return CONTENT_FILTER
+    return LENGTH if _LENGTH.search(name) else FAILED
+
+
+def _reason_name(reason: object) -> str | None:
+    """A reason in lower case, with underscores between its words; None where there is none."""
+    if isinstance(reason, dict):
+        reason = next((reason[key] for key in ("type", "reason", "name", "finish_reason") if reason.get(key)), "unknown")
+    if reason is None or reason == "":
+        return None
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(reason))
+    return _PREFIX.sub("", re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")) or None
+
+
+# --------------------------------------------------------------------------------------------------------------------- tokens
+
+MAX_TOKENS = 10_000_000
+"""More tokens than any call can use: a larger count is an error of the service."""
+
+_PROMPT = ("prompt_tokens", "input_tokens", "promptTokens", "promptTokenCount", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "completionTokens", "candidatesTokenCount", "eval_count")
+_TOTAL = ("total_tokens", "totalTokens", "totalTokenCount")
+
+
+def counted_tokens(reply: dict[str, Any]) -> tuple[int | None, int | None]:
+    """The tokens of the prompt and of the completion as a reply counts them; None for what it does not count."""
+    usage = next((found for name in ("usage", "usageMetadata") if isinstance(found := reply.get(name), dict)), reply)
+    prompt, completion, total = (_first(usage, names) for names in (_PROMPT, _COMPLETION, _TOTAL))
+    if completion is None and prompt and total:
+        completion = max(total - prompt, 0)
+    return prompt or None, completion  # no prompt has 0 tokens
+
+
+def _first(usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count for name in names if (count := _count(usage.get(name))) is not None), None)
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens, which some services write as 30.0 or "30"; None for anything that cannot be one."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS or value != int(value):
+        return None
+    return int(value)

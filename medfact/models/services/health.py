@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 from medfact.errors import ModelError, ServiceAway
-from medfact.models.services.errors import Action, CallFailure
+from medfact.models.services.failures import Action, CallFailure
 from medfact.models.services.pacing import LONGEST_PROBE_WAIT_SECONDS, wait_before
 
 FAILURES_TO_PROBE = 8

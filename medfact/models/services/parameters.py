@@ -1,4 +1,4 @@
-"""The parameters sent to a service, and how they change when it refuses one."""
+"""The parameters sent to a service, and how they change when it refuses one, in the words of many services."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from medfact.models.prompt import REPLY_TOKENS, THINKING_TOKENS, Message, Prompt
-from medfact.models.services.parameter_words import TOO_LONG, limit_in, parameters_named
 from medfact.models.services.settings import ServiceSettings
 
 FEWER_ALTERNATIVES = 5
@@ -85,6 +84,47 @@ def parameters_of(settings: ServiceSettings) -> Parameters:
         seed=settings.seed,
         messages=not settings.completions,
     )
+
+
+# --------------------------------------------------------------------------------------------------------------- refused ones
+
+PARAMETER = re.compile(
+    r"(?:top[ _-]?)?(?:num[ _-]?)?log[ _-]?prob(?:abilitie)?s?|top_n_tokens|n_probs"
+    r"|max[ _-]?(?:new|output|completion)?[ _-]?tokens"
+    r"|(?<![a-z])(?:temperature|seed|stop)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Parameters named in a refusal that can be left out, lowered or replaced."""
+
+TOO_LONG = re.compile(r"context.{0,20}length|too (?:long|many tokens)|maximum context", re.IGNORECASE)
+"""A complaint about the length of the prompt, whichever parameters it mentions."""
+
+_LIMIT = re.compile(
+    r"(?:<=?|≤|less than(?: or equal to)?|at most|no more than|not exceed|up to|max(?:imum)?(?: \w+){0,3}?(?: is)?"
+    r"|(?:between|from) \d+ (?:and|to)|\[\d+,)\W{0,3}(\d{1,6})\b",
+    re.IGNORECASE,
+)
+"""A phrase that says how much is allowed."""
+
+
+def parameters_named(words: str, field: str | None = None) -> list[str]:
+    """The parameters that a refusal names, by the protocol's names. field: the one that stands in a field of its own."""
+    found = [*([field] if field else []), *PARAMETER.findall(words)]
+    return list(dict.fromkeys(map(_protocol_name, found)))
+
+
+def _protocol_name(found: str) -> str:
+    name = re.sub(r"[^a-z]", "", found.lower())
+    if "prob" in name or name == "topntokens":
+        return "top_logprobs" if name.startswith(("top", "nprobs", "num")) else "logprobs"
+    if name.startswith("max") and name.endswith("tokens"):
+        return "max_completion_tokens" if "completion" in name else "max_tokens"
+    return name
+
+
+def limit_in(words: str, requested: int) -> int | None:
+    """The number below the one requested that a refusal says is allowed; None where it says none. It may quote both."""
+    return max((number for number in map(int, _LIMIT.findall(words)) if number < requested), default=None)
 
 
 def without_refused(parameters: Parameters, message: str, named: str | None = None) -> tuple[Parameters, str] | None:

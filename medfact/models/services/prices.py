@@ -15,6 +15,7 @@ import yaml
 from medfact.assets import ASSETS
 from medfact.errors import ModelError
 from medfact.models.prompt import Message
+from medfact.models.services.settings import OPENAI_PREFIX
 
 PRICES = ASSETS / "prices.yaml"
 
@@ -50,7 +51,7 @@ def price_of(model: str, table: Path = PRICES) -> Price | None:
         ModelError: the table cannot be read.
     """
     prices = _prices(table)
-    name = model.removeprefix("openai:").strip()
+    name = model.removeprefix(OPENAI_PREFIX).strip()
     return prices.get(name) or prices.get(_DATE.sub("", name))
 
 

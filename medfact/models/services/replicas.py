@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from medfact.models.prompt import Completion
 from medfact.models.services.calls import Caller
-from medfact.models.services.errors import Action, CallFailure
+from medfact.models.services.failures import Action, CallFailure
 from medfact.models.services.health import ServiceHealth
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate

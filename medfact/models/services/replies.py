@@ -10,14 +10,12 @@ from typing import Any
 
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served, is_settled, until
 from medfact.models.services.alternatives import AnswerProbability, answer_probability, positions_in, positions_of
-from medfact.models.services.contents import Said, said_in
-from medfact.models.services.endings import FAILED, NORMAL, ending_of
-from medfact.models.services.error_bodies import ErrorBody, error_in
+from medfact.models.services.contents import FAILED, NORMAL, MessageParts, counted_tokens, ending_of, parts_of_message
 from medfact.models.services.parameters import Parameters, parameters_of
 from medfact.models.services.prices import tokens_in
+from medfact.models.services.refusals import ErrorBody, error_in
 from medfact.models.services.settings import DEFAULTS
 from medfact.models.services.streams import is_stream, reply_in
-from medfact.models.services.usage import counted_tokens
 from medfact.models.thinking import end_of_thinking
 
 DEFAULT_PARAMETERS = parameters_of(DEFAULTS)
@@ -86,13 +84,13 @@ def completion_of(
         reply = reply_in(body) if is_stream(body) else json.loads(body)
         _check_error(reply)
         choice = reply["choices"][0]
-        said, ending = _said(choice, parameters), ending_of(_reason(choice))
+        parts, ending = _message_parts(choice, parameters), ending_of(_reason(choice))
     except GenerationFailed:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise Malformed("an incomplete reply") from None
-    _check_ending(choice, ending, said, reply)
-    text, after_thinking = _answer(said, ending, note)
+    _check_ending(choice, ending, parts, reply)
+    text, after_thinking = _answer(parts, ending, note)
     probability = _probability(choice, text, prompt, parameters, after_thinking)
     return Completion(
         shortened(scrub(_as_counts(text, prompt, parameters))),
@@ -100,8 +98,8 @@ def completion_of(
         probability.p_mass,
         p_low=probability.p_low,
         p_high=probability.p_high,
-        cut=CONTENT_FILTER if said.refusal else None if ending == NORMAL else ending,
-        served=_served(reply, said, prompt, scrub, note),
+        cut=CONTENT_FILTER if parts.refusal else None if ending == NORMAL else ending,
+        served=_served(reply, parts, prompt, scrub, note),
     )
 
 
@@ -120,12 +118,12 @@ def _check_error(reply: Any) -> None:
         raise GenerationFailed(error, began=False)
 
 
-def _check_ending(choice: dict[str, Any], ending: str, said: Said, reply: dict[str, Any]) -> None:
+def _check_ending(choice: dict[str, Any], ending: str, parts: MessageParts, reply: dict[str, Any]) -> None:
     """Raises GenerationFailed where a reply did not come to its end, or has nothing in it."""
     if ending == FAILED:
         words = f"the reply ended with finish_reason {json.dumps(_reason(choice))[:60]}"
         raise GenerationFailed(ErrorBody(words), began=True)
-    empty = not any(part.strip() for part in said)
+    empty = not any(part.strip() for part in parts)
     if empty and ending == NORMAL and counted_tokens(reply)[1] == 0:
         raise GenerationFailed(ErrorBody("an empty reply of 0 tokens"), began=True)
 
@@ -138,25 +136,25 @@ def _reason(choice: dict[str, Any]) -> object:
 # ------------------------------------------------------------------------------------------------ texts
 
 
-def _said(choice: dict[str, Any], parameters: Parameters) -> Said:
+def _message_parts(choice: dict[str, Any], parameters: Parameters) -> MessageParts:
     """What a choice says: in its message, or, of a completed text, itself."""
     if not parameters.messages and "text" in choice:
-        return said_in(choice)
+        return parts_of_message(choice)
     name = next((name for name in ("message", "delta") if name in choice), None)
     message = choice[name] if name else choice if "text" in choice else None
     if message is None:
         raise ValueError("a choice without a message")
-    return said_in(message)
+    return parts_of_message(message)
 
 
-def _answer(said: Said, ending: str, note: Callable[[str], None]) -> tuple[str, bool]:
+def _answer(parts: MessageParts, ending: str, note: Callable[[str], None]) -> tuple[str, bool]:
     """The text that answers, and whether it follows thinking that is served apart. An answer that stands in the thinking alone
     counts where the model ended by itself.
     """
-    text, thinks = said.text or said.refusal, bool(said.thinking.strip())
+    text, thinks = parts.text or parts.refusal, bool(parts.thinking.strip())
     if thinks and not text.strip() and ending == NORMAL:
         note(READ_IN_THINKING)
-        return said.thinking, False
+        return parts.thinking, False
     return text, thinks
 
 
@@ -176,10 +174,10 @@ def shortened(text: str) -> str:
     if len(text) <= MAX_REPLY_CHARACTERS:
         return text
     half, answer = MAX_REPLY_CHARACTERS // 2, end_of_thinking(text) or 0
-    said = f"… [cut here: the reply has {len(text):,} characters]"
+    gap = f"… [cut here: the reply has {len(text):,} characters]"
     if answer - LONGEST_MARK < half:
-        return text[:MAX_REPLY_CHARACTERS] + said
-    return text[:half] + said + text[answer - LONGEST_MARK : answer + half]
+        return text[:MAX_REPLY_CHARACTERS] + gap
+    return text[:half] + gap + text[answer - LONGEST_MARK : answer + half]
 
 
 def _beginning(
@@ -191,7 +189,7 @@ def _beginning(
         text = json.loads(f'"{content[1]}"', strict=False) if content else ""
         kept = scrub(_as_counts(text, prompt, parameters))[:MAX_REPLY_CHARACTERS]
         kept += f"… [cut here: the service's reply is longer than {MAX_BODY_BYTES:,} bytes]"
-        return Completion(kept, cut=LENGTH, served=_served({}, Said(text), prompt, scrub, note))
+        return Completion(kept, cut=LENGTH, served=_served({}, MessageParts(text), prompt, scrub, note))
     raise Malformed("an incomplete reply")
 
 
@@ -206,11 +204,11 @@ def _probability(
 
 
 def _served(
-    reply: dict[str, Any], said: Said, prompt: Prompt, scrub: Callable[[str], str], note: Callable[[str], None]
+    reply: dict[str, Any], parts: MessageParts, prompt: Prompt, scrub: Callable[[str], str], note: Callable[[str], None]
 ) -> Served:
     """What the service reported of a call. Tokens that it does not count are estimated."""
     entering, leaving = counted_tokens(reply)
-    texts = "".join(said)
+    texts = "".join(parts)
     if entering is None or leaving is None or (leaving == 0 and texts):
         note(TOKENS_ESTIMATED)
     return Served(

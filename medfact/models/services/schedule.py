@@ -7,14 +7,15 @@ that keeps failing is dropped. The rules for the end of a run hold for the last 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from medfact.errors import ModelError
-from medfact.models.prompt import Completion, Prompt, groups_of
+from medfact.models.prompt import Completion, Prompt, Served, groups_of
 from medfact.models.services.division import Division
-from medfact.models.services.effort import Effort, digest_of, failed, reused, with_effort
-from medfact.models.services.errors import Action, CallFailure
+from medfact.models.services.failures import Action, CallFailure
 from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
@@ -43,6 +44,23 @@ IDLE_SECONDS = 0.05
 """Time between two looks of a replica that sends nothing for now."""
 
 Emit = Callable[[tuple[int, Completion]], None]
+
+
+@dataclass
+class Effort:
+    """What one reply has taken so far.
+
+    attempt: calls. counted: those that count as tries. unreached: those that met no service. answers, fresh_answers: as many as
+    there were when the prompt first failed. refused_by: replicas that do not take the prompt.
+    """
+
+    attempt: int = 0
+    counted: int = 0
+    unreached: int = 0
+    wasted_tokens: int = 0
+    answers: int | None = None
+    fresh_answers: int | None = None
+    refused_by: set[Replica] = field(default_factory=set)
 
 
 class Memory:
@@ -155,10 +173,10 @@ class Schedule:
     async def _start(self, index: int, replica: Replica) -> None:
         """Starts a prompt as soon as a call for it may be sent, unless its answer is known or on its way."""
         prompt = self._prompts[index]
-        digest = digest_of(prompt) if self._is_repeatable else None
+        digest = _digest_of(prompt) if self._is_repeatable else None
         if digest is not None:
             if (known := self._memory.answers.get(digest) or self._failed.get(digest)) is not None:
-                self._emit(index, reused(known))
+                self._emit(index, _reused(known))
                 await asyncio.sleep(0)
                 return
             if digest in self._duplicates:
@@ -198,7 +216,7 @@ class Schedule:
         else:
             self._memory.remember(digest, completion)
         for index in duplicates:
-            self._emit(index, reused(completion))
+            self._emit(index, _reused(completion))
 
     async def _completion(self, prompt: Prompt, sent: asyncio.Event, replica: Replica) -> Completion:
         if not self._settings.repeats:
@@ -220,7 +238,7 @@ class Schedule:
                 effort.attempt += 1
                 outcome, seconds, counts = await self._call(prompt, repeat, sent, replica)
                 if isinstance(outcome, Completion):
-                    return with_effort(outcome, seconds, effort)
+                    return _with_effort(outcome, seconds, effort)
                 effort.wasted_tokens += self._note_wasted(outcome, prompt)
                 effort.counted += counts or effort.attempt - effort.counted > MAX_FREE_TRIES
                 others = self._others(replica, outcome, effort)
@@ -228,10 +246,10 @@ class Schedule:
                     self._note_failure(replica, outcome, effort)
                 refused = outcome.action is Action.FAIL_PROMPT and not others
                 if refused or effort.counted >= self._settings.tries:
-                    return with_effort(failed(outcome, effort.attempt), seconds, effort)
+                    return _with_effort(_failed(outcome, effort.attempt), seconds, effort)
                 wait = 0.0 if others and effort.attempt == 1 else self._wait(replica, outcome, effort.attempt)
                 if await self._ends_within(wait):
-                    return with_effort(failed(outcome, effort.attempt), seconds, effort)
+                    return _with_effort(_failed(outcome, effort.attempt), seconds, effort)
                 there = [other for other in others if other.is_there]
                 replica = self._replicas.least_busy(there) if there else self._one_that_is_there(replica)
         finally:
@@ -344,3 +362,33 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+# ---------------------------------------------------------------------------------------------------------- what a reply took
+
+
+def _digest_of(prompt: Prompt) -> bytes:
+    """A hash of everything in a prompt that a service's answer depends on."""
+    return hashlib.blake2b(repr((prompt.content, prompt.choices, prompt.max_tokens)).encode(), digest_size=16).digest()
+
+
+def _failed(failure: CallFailure, attempts: int) -> Completion:
+    return Completion(None, failure=f"{failure.reason} ({attempts} {'try' if attempts == 1 else 'tries'})")
+
+
+def _with_effort(completion: Completion, seconds: float, effort: Effort) -> Completion:
+    """A completion with the time and the calls that it took."""
+    served, wasted = completion.served or Served(), effort.wasted_tokens
+    tokens = (served.prompt_tokens or 0) + wasted if wasted else served.prompt_tokens
+    return replace(
+        completion,
+        served=replace(served, seconds=seconds, attempts=effort.attempt, prompt_tokens=tokens, wasted_tokens=wasted),
+    )
+
+
+def _reused(completion: Completion) -> Completion:
+    """The answer to an identical prompt: it took no call and cost nothing."""
+    if completion.served is None:
+        return completion
+    free = replace(completion.served, prompt_tokens=0, completion_tokens=0, seconds=0.0, attempts=0, wasted_tokens=0)
+    return replace(completion, served=free)

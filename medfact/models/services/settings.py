@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from medfact.bounds import BOUNDS, MOST_ALTERNATIVES
 from medfact.errors import ModelError
 
+OPENAI_PREFIX = "openai:"
+"""How the specs of models behind such a service begin."""
+
 MAX_ALTERNATIVES = MOST_ALTERNATIVES
 """The protocol's largest `top_logprobs`."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from medfact.models.services.alternatives import positions_in
-from medfact.models.services.contents import Said, said_in
+from medfact.models.services.contents import MessageParts, parts_of_message
 
 _FIELD = re.compile(rb"\s*(?:(?:data|event|id|retry)\s*:|:)")
 """How the lines of a stream begin; a lone colon begins a comment."""
@@ -34,7 +34,7 @@ def reply_in(body: bytes) -> dict[str, Any]:
     """
     reply: dict[str, Any] = {}
     choice: dict[str, Any] = {}
-    said, positions, is_whole = Said(), list[Any](), False
+    parts, positions, is_whole = MessageParts(), list[Any](), False
     for name, data in _events(body):
         if data == END:
             is_whole = True
@@ -44,7 +44,9 @@ def reply_in(body: bytes) -> dict[str, Any]:
             event = {"error": event}
         reply |= {name: value for name, value in event.items() if name != "choices" and value is not None}
         for part in (part for part in event.get("choices") or () if part.get("index") in (None, 0)):
-            said = said.followed_by(said_in(part.get("delta") or part.get("message") or {"content": part.get("text")}))
+            parts = parts.followed_by(
+                parts_of_message(part.get("delta") or part.get("message") or {"content": part.get("text")})
+            )
             positions += positions_in(part.get("logprobs"))
             choice |= {name: part[name] for name in ("finish_reason", "error") if part.get(name) is not None}
             choice.setdefault("finish_reason", None)
@@ -52,9 +54,9 @@ def reply_in(body: bytes) -> dict[str, Any]:
         raise ValueError("no event contains a choice")
     if not (is_whole or choice.get("finish_reason") or choice.get("error") or reply.get("error")):
         raise ValueError("the stream breaks off")
-    message = {"content": said.text, "reasoning": said.thinking, "refusal": said.refusal}
+    message = {"content": parts.text, "reasoning": parts.thinking, "refusal": parts.refusal}
     logprobs = {"content": positions} if positions else None
-    return {**reply, "choices": [{**choice, "message": message, "text": said.text, "logprobs": logprobs}]}
+    return {**reply, "choices": [{**choice, "message": message, "text": parts.text, "logprobs": logprobs}]}
 
 
 def _events(body: bytes) -> Iterator[tuple[str, str]]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from medfact.models import is_local, is_service
+from medfact.models import BASELINE, LOCAL, SERVICE, provider_of
 from medfact.runs.jobs.job import Job
 from medfact.runs.jobs.usage import MOST_OWNERS, Usage
-
-LOCAL, SERVICE, BASELINE = "local", "service", "baseline"
-"""Kinds of models."""
 
 SLICE_SECONDS, SHORT_SLICE_SECONDS = 0.5, 0.2
 """How long a job may answer, at least, before it gives way to one of an owner who has used less: usually, and if its own owner
@@ -30,9 +27,8 @@ LONGEST_REST_SECONDS = 60.0
 
 def kind_of(*models: str) -> str:
     """The kind of a model, or of several that are asked together: who has the least room decides."""
-    if any(map(is_local, models)):
-        return LOCAL
-    return SERVICE if any(map(is_service, models)) else BASELINE
+    lanes = {provider_of(model).lane for model in models}
+    return next((lane for lane in (LOCAL, SERVICE) if lane in lanes), BASELINE)
 
 
 class Lane:

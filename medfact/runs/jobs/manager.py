@@ -12,10 +12,10 @@ from typing import Any
 
 from medfact.errors import Mistake, StoreError
 from medfact.limits import is_public_server, limits
-from medfact.models import load_model
+from medfact.models import BASELINE, LOCAL, SERVICE, load_model
 from medfact.models.local import zero_gpu
 from medfact.runs.jobs.job import Ask, Job, JobUpdate, Snapshot, Together
-from medfact.runs.jobs.lanes import BASELINE, LOCAL, SERVICE, Lane, kind_of
+from medfact.runs.jobs.lanes import Lane, kind_of
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.runs.jobs.worker import Worker
 from medfact.runs.run import answer

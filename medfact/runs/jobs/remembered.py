@@ -9,14 +9,10 @@ import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from medfact.models import Completion, Model, Prompt, Served
-
-if TYPE_CHECKING:
-    from medfact.models import ModelInfo
+from medfact.models import Completion, Model, ModelInfo, Prompt, Served
 
 REPLIES = 100_000
 """Replies that are remembered: the last ones given."""

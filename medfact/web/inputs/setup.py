@@ -15,7 +15,7 @@ from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.facts import digest
 from medfact.limits import limits
-from medfact.models import BUNDLED_FOLDERS, BUNDLED_MODEL, check_spec, is_service, known_models
+from medfact.models import BUNDLED_MODEL, check_spec, key_for, known_models, service_of, spec_of_service, spec_of_weights
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_encoder_source, check_new_run
 from medfact.models.words_alone import TAIL
@@ -110,12 +110,8 @@ class Setup(BaseModel):
     @property
     def names(self) -> list[str]:
         """The specs of the models, each once."""
-        other = [self.other if _is_spec(self.other) else f"hf:{self.other}"] if self.other else []
-        return list(dict.fromkeys([*self.models, *other, *([f"openai:{self.service}"] if self.service else [])]))
-
-
-def _is_spec(name: str) -> bool:
-    return name.startswith(("hf:", "baseline:", "openai:")) or name in BUNDLED_FOLDERS
+        other = [spec_of_weights(self.other)] if self.other else []
+        return list(dict.fromkeys([*self.models, *other, *([spec_of_service(self.service)] if self.service else [])]))
 
 
 def source_of(services: Services, owner: str, setup: Setup) -> Source:
@@ -246,8 +242,8 @@ def evaluate(services: Services, owner: str, setup: Setup, key: str | None, revi
         check_settings(spec)
         if opens_files(spec, plan):
             services.check_files(owner, spec)
-        if is_service(spec.model):
-            check_new_run(replace(spec.service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
+        if (service := service_of(spec.model, spec.service)) is not None:
+            check_new_run(replace(service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:
         pairs = max(pairs_of(spec, len(plan.facts)) for spec, plan in asked)
         check_room(services, owner, len(asked), [spec.model for spec, _ in asked], max(setup.pairs, pairs))
@@ -261,7 +257,7 @@ def _begun(services: Services, owner: str, asked: Sequence[Planned], key: str | 
     specs = racing_specs(specs) if racing else specs
     store = services.store.of(owner)
     runs = [start_planned(spec, plan, store) for spec, (_, plan) in zip(specs, asked, strict=True)]
-    asking = {run: (key if is_service(spec.model) else None, None) for run, spec in zip(runs, specs, strict=True)}
+    asking = {run: (key_for(spec.model, key), None) for run, spec in zip(runs, specs, strict=True)}
     if racing:
         services.jobs.submit_race(asking)
         return runs
@@ -274,7 +270,7 @@ def model_choices() -> Sequence[str]:
     """The models that come with the app, but for those that show nothing new: what a reader of words alone scores stands
     beside every run, and who always says false mirrors who always says true.
     """
-    return [name for name in known_models() if name not in (f"baseline:{TAIL}", "baseline:always-false")]
+    return [name for name in known_models() if name not in (TAIL, "baseline:always-false")]
 
 
 def shots_of(protocol: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from medfact.errors import MedfactError
-from medfact.models import is_service
+from medfact.models import service_of
 from medfact.models.services.policy import host_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.spec import NO_RETRIEVAL
@@ -24,9 +24,10 @@ def consent(visitor: Visitor, setup: Setup, *, of_view: bool = False) -> Markup:
     view, not of its set-up.
     """
     files = _own_files(visitor, setup)
-    if not files or not any(map(is_service, setup.names)):
+    host = host_in_words(setup)
+    if not files or not host:
         return Markup()
-    return render("consent", setup=setup, files=files, host=host_in_words(setup), of_view=of_view)
+    return render("consent", setup=setup, files=files, host=host, of_view=of_view)
 
 
 def _own_files(visitor: Visitor, setup: Setup) -> list[str]:
@@ -42,7 +43,9 @@ def _own_files(visitor: Visitor, setup: Setup) -> list[str]:
 
 
 def host_in_words(setup: Setup) -> str:
-    """What to call the host of the chosen service."""
+    """What to call the hosts of the chosen models; "" where nobody but this machine is asked."""
+    settings = ServiceSettings(base_url=setup.address or None)
+    asked = [service for name in setup.names if (service := service_of(name, settings)) is not None]
     with suppress(MedfactError):
-        return host_of(ServiceSettings(base_url=setup.address or None))
+        return " and ".join(dict.fromkeys(map(host_of, asked)))
     return "the service"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from medfact.models import is_service
+from medfact.models import provider_of
 from medfact.results import wording
 from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.live import Live
@@ -73,7 +73,7 @@ def _how_it_goes(live: Live, done: int) -> list[str]:
         return [state_in_words(live.state, live.run.reason)]
     if live.job is None:
         return ["asked by another program on this machine"]
-    begins = "waiting for the first answer" if is_service(live.run.model) else "loading the model"
+    begins = provider_of(live.run.model).begins
     rate = f"{live.job.rate:,.0f} a second" if live.job.rate else live.job.loading or ("" if done else begins)
     left = live.job.seconds_left
     return [rate, "" if left is None else f"{wording.duration(max(left, 1))} left"]

@@ -9,6 +9,7 @@ from medfact.datasets import grouping
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.kept import keep
+from medfact.models import provider_of
 from medfact.results.over_models_text import against_in_words
 from medfact.reviews.queues import at_random, contested, unanimous
 from medfact.runs.pool import pool_of
@@ -96,7 +97,7 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
     """
     answers: dict[str, dict[str, bool]] = {}
     for run in reversed(material.runs()):
-        if not run.model.startswith("baseline:"):
+        if not provider_of(run.model).is_rule:
             answers.setdefault(run.model, {}).update(_answers(services, run.run, run.changed))
     asked = set().union(*answers.values())
     by_fact = {fact.fact_id: [one for one in material.statements(fact) if one.statement_id in asked] for fact in material.facts}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from medfact.bounds import check_number
 from medfact.errors import Mistake, ModelError
-from medfact.models import ServiceSettings, is_service
+from medfact.models import ServiceSettings, key_for, provider_of, service_of
 from medfact.models.services.policy import hosts_of
 from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
@@ -40,7 +40,7 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
     are set up again instead.
     """
     services = visitor.services
-    records = [record for record in map(services.run, _shown(visitor, show)) if not is_service(record.model)]
+    records = [record for record in map(services.run, _shown(visitor, show)) if not provider_of(record.model).is_remote]
     for record in records:
         _check_sources(visitor, record)
     raced = of_one_race(records)
@@ -110,15 +110,15 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
             raise Mistake(f"These runs ask {' and '.join(hosts)}, and a key is for one of them.", "Resume them one by one.")
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
-        asking = {record.run: (key, budget) if is_service(record.model) else (None, None) for record in records}
+        asking = {record.run: (key_for(record.model, key), budget) for record in records}
         _submit(visitor, asking, [record.run for record in still_racing(records)])
     return show, Message()
 
 
 def services_of(records: Sequence[Run]) -> list[str]:
     """The services that runs ask, each once: the names of their hosts."""
-    asked = dict.fromkeys(record.spec.service for record in records if is_service(record.model))
-    by_address = {(one.base_url, one.replicas): one for one in asked}
+    asked = (service_of(record.model, record.spec.service) for record in records)
+    by_address = {(one.base_url, one.replicas): one for one in asked if one is not None}
     return [_hosts(service) for service in by_address.values()]
 
 

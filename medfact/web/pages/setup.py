@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 from medfact.datasets import Collection
 from medfact.datasets.collection import summary
 from medfact.errors import ColumnsMissing, MedfactError, Mistake
-from medfact.models import is_service
+from medfact.models import provider_of
 from medfact.prototypes import check_relations, load_pool
 from medfact.results.live import Live
 from medfact.results.power import power_in_words
@@ -172,7 +172,6 @@ def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
             estimate, precision = _estimate(visitor, setup)
         except MedfactError as error:
             problem = error.public
-    services = [model for model in setup.names if is_service(model)]
     return render(
         "go",
         name=name,
@@ -180,7 +179,7 @@ def _go(visitor: Visitor, show: Any, setup: Setup) -> Markup:
         pending=bool(show.pending),
         estimate=estimate,
         precision=precision,
-        host=host_in_words(setup) if services else "",
+        host=host_in_words(setup),
         models=len(setup.names),
     )
 
@@ -204,7 +203,7 @@ def _folded(lives: Mapping[str, Live]) -> Markup:
     asked = models if len({run.model for run in runs}) == len(runs) else f"{models}, {counted(len(runs), 'run')}"
     line = f"{counted(pairs.pop(), 'pair') if len(pairs) == 1 else 'Pairs'} of {facts}, {asked}"
     going = any(live.going for live in lives.values())
-    return render("go_folded", line=line, going=going, again=not any(is_service(run.model) for run in runs))
+    return render("go_folded", line=line, going=going, again=not any(provider_of(run.model).is_remote for run in runs))
 
 
 def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
-from medfact.models import is_service
+from medfact.models import key_for, service_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run
 from medfact.results.wording import STATES, counted, model_name, pool_title
@@ -175,7 +175,7 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
         consent=consent(visitor, setup, of_view=True),
-        host=host_in_words(setup),
+        host=host_in_words(setup.model_copy(update={"service": show.service or "any"})),  # a key is of an address
         problem=problem,
         price=price,
     )
@@ -287,13 +287,13 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
         parsed_address(show.address)
     spec, plan = _planned(visitor, show)
     check_settings(spec)
-    if is_service(spec.model):
-        check_new_run(replace(spec.service, key=key), own_facts=spec.facts is not None, agreed=_setup_of(visitor, show).agreed)
+    if (service := service_of(spec.model, spec.service)) is not None:
+        check_new_run(replace(service, key=key), own_facts=spec.facts is not None, agreed=_setup_of(visitor, show).agreed)
     with services.planning:
         pairs = max(show.pairs, pairs_of(spec, len(plan.facts)))
         check_room(services, visitor.owner, 1, [spec.model], pairs, len(plan.statements))
         writing = start_planned(spec, plan, services.store.of(visitor.owner))
-        services.jobs.submit(writing, key if is_service(spec.model) else None)
+        services.jobs.submit(writing, key_for(spec.model, key))
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
 
 
@@ -312,7 +312,7 @@ def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     first = OwnRuns(visitor.services).one(visitor.owners, action.about)
     check_room(visitor.services, first.owner, 1, [first.model], statements=first.statements)
     key = action.fields.get("key", "").strip() or None
-    visitor.services.jobs.submit(first.run, key if is_service(first.model) else None)
+    visitor.services.jobs.submit(first.run, key_for(first.model, key))
     return show, Message()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from medfact.answers.instructions import LLM_EVAL
 from medfact.facts import Fact
 from medfact.kept import keep
+from medfact.models import provider_of
 from medfact.results import wording
 from medfact.results.endings import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
@@ -53,6 +54,11 @@ class Line:
     @property
     def complete(self) -> bool:
         return self.state == COMPLETE
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether the writer answers behind a service."""
+        return provider_of(self.run.model).is_remote
 
 
 def lines(visitor: Visitor, most: int) -> list[Line]:

@@ -25,7 +25,7 @@ MAX_BYTES = 16 << 20
 _BUSY = frozenset({429, 500, 502, 503, 504})
 
 
-class Door:
+class Reference:
     """An outside database that answers GET requests with JSON.
 
     Answers are kept in a file, one JSON object a line, so that nothing is asked twice, whatever happens in between. What is
