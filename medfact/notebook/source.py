@@ -26,6 +26,7 @@ from medfact.models import Placement, ServiceSettings
 from medfact.models.local.placement import bytes_of
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import NOTHING_HELD, plan
+from medfact.setting import settings_in
 from medfact.spec import RunSpec
 from medfact.store import Store, exists, home
 
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 FRAMES = "notebook"
 """The folder of MEDFACT_HOME where the facts of data frames are kept, so that their runs can be resumed and repeated."""
 
-_FIXED = {"model", "dataset", "facts", "columns", "task", "writing", "writer", "entailment"}
 _NESTED = {"placement": Placement, "service": ServiceSettings}
+_FACTS = {"dataset", "facts", "columns"}
+_KNOWN = {name for name, one in settings_in(RunSpec).items() if one.group} - _FACTS | _NESTED.keys()
+"""The settings of a run that a notebook names; its facts are no setting there."""
 
 
 @dataclass(frozen=True)
@@ -180,10 +183,9 @@ def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:
 
     Raises UnknownName where there is no such setting, and Mistake where one cannot have that value.
     """
-    known = {one.name for one in dataclasses.fields(RunSpec)} - _FIXED
     for name in settings:
-        if name not in known:
-            raise UnknownName("setting", name, known)
+        if name not in _KNOWN:
+            raise UnknownName("setting", name, _KNOWN)
     nested = {name: _nested(name, kind, settings[name]) for name, kind in _NESTED.items() if name in settings}
     plain = {
         one.name: _checked(one, settings[one.name])

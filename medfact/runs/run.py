@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from medfact.bounds import check_number
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, is_service, load_model
 from medfact.models.services.policy import check_imported_run
@@ -27,7 +26,7 @@ from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
-from medfact.spec import LOCAL_OWNER, RunSpec, check_numbers
+from medfact.spec import BOUNDS, LOCAL_OWNER, RunSpec, check_numbers
 from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Asked, Run, Store
 
 
@@ -70,7 +69,7 @@ def answer(
 def _check(record: Run, key: str | None, budget: float | None) -> None:
     """Raises Mistake where a run as it is recorded may not be asked."""
     check_numbers(record.spec)
-    check_number("spec.budget", budget)
+    BOUNDS["spec.budget"].check(budget)
     if key is None:
         check_address(record)
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.facts import digest
@@ -26,7 +25,7 @@ from medfact.runs.plan import opens_files, too_many_statements
 from medfact.runs.pool import protocol_of
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.spec import BOUNDS, NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import Plan
 from medfact.web.inputs.room import check_room, pairs_of
 from medfact.web.services import OWN_DATA, Services, Source, checked_source, plan_again, planned, spec_of
