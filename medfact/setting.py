@@ -5,7 +5,7 @@ documentation read it here: nobody else lists the fields.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -99,10 +99,13 @@ class Setting:
     """Whether `resume` takes another value than the run recorded."""
 
     label: str = ""
-    """What the page calls its input; "" where the page has none."""
+    """What the page calls its input."""
 
     info: str = ""
     """What the page says below the label."""
+
+    has_input: bool = False
+    """Whether the page draws its input from its kind, its bounds and its choices, with no line of its own."""
 
     bounds: Bounds | None = None
 
@@ -151,6 +154,36 @@ def setting_of(field_: dataclasses.Field[Any]) -> Setting:
 def settings_in(record: Any) -> dict[str, Setting]:
     """Name → what that field of a record, or of a class of records, says of itself."""
     return {one.name: setting_of(one) for one in dataclasses.fields(record)}
+
+
+_KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": ((str,), "a text"),
+    "bool": ((bool,), "True or False"),
+    "tuple[str,": ((list, tuple), "a list of texts"),
+    "tuple[tuple[str,": ((list, tuple), "a list of pairs of texts"),
+}
+
+
+def checked_value(field_: dataclasses.Field[Any], value: Any, of: str = "") -> Any:
+    """A setting's value, as a program or a page gives it. of: the mapping that it is in. Raises Mistake where it is of another
+    kind; never shows a key.
+    """
+    kinds, name = _KINDS[str(field_.type).partition(" ")[0]]
+    if value is None and field_.type.endswith("| None"):
+        return None
+    texts = not isinstance(value, list | tuple) or _are_texts(value, pairs="pairs" in name)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds) or not texts:
+        shown = f"={value!r}" if field_.repr else ""
+        raise Mistake(f"{of}{field_.name}{shown} is not {name}.", f"Give {name}.")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
+    if pairs:
+        return all(isinstance(pair, list | tuple) and len(pair) == 2 and _are_texts(pair, False) for pair in values)
+    return all(isinstance(one, str) for one in values)
 
 
 def in_words(value: float | None) -> str:

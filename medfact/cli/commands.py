@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of, options_of, setting
+from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of, option, options_of
 from medfact.errors import Mistake
 from medfact.setting import FACTS, LOCAL, METHOD, RETRIEVAL, SERVICE, UMLS
 
@@ -137,7 +137,7 @@ COMMANDS = (
             ),
             *_ASKING,
             argument("--model", metavar="SPEC", help="the writer"),
-            setting("spec.entailment"),
+            option("spec.entailment"),
             argument("--dry-run", action="store_true", help="write nothing; show what it would cost"),
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
@@ -161,7 +161,7 @@ COMMANDS = (
                 "--sab", metavar="NAME", action="append", help="a source whose relations count (default: all); may repeat"
             ),
             argument("--per-term", metavar="N", type=int, help="relations of a term, at most (default: 20)"),
-            setting("spec.seed"),
+            option("spec.seed"),
             argument("--accept-drafts", action="store_true", help="use drafted templates that nobody has accepted yet"),
             argument("--dry-run", action="store_true", help="ask nothing; show what the first step would cost"),
             argument("--yes", action="store_true", help="agree to send your questions to the service"),

@@ -34,7 +34,7 @@ def argument(*flags: str, **settings: Any) -> Add:
     return lambda container: container.add_argument(*flags, **settings)
 
 
-def setting(path: str, says_default: bool = True) -> Add:
+def option(path: str, says_default: bool = True) -> Add:
     """The option of the field at a path, as it is declared there."""
     field, declared = FIELDS[path], SETTINGS[path]
     default = field.default
@@ -50,11 +50,11 @@ def setting(path: str, says_default: bool = True) -> Add:
     return argument(declared.flag, **settings, metavar=declared.metavar, type=parse, help=f"{declared.help}{told}")
 
 
-def settings_of(paths: Iterable[str], says_default: bool = True) -> list[Add]:
+def options_among(paths: Iterable[str], says_default: bool = True) -> list[Add]:
     """The options of some fields, in their order in the help text; those that exclude each other as one."""
     added: dict[str, list[Add]] = {}
     for path in sorted(paths, key=lambda path: SETTINGS[path].place):
-        added.setdefault(SETTINGS[path].excludes or path, []).append(setting(path, says_default))
+        added.setdefault(SETTINGS[path].excludes or path, []).append(option(path, says_default))
     return [one_of(*members) if len(members) > 1 else members[0] for members in added.values()]
 
 
@@ -82,7 +82,7 @@ def one_of(*members: Add) -> Add:
 
 def options_of(title: str) -> Add:
     """A group with all options that are declared for it."""
-    return group(title, *settings_of(path for path, declared in SETTINGS.items() if declared.group == title))
+    return group(title, *options_among(path for path, declared in SETTINGS.items() if declared.group == title))
 
 
 # ------------------------------------------------------------------------------------------------ the options
@@ -101,7 +101,7 @@ CLUSTER = group(
 
 RESUMED_SERVICE = group(
     "models behind a service (replaces what the run recorded)",
-    *settings_of((path for path, declared in SETTINGS.items() if declared.resumable), says_default=False),
+    *options_among((path for path, declared in SETTINGS.items() if declared.resumable), says_default=False),
 )
 
 
