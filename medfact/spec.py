@@ -375,6 +375,11 @@ class RunSpec:
     opened (`opened`) and joins no runs. () for a run that was planned here."""
     # fmt: on
 
+    @property
+    def writes(self) -> bool:
+        """Whether the model is told to write instead of being asked whether statements are true."""
+        return self.task is not None
+
     def opened(self, name: str) -> Any:
         """The value of a field, for whoever opens or contacts what it names. Raises Mistake where it came in a run's file."""
         value = getattr(self, name)

@@ -138,7 +138,7 @@ def resume(options: argparse.Namespace) -> int:
 
 
 def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
-    if record.spec.task is not None:
+    if record.spec.writes:
         return write.go_on(record.run, store, None, **asking)
     code = show_progress(answer(record.run, store, **asking), record.model)
     return max(code, _print_rows([record.run], store, None, code))

@@ -155,7 +155,7 @@ def _ask(
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
-            of_questions = answers if record.spec.task is None else ()  # what is written answers nothing
+            of_questions = () if record.spec.writes else answers  # what is written answers nothing
             yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))
         yield from map(Noted, notes.new(first.note_at_end()))
 

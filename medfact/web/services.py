@@ -214,7 +214,7 @@ class Services:
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
         try:
-            return self.has(run) and self.store.run(str(run)).spec.task is None and bool(self.reports.live(str(run)))
+            return self.has(run) and not self.store.run(str(run)).spec.writes and bool(self.reports.live(str(run)))
         except StoreError:
             raise
         except MedfactError:

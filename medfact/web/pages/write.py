@@ -207,7 +207,7 @@ def _opened(visitor: Visitor, show: WriteShow) -> tuple[Opened, WriteShow]:
 
 
 def _writing(visitor: Visitor, run: str) -> Run | None:
-    if not visitor.services.has(run) or visitor.services.store.run(run).spec.task is None:
+    if not visitor.services.has(run) or not visitor.services.store.run(run).spec.writes:
         return None
     return writing_of(run, visitor.services.store)
 
