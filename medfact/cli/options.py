@@ -39,8 +39,8 @@ def option(path: str, says_default: bool = True) -> Add:
     field, declared = FIELDS[path], SETTINGS[path]
     default = field.default
     settings: dict[str, Any] = {"dest": f"{path} {declared.along}".strip(), "default": argparse.SUPPRESS}
-    if default is False:
-        return argument(declared.flag, **settings, action="store_true", help=declared.help)
+    if isinstance(default, bool):
+        return argument(declared.flag, **settings, action=f"store_{not default}".lower(), help=declared.help)
     shown = f"{default:g}" if isinstance(default, float) else default
     told = f" (default: {shown})" if says_default and default is not None and default != () else ""
     if default == () or declared.repeatable:

@@ -212,7 +212,7 @@ def command_of(spec: RunSpec) -> str:
     switches: list[str] = []
     lists: list[str] = []
     for _, value, told in repeated_settings(spec):
-        if value is True:
+        if isinstance(value, bool):
             switches.append(told.flag)
         elif isinstance(value, tuple):
             lists += [part for one in value for part in (told.flag, one if isinstance(one, str) else "=".join(one))]

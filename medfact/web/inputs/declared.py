@@ -26,7 +26,7 @@ def control(name: str, elem_id: str, **more: Any) -> Any:
     """The input of a field of a spec. more: what is otherwise than declared, in Gradio's terms."""
     default, declared = FIELDS[f"spec.{name}"].default, SETTINGS[f"spec.{name}"]
     settings = {**label_of(name), "elem_id": elem_id, "value": default, **more}
-    if default is False:
+    if isinstance(default, bool):
         return gr.Checkbox(**settings)
     if declared.choices:
         meanings = declared.choices if isinstance(declared.choices, Mapping) else dict.fromkeys(declared.choices, "")
