@@ -170,39 +170,32 @@ def _usd(text: str) -> float:
     return usd
 
 
+# fmt: off
 _OF_A_FILE = Need(
     lambda spec: spec.facts is not None,
-    "{flag} names a column of a file of facts, and none is given.",
-    "Add --facts FILE.",
+    "{flag} names a column of a file of facts, and none is given.", "Add --facts FILE.",
 )
 _POOL_ORIGIN = Need(
     lambda spec: spec.pool == ORIGIN_POOL,
-    f"{{flag}} gives the sentences of the pool `{ORIGIN_POOL}`, which is not chosen.",
-    f"Add --pool {ORIGIN_POOL}.",
+    f"{{flag}} gives the sentences of the pool `{ORIGIN_POOL}`, which is not chosen.", f"Add --pool {ORIGIN_POOL}.",
 )
 _SHOTS = Need(
     lambda spec: spec.shots != 0,
-    "No shots, and a file of demonstrations: only one can be meant.",
-    "Leave out one of the two options.",
-    everywhere=True,
+    "No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.", everywhere=True,
 )
 _DRAWN_SHOTS = Need(
     lambda spec: shots_of(spec) and not spec.demonstrations,
-    "Several draws of demonstrations need drawn demonstrations.",
-    "Give --shots, and no --demonstrations.",
-    everywhere=True,
+    "Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.", everywhere=True,
 )
 _PASSAGES = Need(
     lambda spec: spec.retrieval != NO_RETRIEVAL,
-    "{flag} is for retrieval, and there is none.",
-    "Leave it out, or add --retrieval sparse or dense.",
+    "{flag} is for retrieval, and there is none.", "Leave it out, or add --retrieval sparse or dense.",
 )
 _PASSAGES_OF_DOCUMENTS = Need(
-    _PASSAGES.is_met,
-    "Documents are given, and no way to retrieve them.",
-    f"Add --retrieval {' or '.join(RETRIEVERS)}.",
-    everywhere=True,
+    lambda spec: spec.retrieval != NO_RETRIEVAL,
+    "Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.", everywhere=True,
 )
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -358,9 +351,7 @@ class RunSpec:
     )
     """None means any sum."""
 
-    reuse: bool = setting(
-        False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False
-    )
+    reuse: bool = setting(False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False)
     placement: Placement = HERE
     """How a local model is loaded."""
 

@@ -43,7 +43,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "medfact", place / "medfact", ignore=shutil.ignore_patterns("__pycache__"))
     for folder in ("assets", "prototypes"):
         (place / folder).symlink_to(ROOT / folder)
-    changed = {"spec.py": ("    # fmt: on\n\n    def opened", DECLARED), "runs/prompts.py": ACTS}
+    changed = {"spec.py": ("    imported: tuple", DECLARED), "runs/prompts.py": ACTS}
     for name, (where, what) in changed.items():
         file = place / "medfact" / name
         text = file.read_text(encoding="utf-8")
@@ -147,6 +147,13 @@ def test_a_file_of_a_run_brings_it_and_is_held_to_it(python: Callable[..., Any],
         assert words in done.stderr
     done = python("-m", "medfact", "import", "run.jsonl.gz", "--db", "sqlite:///other.db")
     assert done.returncode == 0, done.stderr
+    erase = "import sys; from medfact.store import Store; store = Store('sqlite:///other.db'); "
+    erase += "store._update(sys.argv[1], deleted_at='2020-01-01T00:00:00.000+00:00'); print(store.purge())"
+    assert python("-c", erase, run).stdout.strip() == "1"
+    assert python("-c", alter, '"hedge":"firm"', '"hedge":"plain"').returncode == 0
+    other = python("-m", "medfact", "import", "altered.jsonl.gz", "--db", "sqlite:///other.db")
+    assert other.returncode == 2, "an altered copy of a run that was erased is none"
+    assert python("-m", "medfact", "import", "run.jsonl.gz", "--db", "sqlite:///other.db").returncode == 0
 
 
 def test_it_acts(python: Callable[..., Any]) -> None:

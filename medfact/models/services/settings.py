@@ -81,9 +81,7 @@ class ServiceSettings:
     )
     """Answers per prompt, at the service's own temperature, instead of log-probabilities; 0 for none."""
 
-    shots_as_turns: bool = setting(
-        False, "--shots-as-turns", "", "send demonstrations as chat turns", group=SERVICE, place=4
-    )
+    shots_as_turns: bool = setting(False, "--shots-as-turns", "", "send demonstrations as chat turns", group=SERVICE, place=4)
     """Demonstrations are turns of a conversation, not part of one text. Whoever writes the prompts follows this: a text is sent
     as one user message, messages are sent as they are."""
 
