@@ -3,51 +3,80 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from medfact.bounds import BOUNDS, check_number
 from medfact.errors import Mistake
-from medfact.models import HERE, Placement, ServiceSettings
+from medfact.models import HERE, Placement, ServiceSettings, encoders_in_help
 from medfact.models.encoder import ENCODER
 from medfact.models.services.addresses import without_secrets
 from medfact.models.services.settings import DEFAULTS
-from medfact.negatives import ANY, NEAR
+from medfact.negatives import ANY, NEAR, PREFERENCES
+from medfact.retrieval.index import DENSE, RETRIEVERS
+from medfact.setting import (
+    ADDRESS,
+    FACTS,
+    LAST_PART,
+    METHOD,
+    NOTHING,
+    OF_MODEL,
+    RETRIEVAL,
+    SEEDS,
+    SERVICE,
+    UMLS,
+    Bounds,
+    Need,
+    Setting,
+    setting,
+    setting_of,
+    settings_in,
+)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A named method: a paper's, or the project's own.
-
-    pools:       its prototype pools; a relation is stated by the first pool that has it.
-    negatives:   negative facts per positive one.
-    shots:       demonstrations before each statement.
-    heads_aside: heads per relation kept aside for the demonstrations; where none are drawn, a limit may reach them, last.
-    question:    the name of the question format. reading: the name of the rule that reads replies.
-    first:       names of the figures shown first.
-    rephrases:   whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13).
-    rephraser:   the model that rephrased them in the paper.
-    services:    how the paper decoded models behind a service: greedily, or with the service's default settings.
-    one_tail:    whether to test one tail per head and relation (a seeded draw) instead of all.
-    negative_difficulty: which negatives are drawn first (`negatives.PREFERENCES`).
-    """
+    """A named method: a paper's, or the project's own."""
 
     name: str
     title: str
     explanation: str
+
     pools: tuple[str, ...]
+    """Its prototype pools; a relation is stated by the first pool that has it."""
+
     negatives: int
+    """Negative facts per positive one."""
+
     shots: int
+    """Demonstrations before each statement."""
+
     heads_aside: int
+    """Heads per relation kept aside for the demonstrations; where none are drawn, a limit may reach them, last."""
+
     question: str = "paper"
+    """The name of the question format."""
+
     reading: str = "committed"
+    """The name of the rule that reads replies."""
+
     first: tuple[str, ...] = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy", "yes_bias")
+    """Names of the figures shown first."""
+
     rephrases: bool = True
+    """Whether the method rephrases its prototypes; a run that does not is -LMReph (PretextTrans, Table 13)."""
+
     rephraser: str | None = None
+    """The model that rephrased them in the paper."""
+
     services: str = "greedy"
+    """How the paper decoded models behind a service: greedily, or with the service's default settings."""
+
     one_tail: bool = False
+    """Whether to test one tail per head and relation (a seeded draw) instead of all."""
+
     negative_difficulty: str = ANY
+    """Which negatives are drawn first (`negatives.PREFERENCES`)."""
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -130,79 +159,223 @@ NO_RETRIEVAL = "none"
 """No passages are retrieved."""
 
 
+ORIGIN_POOL = "origin"
+
+
+def _column(text: str) -> tuple[str, str]:
+    ours, separator, theirs = text.partition("=")
+    if not separator or not theirs:
+        raise Mistake(f"--column {text!r} names no column.", "Write it as --column head=YOUR_COLUMN.")
+    return ours.strip().lower(), theirs
+
+
+def _usd(text: str) -> float:
+    usd = float(text)
+    if not 0 < usd < 1e9:
+        raise Mistake(f"--budget {usd:g} is not an amount to spend.", "Write it in US dollars, such as --budget 5.00.")
+    return usd
+
+
+# fmt: off
+_OF_A_FILE = Need(
+    lambda spec: spec.facts is not None,
+    "{flag} names a column of a file of facts, and none is given.", "Add --facts FILE.",
+)
+_POOL_ORIGIN = Need(
+    lambda spec: spec.pool == ORIGIN_POOL,
+    f"{{flag}} gives the sentences of the pool `{ORIGIN_POOL}`, which is not chosen.", f"Add --pool {ORIGIN_POOL}.",
+)
+_SHOTS = Need(
+    lambda spec: spec.shots != 0,
+    "No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.", everywhere=True,
+)
+_DRAWN_SHOTS = Need(
+    lambda spec: shots_of(spec) and not spec.demonstrations,
+    "Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.", everywhere=True,
+)
+_PASSAGES = Need(
+    lambda spec: spec.retrieval != NO_RETRIEVAL,
+    "{flag} is for retrieval, and there is none.", "Leave it out, or add --retrieval sparse or dense.",
+)
+_PASSAGES_OF_DOCUMENTS = Need(
+    lambda spec: spec.retrieval != NO_RETRIEVAL,
+    "Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.", everywhere=True,
+)
+# fmt: on
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """Everything that defines what one model is asked. None for pool, negatives, negative_difficulty, shots or question means
-    the protocol's own.
-
-    facts:          a file or folder; replaces `dataset`.
-    columns:        pairs of our column name and the file's.
-    rela, sab, language: the relations, sources and language of a UMLS folder.
-    reviewed:       whether to test only facts that reviewers have confirmed, with their false partners.
-    limit, per_relation: number of positive facts that have all their negatives, in total and per relation.
-    shot_draws:     how often each statement is asked, each time with other demonstrations.
-    demonstrations: a file that replaces the drawn demonstrations.
-    templates:      a file of a benchmark's own templates, for the pool `origin`.
-    accept_drafts:  whether sentences that a language model drafted, and nobody has accepted yet, may be asked.
-    task:           what the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked.
-    entailment:     a model for inference (`hf:`) that guards what is written, beside the guards over words; None for none.
-    writing:        the run whose sentences are asked, or are tried again. writer: the model that wrote those that are asked.
-    retrieval:      how passages are retrieved: "none", or a name of `retrieval.RETRIEVERS`.
-    corpus:         a file or folder of documents; None means the known facts in plain sentences. corpus_column: of a table.
-    passages:       passages shown with a statement, at most.
-    leave_out:      whether passages that state the fact under test are left out of the corpus (`runs.corpus`).
-    encoder:        of dense retrieval: `hf:` and a repository or folder, or `openai:` and a model at encoder_url.
-    encoder_url:    None means the address of the service that answers.
-    service:        how a model behind a service is asked; its key is never recorded.
-    budget:         USD that the run may cost; None means any sum.
-    reuse:          whether to reuse earlier answers to identical prompts.
-    placement:      how a local model is loaded.
-    race:           an id that the runs of one race share: they are asked side by side, disease by disease, until it is decided.
-    racers:         how many models race, 0 where none do.
-    imported:       the fields whose values came in a run's file, which may be a stranger's: they are shown, and what they name
-                    is never opened (`opened`) and joins no runs. () for a run that was planned here.
+    the protocol's own. A new field is declared here; the order of the fields is that of recorded specs.
     """
 
+    # fmt: off
     model: str
-    dataset: str = "clinical-core"
-    facts: str | None = None
-    columns: tuple[tuple[str, str], ...] = ()
-    rela: tuple[str, ...] = ()
-    sab: tuple[str, ...] = ()
-    language: str = "ENG"
-    protocol: str = "medfact"
-    pool: str | None = None
-    reviewed: bool = False
-    limit: int | None = None
-    per_relation: int | None = None
-    negatives: int | None = None
-    negative_difficulty: str | None = None
-    shots: int | None = None
-    seed: int = 0
-    shot_seed: int | None = None
-    shot_draws: int = 1
-    demonstrations: str | None = None
-    templates: str | None = None
-    question: str | None = None
-    accept_drafts: bool = False
+
+    dataset: str = setting(
+        "clinical-core", "--dataset", "NAME", "a bundled data set", group=FACTS, is_source=True, label="Facts"
+    )
+    facts: str | None = setting(
+        None, "--facts", "FILE", "your own facts: a table, hf:NAME, or a MedLAMA, MKJ, DiseK or UMLS folder",
+        group=FACTS, excludes="spec.dataset", is_source=True, travels=LAST_PART,
+    )
+    """A file or folder; replaces `dataset`."""
+
+    columns: tuple[tuple[str, str], ...] = setting(
+        (), "--column", "OURS=YOURS", "column of FILE, such as head=disease; OURS==TEXT fills in TEXT",
+        group=FACTS, parse=_column, needs=_OF_A_FILE, is_source=True,
+    )
+    """Pairs of our column name and the file's."""
+
+    rela: tuple[str, ...] = setting((), "--rela", "NAME", "a relation to read", group=UMLS, is_source=True)
+    sab: tuple[str, ...] = setting((), "--sab", "NAME", "a source to read (default: all)", group=UMLS, is_source=True)
+    language: str = setting("ENG", "--language", "LAT", "language of the names", group=UMLS, is_source=True)
+
+    protocol: str = setting(
+        "medfact", "--protocol", "NAME", f"one of: {', '.join(PROTOCOLS)}",
+        group=METHOD, place=0, choices=PROTOCOLS, of="protocol", label="Method",
+    )
+    pool: str | None = setting(
+        None, "--pool", "NAME-OR-FILE", "prototype pool (default: the protocol's)",
+        group=METHOD, place=0, travels=LAST_PART, label="Sentence templates",
+    )
+    reviewed: bool = setting(
+        False, "--reviewed", "", "test only facts that reviewers have confirmed, with their false partners", group=FACTS
+    )
+    limit: int | None = setting(
+        None, "--limit", "N", "test N true facts and their false partners",
+        group=FACTS, bounds=Bounds(1, 10_000_000, "limit"), label="Pairs: true facts, each with its false partners",
+    )
+    """Number of positive facts that have all their negatives, in total."""
+
+    per_relation: int | None = setting(
+        None, "--per-relation", "N", "test N true facts of each relation",
+        group=FACTS, bounds=Bounds(1, 10_000_000, "number per relation"),
+    )
+    negatives: int | None = setting(
+        None, "--negatives", "K", "false partners per true fact (default: the protocol's)",
+        group=FACTS, bounds=Bounds(0, 1_000, "number of negatives"),
+    )
+    negative_difficulty: str | None = setting(
+        None, "--negative-difficulty", "NAME",
+        f"which false partners come first: {', '.join(PREFERENCES)} (default: the protocol's)",
+        group=FACTS, choices=PREFERENCES, of="difficulty of negatives", label="False partners",
+    )
+    shots: int | None = setting(
+        None, "--shots", "N", "demonstrations before each statement (default: the protocol's)",
+        group=METHOD, bounds=Bounds(0, 100, "number of shots"),
+        label="Demonstrations shown to the model before each statement",
+        info="medfact proposes five, too; this page shows none unless you choose them, so that a first look is quick.",
+    )
+    seed: int = setting(0, "--seed", "S", "seed of all random draws", group=FACTS, bounds=SEEDS)
+    shot_seed: int | None = setting(
+        None, "--shot-seed", "S", "seed of the demonstrations (default: --seed)",
+        group=METHOD, bounds=SEEDS._replace(of="shot seed"),
+    )
+    shot_draws: int = setting(
+        1, "--shot-draws", "N", "ask each statement with N different draws of demonstrations",
+        group=METHOD, bounds=Bounds(1, 20, "number of shot draws"), needs=_DRAWN_SHOTS, compared="draws of demonstrations",
+    )
+    """How often each statement is asked, each time with other demonstrations."""
+
+    demonstrations: str | None = setting(
+        None, "--demonstrations", "FILE", "your own: a table of relation, variant, statement, label",
+        group=METHOD, needs=_SHOTS, travels=LAST_PART,
+    )
+    """A file that replaces the drawn demonstrations."""
+
+    templates: str | None = setting(
+        None, "--templates", "FILE", "a benchmark's own sentences (prompts.csv) for --pool origin",
+        group=METHOD, place=2, needs=_POOL_ORIGIN, travels=LAST_PART,
+    )
+    question: str | None = setting(
+        None, "--question", "FORMAT", "paper, code or mkj (default: the protocol's)", group=METHOD, place=2
+    )
+    accept_drafts: bool = setting(
+        False, "--accept-drafts", "", "ask sentences that a language model drafted and nobody has accepted",
+        group=METHOD, place=1,
+    )
+
     task: str | None = None
-    entailment: str | None = None
+    """What the model is told to write (`answers.INSTRUCTIONS`) instead of being asked; None: it is asked."""
+
+    entailment: str | None = setting(
+        None, "--entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard", travels=LAST_PART
+    )
+    """Guards what is written, beside the guards over words; None for none."""
+
     writing: str | None = None
+    """The run whose sentences are asked, or are tried again."""
+
     writer: str | None = None
-    retrieval: str = NO_RETRIEVAL
-    corpus: str | None = None
-    corpus_column: str | None = None
-    passages: int = 5
-    leave_out: bool = False
-    encoder: str = f"hf:{ENCODER}"
-    encoder_url: str | None = None
+    """The model that wrote the sentences that are asked."""
+
+    retrieval: str = setting(
+        NO_RETRIEVAL, "--retrieval", "NAME", "none, sparse (shared words, BM25) or dense (meaning, sentence vectors)",
+        group=RETRIEVAL, choices=(NO_RETRIEVAL, *RETRIEVERS), of="retrieval", label="Passages are looked up",
+    )
+    corpus: str | None = setting(
+        None, "--corpus", "FILE", "your documents: text, a table, or a folder (default: the known facts)",
+        group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS, travels=LAST_PART,
+    )
+    """A file or folder of documents; None means the known facts in plain sentences."""
+
+    corpus_column: str | None = setting(
+        None, "--corpus-column", "NAME", "column of a table with the text (default: text)", group=RETRIEVAL, needs=_PASSAGES
+    )
+    passages: int = setting(
+        5, "--passages", "K", "passages shown with a statement",
+        group=RETRIEVAL, bounds=Bounds(1, 20, "number of passages"), needs=_PASSAGES,
+    )
+    """Passages shown with a statement, at most."""
+
+    leave_out: bool = setting(
+        False, "--leave-out-fact", "", "leave out passages that state the fact or name both its ends",
+        group=RETRIEVAL, needs=_PASSAGES_OF_DOCUMENTS,
+    )
+    """Whether passages that state the fact under test are left out of the corpus (`runs.corpus`)."""
+
+    encoder: str = setting(
+        f"hf:{ENCODER}", "--encoder", "SPEC", f"for dense: {encoders_in_help()}",
+        group=RETRIEVAL, needs=_PASSAGES, travels=OF_MODEL,
+        label="Sentence encoder for “by meaning”: a Hugging Face repository, or a folder on this machine",
+    )
+    encoder_url: str | None = setting(
+        None, "--encoder-url", "URL", "address of that service (default: that of --base-url)",
+        group=RETRIEVAL, needs=_PASSAGES, travels=ADDRESS,
+    )
+    """Of a service that encodes; None means the address of the service that answers."""
+
     service: ServiceSettings = DEFAULTS
-    budget: float | None = None
-    reuse: bool = False
+    """How a model behind a service is asked; its key is never recorded."""
+
+    budget: float | None = setting(
+        None, "--budget", "USD", "stop a run once it has cost this much; `resume` continues it",
+        group=SERVICE, place=1, parse=_usd, bounds=Bounds(1e-6, 1_000_000_000, "budget"),
+        resumable=True, asks=False, label="stop after so many US dollars (0: never)",
+    )
+    """None means any sum."""
+
+    reuse: bool = setting(False, "--reuse", "", "reuse answers of earlier runs to identical prompts", group=SERVICE, asks=False)
     placement: Placement = HERE
+    """How a local model is loaded."""
+
     race: str | None = None
-    racers: int = 0
-    imported: tuple[str, ...] = field(default=(), compare=False)
+    """An id that the runs of one race share: they are asked side by side, disease by disease, until it is decided."""
+
+    racers: int = setting(0, bounds=Bounds(0, 100, "number of racers"))
+    """How many models race, 0 where none do."""
+
+    imported: tuple[str, ...] = setting((), compare=False, travels=NOTHING)
+    """The fields whose values came in a run's file, which may be a stranger's: they are shown, and what they name is never
+    opened (`opened`) and joins no runs. () for a run that was planned here."""
+    # fmt: on
+
+    @property
+    def writes(self) -> bool:
+        """Whether the model is told to write instead of being asked whether statements are true."""
+        return self.task is not None
 
     def opened(self, name: str) -> Any:
         """The value of a field, for whoever opens or contacts what it names. Raises Mistake where it came in a run's file."""
@@ -233,17 +406,19 @@ class RunSpec:
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> RunSpec:
         """The spec of a record. Old records have fewer fields, and a `base_url` that is no longer read."""
-        service = _without_secrets(record.get("service") or {})
+        lists = [one for one in dataclasses.fields(cls) if one.default == () and one.name in record]
         converted = {
-            "columns": tuple((str(ours), str(theirs)) for ours, theirs in record.get("columns", ())),
-            "rela": tuple(record.get("rela", ())),
-            "sab": tuple(record.get("sab", ())),
-            "imported": tuple(record.get("imported", ())),
+            **{one.name: _in_tuples(record[one.name], of_pairs="tuple[tuple" in str(one.type)) for one in lists},
             "placement": Placement.from_record(record.get("placement")),
-            "service": ServiceSettings(**service),
+            "service": ServiceSettings(**_without_secrets(record.get("service") or {})),
             "encoder_url": without_secrets(record.get("encoder_url")),
         }
         return cls(**{name: value for name, value in record.items() if name != "base_url"} | converted)
+
+
+def _in_tuples(values: Iterable[Any], of_pairs: bool) -> tuple[Any, ...]:
+    """A list of texts, or of pairs of texts, that cannot be changed."""
+    return tuple((str(ours), str(theirs)) for ours, theirs in values) if of_pairs else tuple(values)
 
 
 def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,6 +426,26 @@ def _without_secrets(service: Mapping[str, Any]) -> dict[str, Any]:
     addresses = {"base_url": without_secrets(service.get("base_url"))} if "base_url" in service else {}
     replicas = tuple(filter(None, (without_secrets(str(address)) for address in service.get("replicas", ()))))
     return {**service, **addresses, "replicas": replicas}
+
+
+# ------------------------------------------------------------------------------------------------ the settings of a run
+
+
+RECORDS = {"spec": RunSpec, "service": ServiceSettings, "placement": Placement}
+"""The records that hold the settings of a run, by the first part of a field's path."""
+
+FIELDS: Mapping[str, dataclasses.Field[Any]] = {
+    f"{name}.{field.name}": field for name, record in RECORDS.items() for field in dataclasses.fields(record)
+}
+"""Every field, by its path: "spec.limit", "service.timeout"."""
+
+SETTINGS: Mapping[str, Setting] = {path: setting_of(field) for path, field in FIELDS.items()}
+"""What each of them says of itself."""
+
+COMPARED: Mapping[str, Setting] = {name: one for name, one in settings_in(RunSpec).items() if one.compared}
+"""The fields that tell runs apart by their values alone."""
+
+BOUNDS: Mapping[str, Bounds] = {path: one.bounds for path, one in SETTINGS.items() if one.bounds}
 
 
 def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
@@ -263,7 +458,42 @@ def numbers_of(spec: RunSpec) -> Iterator[tuple[str, Any]]:
 def check_numbers(spec: RunSpec) -> None:
     """Raises Mistake where a number of a spec is out of its bounds."""
     for path, value in numbers_of(spec):
-        check_number(path, value)
+        BOUNDS[path].check(value)
+
+
+def check_choices(spec: RunSpec) -> None:
+    """Raises UnknownName where a spec has a name that is none of those to choose from."""
+    for name, declared in settings_in(spec).items():
+        declared.check_choice(getattr(spec, name))
+
+
+def changed_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
+    """Name, value and declaration of the fields of a spec that are not at their defaults."""
+    for field in dataclasses.fields(spec):
+        if (value := getattr(spec, field.name)) != field.default and value is not None:
+            yield field.name, value, setting_of(field)
+
+
+def check_needs(spec: RunSpec) -> None:
+    """Raises Mistake where a spec says something that has no meaning beside the rest of it."""
+    for _, _, told in changed_settings(spec):
+        if told.needs and told.needs.everywhere and not told.needs.is_met(spec):
+            raise Mistake(told.needs.problem, told.needs.hint)
+
+
+def repeated_settings(spec: RunSpec) -> Iterator[tuple[str, Any, Setting]]:
+    """The settings that whoever asks the same again has to give: those that are no default, and change something. A service's
+    address is left out, since keys hang on it.
+    """
+    for name, value, told in changed_settings(spec):
+        is_used = told.needs is None or told.needs.everywhere or told.needs.is_met(spec)
+        if told.group and told.asks and told.travels != ADDRESS and is_used and (name != "encoder" or spec.retrieval == DENSE):
+            yield name, value, told
+
+
+def shots_of(spec: RunSpec) -> int:
+    """Demonstrations before each statement, at most: the spec's own number, or else its protocol's, which is known."""
+    return PROTOCOLS[spec.protocol].shots if spec.shots is None else spec.shots
 
 
 def method_label(spec: RunSpec, pool: str) -> str:
@@ -280,6 +510,6 @@ def _method(protocol: str, pool: str, writer: str | None) -> str:
     title = PROTOCOLS[protocol].title
     if pool == "llmeval":
         return "LLMEval"
-    if pool == "origin":
+    if pool == ORIGIN_POOL:
         return f"{title}, Origin"
     return f"{title} \u2212LMReph" if PROTOCOLS[protocol].rephrases and writer is None else title

@@ -16,14 +16,12 @@ from test_transfer import exported, lines_of, packed
 from visitors import Visitor
 
 import medfact
-from medfact.bounds import BOUNDS, check_number, in_bounds
-from medfact.cli.options import FIELDS
 from medfact.errors import MedfactError, Mistake
 from medfact.models import HERE, ServiceSettings
 from medfact.models.services.settings import DEFAULTS
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
-from medfact.spec import RunSpec, check_numbers
+from medfact.spec import BOUNDS, FIELDS, RunSpec, check_numbers
 from medfact.store import FAILED_RUN, Store
 
 NUMBERS = [path for path, field in FIELDS.items() if str(field.type).partition(" ")[0] in {"int", "float"}]
@@ -53,12 +51,12 @@ def with_number(path: str, value: float) -> RunSpec:
 
 
 def test_every_number_has_bounds() -> None:
-    assert set(NUMBERS) == set(BOUNDS), "a new field gets a row in medfact/bounds.py"
+    assert set(NUMBERS) == set(BOUNDS), "a new number declares its bounds"
     for path, (least, most, of) in BOUNDS.items():
         assert -math.inf < least < most < math.inf, path
         assert of
         default = FIELDS[path].default
-        assert in_bounds(path, default), f"{path}: its own default"  # type: ignore[arg-type]
+        assert BOUNDS[path].hold(default), f"{path}: its own default"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("path", "value"), BEYOND)
@@ -78,7 +76,7 @@ def test_nothing_is_recorded_beyond_them(path: str, value: float, store: Store) 
 def test_at_their_ends_numbers_are_fine(path: str) -> None:
     least, most, _ = BOUNDS[path]
     for value in (least, most, None if FIELDS[path].default is None else least):
-        check_number(path, value)
+        BOUNDS[path].check(value)
 
 
 @pytest.mark.parametrize(("path", "value"), [(path, value) for path, value in BEYOND if math.isfinite(value)])

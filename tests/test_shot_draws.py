@@ -13,7 +13,6 @@ from records import measured, reported
 from scripted import Key, Scripted, answered, key_of, script
 from small_facts import Answerer, write_csv
 
-from medfact.bounds import MOST_SHOT_DRAWS
 from medfact.errors import Mistake
 from medfact.metrics import FAILED, UNREADABLE, Names, Records
 from medfact.metrics.clusters import Clusters, parts_of
@@ -24,7 +23,7 @@ from medfact.runs.events import Finished, Started
 from medfact.runs.plan import plan
 from medfact.runs.run import answer, run
 from medfact.runs.start import start
-from medfact.spec import RunSpec
+from medfact.spec import BOUNDS, RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, STOPPED, Asked, Store
 from medfact.views.report import html_report
@@ -440,7 +439,7 @@ def test_statements_are_listed_once(medfact: Medfact, facts_file: Path) -> None:
     [
         ({"shot_draws": 0}, "The number of shot draws is 0."),
         ({"shot_draws": -1}, "The number of shot draws is -1."),
-        ({"shot_draws": MOST_SHOT_DRAWS + 1}, "The number of shot draws is 21."),
+        ({"shot_draws": int(BOUNDS["spec.shot_draws"].most) + 1}, "The number of shot draws is 21."),
         ({"shot_draws": 2, "shots": 0}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "protocol": "mkj"}, "Several draws of demonstrations need drawn demonstrations."),
         ({"shot_draws": 2, "demonstrations": "mine.csv"}, "Several draws of demonstrations need drawn demonstrations."),

@@ -10,23 +10,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from medfact import __version__
-from medfact.cli.options import (
-    CLUSTER,
-    FACTS,
-    LOCAL,
-    METHOD,
-    RESUMED_SERVICE,
-    RETRIEVAL,
-    SERVICE,
-    UMLS,
-    Add,
-    argument,
-    one_of,
-    setting,
-)
+from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of, option, options_of
 from medfact.errors import Mistake
 from medfact.extras import importing
 from medfact.models import specs_in_help
+from medfact.setting import FACTS, LOCAL, METHOD, RETRIEVAL, SERVICE, UMLS
 
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
@@ -65,8 +53,10 @@ class Command:
         return int(action(options))
 
 
-_DATA = (FACTS, UMLS, METHOD, DATABASE, OUTPUT)
-_ASKING = (*_DATA, LOCAL, SERVICE)
+_STATEMENTS = (options_of(FACTS), options_of(UMLS), options_of(METHOD))
+_DATA = (*_STATEMENTS, DATABASE, OUTPUT)
+_MODELS = (options_of(LOCAL), options_of(SERVICE))
+_ASKING = (*_DATA, *_MODELS)
 
 COMMANDS = (
     Command(
@@ -97,7 +87,7 @@ COMMANDS = (
         "list the prompts exactly as a model gets them",
         (
             *_ASKING,
-            RETRIEVAL,
+            options_of(RETRIEVAL),
             argument("--model", metavar="SPEC", help="format the prompts for this model; otherwise plain text"),
         ),
     ),
@@ -108,9 +98,7 @@ COMMANDS = (
         (
             argument("tool", metavar="TOOL", choices=TOOLS, help="; ".join(f"{name}: {what}" for name, what in TOOLS.items())),
             argument("--into", metavar="FOLDER", required=True, help="a new folder"),
-            FACTS,
-            UMLS,
-            METHOD,
+            *_STATEMENTS,
             DATABASE,
         ),
     ),
@@ -121,7 +109,7 @@ COMMANDS = (
         (
             *_ASKING,
             CLUSTER,
-            RETRIEVAL,
+            options_of(RETRIEVAL),
             argument("--model", metavar="SPEC", action="append", help=MODELS),
             one_of(
                 argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),
@@ -150,7 +138,7 @@ COMMANDS = (
             ),
             *_ASKING,
             argument("--model", metavar="SPEC", help="the writer"),
-            setting("--entailment", "spec.entailment", "SPEC", "a model for inference (hf:FOLDER) as a further guard"),
+            option("spec.entailment"),
             argument("--dry-run", action="store_true", help="write nothing; show what it would cost"),
             argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
@@ -174,12 +162,11 @@ COMMANDS = (
                 "--sab", metavar="NAME", action="append", help="a source whose relations count (default: all); may repeat"
             ),
             argument("--per-term", metavar="N", type=int, help="relations of a term, at most (default: 20)"),
-            setting("--seed", "spec.seed", "S", "seed of all random draws"),
+            option("spec.seed"),
             argument("--accept-drafts", action="store_true", help="use drafted templates that nobody has accepted yet"),
             argument("--dry-run", action="store_true", help="ask nothing; show what the first step would cost"),
             argument("--yes", action="store_true", help="agree to send your questions to the service"),
-            LOCAL,
-            SERVICE,
+            *_MODELS,
             DATABASE,
         ),
     ),

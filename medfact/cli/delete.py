@@ -34,7 +34,7 @@ def delete(options: argparse.Namespace) -> int:
 
 def _parts(run: Run | UnreadRun, store: Store) -> list[Run | UnreadRun]:
     """A run; of a writing, all its attempts."""
-    if isinstance(run, UnreadRun) or run.spec.task is None or run.spec.writing is not None:
+    if isinstance(run, UnreadRun) or not run.spec.writes or run.spec.writing is not None:
         return [run]
     return list(attempts_of(run.run, store).values())
 

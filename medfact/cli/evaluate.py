@@ -142,7 +142,7 @@ def resume(options: argparse.Namespace) -> int:
 
 
 def _resume_alone(record: Run, store: Store, asking: dict[str, Any]) -> int:
-    if record.spec.task is not None:
+    if record.spec.writes:
         from medfact.cli import write
 
         return write.go_on(record.run, store, None, **asking)

@@ -30,7 +30,7 @@ def publish(options: argparse.Namespace) -> int:
 
 
 def _publish(store: Store, run: Run, name: str | None) -> None:
-    if run.spec.task is not None:
+    if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", "Publish a run that asked them.")
     called = " ".join((name or own_name(run)).split())[:LONGEST_NAME] or model_name(run.model)
     store.publish(run.run, called)

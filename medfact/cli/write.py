@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from medfact.answers.instructions import EIGHT, LLM_EVAL
+from medfact.answers.instructions import EIGHT
 from medfact.cli import OK
 from medfact.cli.consent import check_models, confirm_upload, service_key
 from medfact.cli.database import kept
@@ -23,9 +23,10 @@ from medfact.store import Run, Store
 from medfact.writing.demonstrations import SHOWN
 from medfact.writing.diversity import diversity
 from medfact.writing.eight import usable_lines
+from medfact.writing.kinds import EIGHT_STATEMENTS, writing_kind
 from medfact.writing.runs import drafts, planned_writing, sentences, start_writing, write, writer_of, writing_of
 from medfact.writing.sentences import REPHRASED, rejections
-from medfact.writing.templates import FORMS, pool_file
+from medfact.writing.templates import pool_file
 
 
 def start(options: argparse.Namespace) -> int:
@@ -55,9 +56,10 @@ def written(options: argparse.Namespace) -> int:
     """Lists what was written: a row per prototype, or per line of LLMEval."""
     store = kept(options.db)
     first = writing_of(options.run, store)
-    if first.spec.task in FORMS:
+    kind = writing_kind(first)
+    if kind.forms:
         return emit(_drafts(first, store), options.output)
-    return emit(_lines(first, store) if first.spec.task == LLM_EVAL else _sentences(first, store), options.output)
+    return emit(_lines(first, store) if kind is EIGHT_STATEMENTS else _sentences(first, store), options.output)
 
 
 def save_drafts(options: argparse.Namespace) -> int:
@@ -77,18 +79,18 @@ def save_drafts(options: argparse.Namespace) -> int:
 
 
 def _row(first: Run, store: Store) -> dict[str, Any]:
-    row = {"run": first.run, "writer": first.model, "revision": first.model_revision, "state": first.state}
-    if first.spec.task == LLM_EVAL:
+    kind = writing_kind(first)
+    row = {"run": first.run, "writer": first.model, "revision": first.model_revision, "state": first.state, "kind": kind.name}
+    if kind is EIGHT_STATEMENTS:
         lines = [len(usable_lines(item.answer.raw or "")) for item in store.asked(first.run) if item.answer is not None]
-        return {**row, "kind": LLM_EVAL, "facts": len(lines), "usable": sum(number >= EIGHT for number in lines)}
-    if first.spec.task in FORMS:
+        return {**row, "facts": len(lines), "usable": sum(number >= EIGHT for number in lines)}
+    if kind.forms:
         made_drafts = drafts(first.run, store)
         usable = sum(draft.problem is None for draft in made_drafts)
-        return {**row, "kind": first.spec.task, "relations": len(made_drafts), "usable": usable}
+        return {**row, "relations": len(made_drafts), "usable": usable}
     made = sentences(first.run, store)
     return {
         **row,
-        "kind": "rephrase",
         "sentences": len(made),
         "rephrased": sum(sentence.fate == REPHRASED for sentence in made),
         "by_variant": rejections(made),

@@ -11,16 +11,15 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from medfact.answers import FORMATS, INSTRUCTIONS
-from medfact.bounds import BOUNDS, in_bounds, in_words
 from medfact.errors import MedfactError
 from medfact.exchange.lines import ANSWER, EVENT, RETRIEVED, RUN, STATEMENT
 from medfact.facts import Fact
 from medfact.models import service_of
 from medfact.models.services.policy import host_of
-from medfact.negatives import DIFFICULTIES, PREFERENCES
+from medfact.negatives import DIFFICULTIES
 from medfact.prototypes.pool import READY
-from medfact.retrieval.index import RETRIEVERS
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec, numbers_of
+from medfact.setting import in_words, settings_in
+from medfact.spec import BOUNDS, RunSpec, numbers_of
 from medfact.statements import VARIANTS, Statement
 from medfact.store.entities import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED
 from medfact.store.schema import FACT_TEXTS
@@ -141,17 +140,12 @@ def _is_shallow(value: Any, levels: int) -> bool:
 
 
 def _check_spec(spec: RunSpec) -> None:
-    for name, known in (
-        ("protocol", PROTOCOLS),
-        ("retrieval", [NO_RETRIEVAL, *RETRIEVERS]),
-        ("question", [None, *FORMATS]),
-        ("task", [None, *INSTRUCTIONS]),
-        ("negative_difficulty", [None, *PREFERENCES]),
-    ):
-        if getattr(spec, name) not in known:
+    declared = {name: one.choices for name, one in settings_in(spec).items() if one.choices}
+    for name, known in ({**declared, "question": FORMATS, "task": INSTRUCTIONS}).items():
+        if (value := getattr(spec, name)) is not None and value not in known:
             raise ValueError(f"its {name} is none that this medfact knows")
     for path, value in numbers_of(spec):
-        if not in_bounds(path, value):
+        if not BOUNDS[path].hold(value):
             least, most, _ = BOUNDS[path]
             name = path.partition(".")[2]
             raise ValueError(f"its {name} {'are' if name.endswith('s') else 'is'} not {in_words(least)} to {in_words(most)}")

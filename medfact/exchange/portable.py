@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from medfact.errors import ModelError
-from medfact.models import HERE, provider_of, service_of
+from medfact.models import Placement, ServiceSettings, provider_of, service_of
 from medfact.models.services.policy import address_of
+from medfact.setting import ADDRESS, ALL, LAST_PART, NOTHING, OF_MODEL, setting_of
 from medfact.spec import RunSpec
 
-_ANSWER_SETTINGS = ("dtype", "thinking", "template", "max_tokens")
-"""Fields of a placement that affect answers on any machine."""
+Record = TypeVar("Record", RunSpec, Placement, ServiceSettings)
 
 _HUB_PREFIX = "hf:"
 
@@ -25,21 +27,16 @@ def portable(spec: RunSpec) -> RunSpec:
     The address of a service keeps its host and path, but no user name, password or key. Replicas belong to one machine: a file
     names one address at most.
     """
-    base_url = spec.service.base_url
-    return replace(
-        spec,
-        facts=_name(spec.facts),
-        pool=_name(spec.pool),
-        templates=_name(spec.templates),
-        demonstrations=_name(spec.demonstrations),
-        corpus=_name(spec.corpus),
-        entailment=spec.entailment and str(_name(spec.entailment)),
-        encoder=_portable_encoder(spec.encoder),
-        encoder_url=spec.encoder_url and _bare(spec.encoder_url),
-        imported=(),
-        placement=replace(HERE, **{name: getattr(spec.placement, name) for name in _ANSWER_SETTINGS}),
-        service=replace(spec.service, key=None, base_url=base_url and _bare(base_url), replicas=()),
-    )
+    return replace(_carried(spec), placement=_carried(spec.placement), service=_carried(spec.service))
+
+
+def _carried(record: Record) -> Record:
+    """A record with what each of its fields says that goes elsewhere."""
+    values: dict[str, Any] = {}
+    for one in fields(record):
+        if (how := setting_of(one).travels) != ALL:
+            values[one.name] = one.default if how == NOTHING else _CUT[how](getattr(record, one.name))
+    return replace(record, **values)
 
 
 def addressed(spec: RunSpec) -> RunSpec:
@@ -53,10 +50,6 @@ def addressed(spec: RunSpec) -> RunSpec:
         return spec
 
 
-def _portable_encoder(encoder: str) -> str:
-    return encoder if provider_of(encoder).is_remote else str(_name(encoder))
-
-
 def _name(path: str | None) -> str | None:
     """The last part of a path. Names of pools and of data sets on the hub stay as they are."""
     if path is None:
@@ -68,10 +61,20 @@ def _name(path: str | None) -> str | None:
     return prefix + ("" if name in {".", ".."} else name)
 
 
-def _bare(address: str) -> str:
+def _bare(address: str | None) -> str | None:
     """An address without user name, password, query and fragment."""
+    if not address:
+        return address
     try:
         parts = urlsplit(address)
     except ValueError:
         return ""
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+_CUT: Mapping[str, Callable[[Any], Any]] = {
+    LAST_PART: _name,
+    OF_MODEL: lambda model: model if provider_of(model).is_remote else _name(model),
+    ADDRESS: _bare,
+}
+"""How what travels of a field → what is left of its value."""

@@ -26,6 +26,7 @@ from medfact.models import Placement, ServiceSettings
 from medfact.models.local.placement import bytes_of
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import NOTHING_HELD, plan
+from medfact.setting import checked_value, settings_in
 from medfact.spec import RunSpec
 from medfact.store import Store, exists, home
 
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 FRAMES = "notebook"
 """The folder of MEDFACT_HOME where the facts of data frames are kept, so that their runs can be resumed and repeated."""
 
-_FIXED = {"model", "dataset", "facts", "columns", "task", "writing", "writer", "entailment"}
 _NESTED = {"placement": Placement, "service": ServiceSettings}
+_FACTS = {"dataset", "facts", "columns"}
+_KNOWN = {name for name, one in settings_in(RunSpec).items() if one.group} - _FACTS | _NESTED.keys()
+"""The settings of a run that a notebook names; its facts are no setting there."""
 
 
 @dataclass(frozen=True)
@@ -180,45 +183,16 @@ def spec_of(model: str, facts: Facts, settings: Mapping[str, Any]) -> RunSpec:
 
     Raises UnknownName where there is no such setting, and Mistake where one cannot have that value.
     """
-    known = {one.name for one in dataclasses.fields(RunSpec)} - _FIXED
     for name in settings:
-        if name not in known:
-            raise UnknownName("setting", name, known)
+        if name not in _KNOWN:
+            raise UnknownName("setting", name, _KNOWN)
     nested = {name: _nested(name, kind, settings[name]) for name, kind in _NESTED.items() if name in settings}
     plain = {
-        one.name: _checked(one, settings[one.name])
+        one.name: checked_value(one, settings[one.name])
         for one in dataclasses.fields(RunSpec)
         if one.name in settings.keys() - nested
     }
     return RunSpec(model, **{**facts.source, **plain, **nested})
-
-
-_KINDS: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
-    "int": ((int,), "a whole number"),
-    "float": ((int, float), "a number"),
-    "str": ((str,), "a text"),
-    "bool": ((bool,), "True or False"),
-    "tuple[str,": ((list, tuple), "a list of texts"),
-    "tuple[tuple[str,": ((list, tuple), "a list of pairs of texts"),
-}
-
-
-def _checked(field_: dataclasses.Field[Any], value: Any, of: str = "") -> Any:
-    """A setting's value. of: the mapping that it is in. Raises Mistake where it is of another kind; never shows a key."""
-    kinds, name = _KINDS[str(field_.type).partition(" ")[0]]
-    if value is None and field_.type.endswith("| None"):
-        return None
-    texts = not isinstance(value, list | tuple) or _are_texts(value, pairs="pairs" in name)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds) or not texts:
-        shown = f"={value!r}" if field_.repr else ""
-        raise Mistake(f"{of}{field_.name}{shown} is not {name}.", f"Give {name}.")
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _are_texts(values: Iterable[Any], pairs: bool) -> bool:
-    if pairs:
-        return all(isinstance(pair, list | tuple) and len(pair) == 2 and _are_texts(pair, False) for pair in values)
-    return all(isinstance(one, str) for one in values)
 
 
 def _nested(name: str, kind: type[Any], given: Any) -> Any:
@@ -233,7 +207,7 @@ def _nested(name: str, kind: type[Any], given: Any) -> Any:
             raise UnknownName(f"setting of {name}", str(setting), known)
     if kind is Placement and isinstance(given.get("memory"), str):  # such as 8GB
         given = {**given, "memory": bytes_of(given["memory"])}
-    return kind(**{one.name: _checked(one, given[one.name], f"{name}: ") for one in fields if one.name in given})
+    return kind(**{one.name: checked_value(one, given[one.name], f"{name}: ") for one in fields if one.name in given})
 
 
 def held_in(spec: RunSpec, store: Store) -> Held:

@@ -28,7 +28,7 @@ from medfact.results.wording import TOO_FEW, names_of_runs
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
 from medfact.runs.racing import of_one_race
-from medfact.spec import PROTOCOLS
+from medfact.spec import COMPARED, PROTOCOLS
 from medfact.store import Run, Store
 
 FEWEST, MOST = 2, 8
@@ -220,7 +220,7 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
         "question": (question_of(spec), question_of(spec)),
         "reading of replies": (protocol.reading, protocol.reading),
         "demonstrations": (run.shots, str(run.shots)),
-        "draws of demonstrations": (spec.shot_draws, str(spec.shot_draws)),
+        **{told.compared: (value := getattr(spec, name), str(value)) for name, told in COMPARED.items()},
         "false partners a fact": (negatives, str(negatives)),
         "retrieval": (retrieval_in_words(run), f"{retrieval_in_words(run)} {spec.corpus} {spec.encoder} {spec.encoder_url}"),
         "seed": (spec.seed, str(spec.seed)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from medfact.metrics.paired import Paired, by_truth, matched_statements, probability_changes
 from medfact.results.compare import Side
 from medfact.results.recall import setting_of
-from medfact.spec import NO_RETRIEVAL
+from medfact.spec import COMPARED, NO_RETRIEVAL
 from medfact.store import Asked, Run
 
 
@@ -35,7 +35,7 @@ class Change:
 def is_without(run: Run, with_: Run) -> bool:
     """Whether a run differs from one with passages in these alone."""
     ours, theirs = run.spec, with_.spec
-    names = ("model", "protocol", "seed", "shot_seed", "shot_draws", "demonstrations")
+    names = ("model", "protocol", "seed", "shot_seed", "demonstrations", *COMPARED)
     return (
         ours.retrieval == NO_RETRIEVAL != theirs.retrieval
         and all(getattr(ours, name) == getattr(theirs, name) for name in names)

@@ -199,7 +199,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
 
     Raises Mistake for a run that wrote sentences: it has no scores.
     """
-    if run.spec.task is not None:
+    if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
     kept = store.figures(run.run)
     if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (__version__, FIGURES, categories_key()):

@@ -148,7 +148,7 @@ class _Prompts(Sequence[Prompt]):
             failure=completion.failure,
             draw=item.draw,
             cut=completion.cut,
-            **(_NO_ANSWER if self._spec.task else _judged(completion, self._reading)),
+            **(_NO_ANSWER if self._spec.writes else _judged(completion, self._reading)),
             **served,
         )
 

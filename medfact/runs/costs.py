@@ -66,13 +66,13 @@ def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None)
 
 def _reply_tokens(item: Planned, spec: RunSpec) -> int:
     """Estimate of a reply: an answer, a sentence as long as its prototype or triplet, or eight of them."""
-    if spec.task is None:
+    if not spec.writes:
         return _REPLY_TOKENS
     return tokens_in(item.statement.text) * (EIGHT if spec.task in (LLM_EVAL, TEMPLATES) else 1)
 
 
 def _in_words(spec: RunSpec, count: int, tokens: int, usd: float | None, price: Price | None) -> str:
-    what = "statements" if spec.task is None else "texts to write"
+    what = "texts to write" if spec.writes else "statements"
     provider = provider_of(spec.model)
     if not provider.is_paid:
         where = f" at {', '.join(hosts_of(service))}" if (service := provider.service_of(spec.service)) else " on this machine"

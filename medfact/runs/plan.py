@@ -15,7 +15,6 @@ from medfact.datasets import NO_REJECTIONS, Collection, Held, Selection, load, l
 from medfact.errors import MedfactError, Mistake, UnknownName
 from medfact.facts import Fact
 from medfact.models import Aside, provider_of
-from medfact.negatives import PREFERENCES
 from medfact.prototypes import (
     ORIGIN,
     PLAIN,
@@ -28,7 +27,7 @@ from medfact.prototypes import (
 from medfact.retrieval.index import RETRIEVERS
 from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_groups, shot_notes, without_reverses
 from medfact.runs.pool import pool_of, protocol_of
-from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
+from medfact.spec import NO_RETRIEVAL, RunSpec, check_choices, check_needs, check_numbers, shots_of
 from medfact.statements import Statement
 from medfact.store import Plan, Planned, Run
 
@@ -81,7 +80,7 @@ def select_facts(
 
 
 def _draws_shots(spec: RunSpec) -> bool:
-    return _shots(spec) > 0 and not spec.demonstrations
+    return shots_of(spec) > 0 and not spec.demonstrations
 
 
 def _keeps_aside(spec: RunSpec) -> bool:
@@ -133,7 +132,7 @@ def plan(
             *_pool_notes(pool, used, collection),
             *_drafts_note(pool, used),
             *selection.notes,
-            *(() if spec.demonstrations else shot_notes(demonstrations, _shots(spec))),
+            *(() if spec.demonstrations else shot_notes(demonstrations, shots_of(spec))),
         ),
         pool_text={key: sentences for relation in used for key, sentences in _sentences(relation)},
         population=selection.population,
@@ -170,39 +169,20 @@ def _no_statement(spec: RunSpec, collection: Collection, pool: Pool, selection: 
 
 
 def negative_difficulty_of(spec: RunSpec) -> str:
-    """Which negatives a spec asks for first: a name of `negatives.PREFERENCES`. Raises UnknownName."""
-    wanted = spec.negative_difficulty or protocol_of(spec).negative_difficulty
-    if wanted not in PREFERENCES:
-        raise UnknownName("difficulty of negatives", wanted, [*PREFERENCES])
-    return wanted
+    """Which negatives a spec asks for first: a name of `negatives.PREFERENCES`."""
+    return spec.negative_difficulty or protocol_of(spec).negative_difficulty
 
 
 def _check(spec: RunSpec) -> None:
     """Raises an error unless all names and numbers of a spec are usable."""
     check_numbers(spec)
+    check_choices(spec)
     question_of(spec)
-    negative_difficulty_of(spec)
-    shots = _shots(spec)
-    _check_retrieval(spec)
-    if spec.shots == 0 and spec.demonstrations:
-        raise Mistake("No shots, and a file of demonstrations: only one can be meant.", "Leave out one of the two options.")
-    if spec.shot_draws > 1 and (shots == 0 or spec.demonstrations):
-        raise Mistake("Several draws of demonstrations need drawn demonstrations.", "Give --shots, and no --demonstrations.")
-
-
-def _check_retrieval(spec: RunSpec) -> None:
-    if spec.retrieval not in (NO_RETRIEVAL, *RETRIEVERS):
-        raise UnknownName("retrieval", spec.retrieval, [NO_RETRIEVAL, *RETRIEVERS])
-    if spec.retrieval == NO_RETRIEVAL and (spec.corpus or spec.leave_out):
-        raise Mistake("Documents are given, and no way to retrieve them.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
+    check_needs(spec)
     if spec.retrieval != NO_RETRIEVAL and spec.question not in (None, WITH_DOCUMENTS):
         raise Mistake(f"The question {spec.question!r} has no place for documents.", "Leave out --question.")
     if spec.retrieval == NO_RETRIEVAL and spec.question == WITH_DOCUMENTS:
         raise Mistake("This question needs documents.", f"Add --retrieval {' or '.join(RETRIEVERS)}.")
-
-
-def _shots(spec: RunSpec) -> int:
-    return protocol_of(spec).shots if spec.shots is None else spec.shots
 
 
 def _demonstrations(
@@ -210,7 +190,7 @@ def _demonstrations(
 ) -> Groups:
     if spec.demonstrations:
         return read_groups(Path(spec.opened("demonstrations")), pool, {planned.shots_of for planned in asked})
-    shots = _shots(spec)
+    shots = shots_of(spec)
     if not shots:
         return {}
     seed = spec.seed if spec.shot_seed is None else spec.shot_seed

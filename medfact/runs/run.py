@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from medfact.bounds import check_number
 from medfact.errors import MedfactError, Mistake, ServiceAway, StoreError
 from medfact.models import Model, ServiceSettings, load_model, service_of
 from medfact.models.services.policy import check_imported_run
@@ -26,7 +25,7 @@ from medfact.runs.retrieve import retrieve_for
 from medfact.runs.run_model import NotesOnModel, changes, close, loaded_model, record_model, with_progress
 from medfact.runs.start import start
 from medfact.runs.supervision import End, RunMonitor, StopSignal, by_hand, record_end, supervised
-from medfact.spec import LOCAL_OWNER, RunSpec, check_numbers
+from medfact.spec import BOUNDS, LOCAL_OWNER, RunSpec, check_numbers
 from medfact.store import COMPLETE, DECIDED, FAILED_RUN, PAUSED, STOPPED, WAITING, Asked, Run, Store
 
 
@@ -69,7 +68,7 @@ def answer(
 def _check(record: Run, key: str | None, budget: float | None) -> None:
     """Raises Mistake where a run as it is recorded may not be asked."""
     check_numbers(record.spec)
-    check_number("spec.budget", budget)
+    BOUNDS["spec.budget"].check(budget)
     if key is None:
         check_address(record)
 
@@ -155,7 +154,7 @@ def _ask(
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
         for answers in ask(record.run, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
-            of_questions = answers if record.spec.task is None else ()  # what is written answers nothing
+            of_questions = () if record.spec.writes else answers  # what is written answers nothing
             yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))
         yield from map(Noted, notes.new(first.note_at_end()))
 

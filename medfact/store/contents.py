@@ -17,6 +17,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from medfact.models.services.replies import shortened
+from medfact.spec import COMPARED, RunSpec
 from medfact.store import schema
 from medfact.store.entities import GOING, IMPORTED, PAUSED, STOPPED
 from medfact.store.schema import storable
@@ -91,6 +92,8 @@ def _of_run(connection: sql.Connection, run: str) -> Iterator[Any]:
     spec = json.loads(row.spec)
     service = spec.get("service") or {}
     yield from (json.dumps(spec.get(name)) for name in _SPEC)
+    later = {name: spec.get(name) for name in COMPARED if name not in _SPEC}
+    yield from (f"{name}: {json.dumps(value)}" for name, value in later.items() if value not in (None, getattr(RunSpec, name)))
     yield from (json.dumps(service.get(name)) for name in _SERVICE)
 
 

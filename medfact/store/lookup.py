@@ -38,19 +38,19 @@ class Lookup(Database):
 
     def runs(self, *owners: str) -> list[Run]:
         """All runs that asked a model, or those of some owners, oldest first."""
-        return [run for run in self._all_runs(*owners) if run.spec.task is None]
+        return [run for run in self._all_runs(*owners) if not run.spec.writes]
 
     def listed(self, *owners: str) -> list[Run | UnreadRun]:
         """The same, with those whose record cannot be read."""
-        return [run for run in self._found(_listed(owners)) if isinstance(run, UnreadRun) or run.spec.task is None]
+        return [run for run in self._found(_listed(owners)) if isinstance(run, UnreadRun) or not run.spec.writes]
 
     def unfinished(self, *owners: str) -> list[Run]:
         """Those of some owners' runs that asked a model and are going on, paused or interrupted."""
-        return [run for run in self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED)) if run.spec.task is None]
+        return [run for run in self._all_runs(*owners, states=(*GOING, INTERRUPTED, PAUSED)) if not run.spec.writes]
 
     def writings(self, *owners: str) -> list[Run]:
         """All runs that had a model write, or those of some owners, oldest first."""
-        return [run for run in self._all_runs(*owners) if run.spec.task is not None]
+        return [run for run in self._all_runs(*owners) if run.spec.writes]
 
     def _all_runs(self, *owners: str, states: Sequence[str] = ()) -> list[Run]:
         query = _listed(owners)

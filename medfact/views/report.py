@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -18,7 +18,6 @@ from medfact.metrics.diagnosis import DIAGNOSES, meaning
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.negatives import DIFFICULTIES
-from medfact.prototypes import ORIGIN
 from medfact.results import over_models_text, wording
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.compare import MOST, pairs_of, sides_of
@@ -37,7 +36,7 @@ from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words, cut_in_words
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.spec import PROTOCOLS, RunSpec, repeated_settings
 from medfact.store import COMPLETE, Asked, Run, Store
 from medfact.views.figures import figures_of
 from medfact.views.fragments import render
@@ -46,20 +45,8 @@ from medfact.views.races import races
 SHOWN_FAILURES = 30
 """Pairs of a run whose statements are listed, those with the fewest right answers first."""
 
-_FLAGS = {
-    "dataset": "--dataset", "facts": "--facts", "protocol": "--protocol", "pool": "--pool", "limit": "--limit",
-    "per_relation": "--per-relation", "negatives": "--negatives", "negative_difficulty": "--negative-difficulty",
-    "shots": "--shots", "seed": "--seed", "shot_seed": "--shot-seed", "shot_draws": "--shot-draws",
-    "demonstrations": "--demonstrations", "templates": "--templates", "question": "--question", "language": "--language",
-    "retrieval": "--retrieval", "corpus": "--corpus", "corpus_column": "--corpus-column", "passages": "--passages",
-    "encoder": "--encoder",
-}  # fmt: skip
-_SWITCHES = {"reviewed": "--reviewed", "accept_drafts": "--accept-drafts", "leave_out": "--leave-out-fact"}
-"""Fields of a spec → the options of `run` that set them."""
-
-
-_IN_A_CALL = {*_FLAGS, *_SWITCHES, "rela", "sab"} - {"dataset", "facts"}
-"""The same fields, as a notebook names them."""
+_FACTS = {"dataset", "facts", "columns"}
+"""Fields of a spec that are not settings of a call in a notebook, but its facts."""
 
 
 @dataclass(frozen=True)
@@ -221,23 +208,17 @@ def command_of(spec: RunSpec) -> str:
     """
     if spec.model.startswith(FUNCTION):
         return _call_of(spec)
-    parts = ["python", "-m", "medfact", "run", "--model", spec.model]
-    defaults = {field.name: field.default for field in fields(RunSpec)}
-    unused = {"passages", "encoder", "encoder_url", "corpus_column"} if spec.retrieval == NO_RETRIEVAL else set()
-    unused |= set() if spec.pool == ORIGIN else {"templates"}
-    for name, flag in _FLAGS.items():
-        value = getattr(spec, name)
-        if name in unused or (name == "encoder" and spec.retrieval != "dense"):
-            continue
-        if value is not None and value != defaults[name]:
-            parts += [flag, str(value)]
-    parts += [flag for name, flag in _SWITCHES.items() if getattr(spec, name)]
-    for name, flag in (("rela", "--rela"), ("sab", "--sab")):
-        for value in getattr(spec, name):
-            parts += [flag, value]
-    for ours, theirs in spec.columns:
-        parts += ["--column", f"{ours}={theirs}"]
-    return shlex.join(parts)
+    values: list[str] = []
+    switches: list[str] = []
+    lists: list[str] = []
+    for _, value, told in repeated_settings(spec):
+        if isinstance(value, bool):
+            switches.append(told.flag)
+        elif isinstance(value, tuple):
+            lists += [part for one in value for part in (told.flag, one if isinstance(one, str) else "=".join(one))]
+        else:
+            values += [told.flag, str(value)]
+    return shlex.join(["python", "-m", "medfact", "run", "--model", spec.model, *values, *switches, *lists])
 
 
 def _call_of(spec: RunSpec) -> str:
@@ -250,9 +231,5 @@ def _call_of(spec: RunSpec) -> str:
     if spec.columns:
         columns = [f"{ours}={theirs!r}" for ours, theirs in spec.columns if ours.isidentifier()]
         facts = f"medfact.load_facts({', '.join([facts, *columns])})"
-    settings = [
-        f"{field.name}={getattr(spec, field.name)!r}"
-        for field in fields(RunSpec)
-        if field.name in _IN_A_CALL and getattr(spec, field.name) != field.default
-    ]
+    settings = [f"{name}={value!r}" for name, value, _ in repeated_settings(spec) if name not in _FACTS]
     return f"medfact.evaluate({', '.join([function, facts, *settings])})"

@@ -31,6 +31,7 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.jobs import Jobs
 from medfact.runs.plan import NOTHING_HELD, files_of, plan
 from medfact.runs.start import start
+from medfact.setting import settings_in
 from medfact.spec import RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
@@ -213,7 +214,7 @@ class Services:
     def asked(self, run: object) -> bool:
         """Whether there is a run of this whole id that asked a model, had it write nothing, and can be read."""
         try:
-            return self.has(run) and self.store.run(str(run)).spec.task is None and bool(self.reports.live(str(run)))
+            return self.has(run) and not self.store.run(str(run)).spec.writes and bool(self.reports.live(str(run)))
         except StoreError:
             raise
         except MedfactError:
@@ -293,8 +294,8 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
 
 def _source_in(spec: RunSpec) -> RunSpec:
     """The source of a spec's facts, as a spec of nothing else."""
-    names = ("dataset", "facts", "columns", "rela", "sab", "language", "imported")
-    return replace(RunSpec(model=""), **{name: getattr(spec, name) for name in names})
+    names = [name for name, one in settings_in(spec).items() if one.is_source]
+    return replace(RunSpec(model="", imported=spec.imported), **{name: getattr(spec, name) for name in names})
 
 
 @keep(100_000, lambda made: len(made.statements))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from medfact.answers.instructions import AGAIN, LAST, LLM_EVAL, REPHRASE, TEMPLATE, TEMPLATES
+from medfact.answers.instructions import LLM_EVAL
 from medfact.datasets import NO_REJECTIONS, Collection, load
 from medfact.datasets.selection import Rejections
 from medfact.errors import Mistake, UnknownName
@@ -27,21 +27,9 @@ from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Plan, Planned, Run, Store
 from medfact.writing.demonstrations import SHOWN, rephrased_shots, with_demonstrations
 from medfact.writing.eight import eight_of
+from medfact.writing.kinds import EIGHT_STATEMENTS, KINDS, REPHRASING, writing_kind
 from medfact.writing.sentences import REPHRASED, UNCHANGED, Guards, Sentence, reader_of
-from medfact.writing.templates import FORMS, Draft, draft_in, examples_of, pool_file
-
-KINDS = {
-    "rephrase": "a language model rephrases every prototype (PretextTrans)",
-    "llmeval": "a language model writes eight statements about every fact itself (LLMEval)",
-    "templates": "a language model drafts eight sentence templates for every relation that has none",
-    "template": "a language model drafts one sentence template for every relation that has none (MKJ)",
-}
-"""What can be written."""
-
-TASKS = {"rephrase": REPHRASE, "llmeval": LLM_EVAL, "templates": TEMPLATES, "template": TEMPLATE}
-"""Kind → the name of its first instruction."""
-
-ATTEMPTS = (REPHRASE, AGAIN, LAST)
+from medfact.writing.templates import Draft, draft_in, examples_of, pool_file
 
 
 def planned_writing(
@@ -61,12 +49,12 @@ def planned_writing(
         load_entailment(spec.opened("entailment"))
     if provider_of(spec.model).is_rule:
         raise Mistake(f"{spec.model} writes nothing.", "Choose a language model.")
-    writing = replace(spec, task=TASKS[kind])
+    writing = replace(spec, task=KINDS[kind].tasks[0])
     collection = collection or load(spec)
-    if writing.task in FORMS:
+    if KINDS[kind].forms:
         return writing, _examples(writing, collection)
     planned = make_plan(spec, collection, rejected)
-    if kind == "llmeval":
+    if KINDS[kind] is EIGHT_STATEMENTS:
         return writing, replace(planned, statements=_triplets(planned))
     return writing, with_demonstrations(planned, pool_of(spec, collection.ready))
 
@@ -93,7 +81,7 @@ def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection
 
 def ask_or_write(run_id: str, store: Store, **options: Any) -> Iterator[Event]:
     """Asks a run its questions, or goes on with it if it is a writing. options: of `runs.run.answer`."""
-    is_writing = store.run(run_id).spec.task is not None
+    is_writing = store.run(run_id).spec.writes
     return write(run_id, store, **options) if is_writing else answer(run_id, store, **options)
 
 
@@ -129,16 +117,17 @@ def _left_of(budget: float | None, first: Run, attempt: Run, store: Store) -> fl
 
 def _attempt_after(attempt: Run, first: Run, store: Store) -> Run | None:
     """The next attempt, recorded now if it is not there; None after the last, at a gap, and where the guards stop nothing."""
-    if attempt.spec.task not in ATTEMPTS[:-1] or not _is_whole(attempt, store):
+    tasks = writing_kind(first).tasks
+    if attempt.spec.task not in tasks[:-1] or not _is_whole(attempt, store):
         return None
-    task = ATTEMPTS[ATTEMPTS.index(attempt.spec.task) + 1]
+    task = tasks[tasks.index(attempt.spec.task) + 1]
     return attempts_of(first.run, store).get(task) or _start_again(first, task, store)
 
 
 def writing_of(run_id: str, store: Store) -> Run:
     """The first run of a writing. Raises Mistake if that run wrote nothing."""
     record = store.run(run_id)
-    if record.spec.task is None:
+    if not record.spec.writes:
         raise Mistake(f"Run {record.run} asked questions: it wrote no sentences.", "Give the id that `write` printed.")
     belongs = record.spec.writing and "writing" not in record.spec.imported
     return store.run(str(record.spec.writing)) if belongs else record
@@ -194,7 +183,7 @@ def sentences(writing: str, store: Store, guards: Guards | None = None) -> tuple
 def drafts(writing: str, store: Store) -> tuple[Draft, ...]:
     """The templates that a writer has drafted, a draft for each relation that it was asked about so far."""
     first = writing_of(writing, store)
-    if first.spec.task not in FORMS:
+    if not writing_kind(first).forms:
         raise Mistake(f"The writing {first.run} drafted no templates.", "Start one with `write templates`.")
     replies = _replies(first, store)
     asked = [item.statement for item in store.asked(first.run) if item.statement.statement_id in replies]
@@ -209,7 +198,7 @@ def accepted_pool(writing: str, store: Store) -> str:
     decisions = {name: one for name, one in store.draft_decisions(first.run).items() if one.accepted}
     when = max((one.decided_at[:10] for one in decisions.values()), default="")
     texts = {relation: one.sentences for relation, one in decisions.items()}
-    extends = "medfact" if first.spec.task == TEMPLATES else ""
+    extends = "medfact" if len(writing_kind(first).forms) > 1 else ""
     return pool_file(texts, str(first.spec.task), writer_of(first), f"on the page Write, on {when}", extends)
 
 
@@ -278,9 +267,9 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
     unfinished = [run for run in attempts_of(first.run, store).values() if not _is_whole(run, store)]
     if unfinished:
         raise Mistake(f"The writing {first.run} is not complete.", f"Finish it first: `resume {first.run}`.")
-    if first.spec.task == LLM_EVAL:
+    if writing_kind(first) is EIGHT_STATEMENTS:
         return _eight_sentences(first, store)
-    if first.spec.task != REPHRASE:
+    if first.spec.task not in REPHRASING.tasks[:1]:
         raise Mistake(
             f"The writing {first.run} drafted templates; it wrote no statements.",
             "Accept the drafts, and choose them as sentence templates.",

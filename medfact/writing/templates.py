@@ -19,12 +19,13 @@ from medfact.errors import Mistake, PoolError
 from medfact.facts import Fact
 from medfact.prototypes import Pool
 from medfact.prototypes.pool_files import pool_in, problem_of_denial, problem_of_sentence
-from medfact.statements import IMPLICATIONS, VARIANTS, Statement
+from medfact.statements import VARIANTS, Statement
 from medfact.writing.eight import without_bullet
 from medfact.writing.guards import HEAD, TAIL, denials_in, masked, names_in_a_sentence
+from medfact.writing.kinds import KINDS
 
-FORMS: Mapping[str, tuple[str, ...]] = {TEMPLATE: ("none",), TEMPLATES: tuple(IMPLICATIONS)}
-"""Task → the forms that it drafts, in the order in which they are written."""
+FORMS = {kind.tasks[0]: kind.forms for kind in KINDS.values() if kind.forms}
+"""Task → the forms that it drafts."""
 
 _VERBS = (
     "affect",

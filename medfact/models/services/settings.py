@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from math import inf
 
-from medfact.bounds import BOUNDS, MOST_ALTERNATIVES
-from medfact.errors import ModelError
+from medfact.errors import Mistake, ModelError
+from medfact.setting import ADDRESS, NOTHING, SEEDS, SERVICE, TOKENS, Bounds, setting, settings_in
 
 OPENAI_PREFIX = "openai:"
 """How the specs of models behind such a service begin."""
-
-MAX_ALTERNATIVES = MOST_ALTERNATIVES
-"""The protocol's largest `top_logprobs`."""
 
 _NAMES = {
     "in_flight": "calls in flight",
@@ -27,49 +25,95 @@ _OF_THE_PROTOCOL = {"temperature", "top_logprobs"}
 """Settings that no service takes beyond their bounds."""
 
 
+def _temperature(text: str) -> float | None:
+    try:
+        return None if text == "default" else float(text)
+    except ValueError:
+        raise Mistake(f"--temperature {text!r} is not a number.", "Write a number from 0 to 2, or `default`.") from None
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """How a service is called. Neither key nor address appears in the `repr`.
+    """How a service is called. Neither key nor address appears in the `repr`."""
 
-    base_url:       the address up to and including `/v1`; None means OPENAI_BASE_URL, else OpenAI.
-    replicas:       further addresses that serve the same model; calls are spread over all of them.
-    key:            None means OPENAI_API_KEY, where the policy allows it (`policy.environment_key`).
-    in_flight:      most calls at once, at each address; fewer when the service says there are too many.
-    tries:          most calls for one prompt before it counts as failed.
-    timeout:        seconds that one call may take.
-    temperature:    None leaves the service's default.
-    top_logprobs:   alternatives requested per token, from 0 (no P(True)) to 20.
-    max_tokens:     most tokens in a reply; None takes the prompt's limit, or THINKING_TOKENS for a model that thinks.
-    repeats:        answers per prompt, at the service's own temperature, instead of log-probabilities; 0 for none.
-    shots_as_turns: demonstrations are turns of a conversation, not part of one text. Whoever writes the prompts follows this: a
-                    text is sent as one user message, messages are sent as they are.
-    completions:    prompts go to /completions as plain text, for a model without a chat template.
-    fresh:          identical prompts are asked again each time, even within a run.
-    seed:           sent if set; with repeats, each repeat gets the next seed.
-    """
+    # fmt: off
+    base_url: str | None = setting(
+        None, "--base-url", "URL",
+        "address of the service, such as http://127.0.0.1:8000/v1; may repeat, for replicas that serve the same model",
+        group=SERVICE, place=0, repeatable=True, resumable=True, travels=ADDRESS, repr_=False,
+    )
+    """The address up to and including `/v1`; None means OPENAI_BASE_URL, else OpenAI."""
 
-    base_url: str | None = field(default=None, repr=False)
-    key: str | None = field(default=None, repr=False)
-    in_flight: int = 32
-    tries: int = 6
-    timeout: float = 60.0
-    temperature: float | None = 0.0
-    top_logprobs: int = 20
-    max_tokens: int | None = None
-    repeats: int = 0
-    shots_as_turns: bool = False
-    seed: int | None = None
-    fresh: bool = False
-    completions: bool = False
-    replicas: tuple[str, ...] = field(default=(), repr=False)
+    key: str | None = setting(None, travels=NOTHING, repr_=False)
+    """None means OPENAI_API_KEY, where the policy allows it (`policy.environment_key`)."""
+
+    in_flight: int = setting(
+        32, "--in-flight", "N", "most calls at once, at each address",
+        group=SERVICE, place=0, bounds=Bounds(1, 1_024, "number of calls in flight"), resumable=True,
+    )
+    """Fewer when the service says there are too many."""
+
+    tries: int = setting(
+        6, "--tries", "N", "most calls per prompt",
+        group=SERVICE, place=0, bounds=Bounds(1, 100, "number of tries"), resumable=True,
+    )
+    """Most calls for one prompt before it counts as failed."""
+
+    timeout: float = setting(
+        60.0, "--timeout", "SECONDS", "time limit of one call",
+        group=SERVICE, place=0, bounds=Bounds(1e-3, 3_600, "time limit of a call"), resumable=True,
+    )
+    temperature: float | None = setting(
+        0.0, "--temperature", "T", "0 to 2, or `default` for the service's own",
+        group=SERVICE, place=3, parse=_temperature, bounds=Bounds(0, 2, "temperature"),
+    )
+    """None leaves the service's default."""
+
+    top_logprobs: int = setting(
+        20, "--alternatives", "N", "log-probabilities per token, 0 to 20",
+        group=SERVICE, place=3, bounds=Bounds(0, 20, "number of alternatives"),
+    )
+    """Alternatives requested per token, from 0 (no P(True)) to 20."""
+
+    max_tokens: int | None = setting(None, bounds=TOKENS)
+    """Most tokens in a reply; None takes the prompt's limit, or THINKING_TOKENS for a model that thinks."""
+
+    repeats: int = setting(
+        0, "--repeats", "K", "measure P(True) by K answers, not by log-probabilities",
+        group=SERVICE, place=3, bounds=Bounds(0, 100, "number of repeats"),
+    )
+    """Answers per prompt, at the service's own temperature, instead of log-probabilities; 0 for none."""
+
+    shots_as_turns: bool = setting(False, "--shots-as-turns", "", "send demonstrations as chat turns", group=SERVICE, place=4)
+    """Demonstrations are turns of a conversation, not part of one text. Whoever writes the prompts follows this: a text is sent
+    as one user message, messages are sent as they are."""
+
+    seed: int | None = setting(
+        None, "--service-seed", "S", "seed to send with each call",
+        group=SERVICE, place=3, bounds=SEEDS._replace(of="seed of the service"),
+    )
+    """Sent if set; with repeats, each repeat gets the next seed."""
+
+    fresh: bool = setting(
+        False, "--fresh", "", "ask identical prompts again, also within a run", group=SERVICE, excludes="spec.reuse"
+    )
+    completions: bool = setting(
+        False, "--completions", "", "send plain text to /completions, for base models", group=SERVICE, place=2
+    )
+    """Prompts go to /completions as plain text, for a model without a chat template."""
+
+    replicas: tuple[str, ...] = setting((), travels=NOTHING, repr_=False)
+    """Further addresses that serve the same model; calls are spread over all of them."""
+    # fmt: on
 
     def __post_init__(self) -> None:
         if self.completions and self.shots_as_turns:
             raise ModelError("Text completions have no turns.", "Leave out --completions or --shots-as-turns.")
+        declared = settings_in(self)
         for name, words in _NAMES.items():  # others are held to their bounds where they enter: recorded ones stay readable
-            least, most, _ = BOUNDS[f"service.{name}"]
-            value = getattr(self, name)
-            if value is not None and not (least <= value and (value <= most or name not in _OF_THE_PROTOCOL)):
+            value, bounds = getattr(self, name), declared[name].bounds
+            most = bounds.most if bounds and name in _OF_THE_PROTOCOL else inf
+            if value is not None and bounds and not bounds.least <= value <= most:
                 raise ModelError(
                     f"A setting of the service is out of range: {words}.",
                     "Use at least 1 call and 1 try, a temperature from 0 to 2, and 0 to 20 alternatives.",

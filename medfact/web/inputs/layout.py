@@ -12,12 +12,12 @@ from medfact.datasets.documents import TEXTS
 from medfact.datasets.table_reader import FORMATS
 from medfact.models import BUNDLED_MODEL
 from medfact.models.encoder import ENCODER
-from medfact.negatives import PREFERENCES
 from medfact.prototypes import load_pool, pool_names
 from medfact.results.recall import READ, RELATED
 from medfact.results.wording import model_name
 from medfact.retrieval import RETRIEVERS
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.web.inputs.declared import FURTHER, control, label_of
 from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, WITHOUT, by_method, model_choices, shots_of
 from medfact.web.parts import part
 
@@ -61,7 +61,7 @@ def _facts() -> None:
         dataset = gr.Dropdown(
             bundled_names(),
             value=RunSpec.dataset,
-            label="Facts",
+            **label_of("dataset"),
             elem_id="dataset",
             interactive=True,
             filterable=False,
@@ -106,7 +106,7 @@ def _more_models() -> None:
         address = gr.Textbox(
             label="address (base URL)", placeholder="https://api.openai.com/v1", elem_id="service-address", max_length=300
         )
-        budget = gr.Number(label="stop after so many US dollars (0: never)", value=0, minimum=0, elem_id="service-budget")
+        budget = control("budget", "service-budget", value=0, minimum=0)
         part("consent")
     for component, name in (
         (other, "other"),
@@ -121,30 +121,24 @@ def _method() -> None:
     protocol = gr.Radio(
         [(protocol.title, name) for name, protocol in PROTOCOLS.items()],
         value=RunSpec.protocol,
-        label="Method",
+        **label_of("protocol"),
         elem_id="protocol",
     )
-    pairs = gr.Slider(
-        10, MOST_PAIRS, value=DEFAULT_PAIRS, step=10, label="Pairs: true facts, each with its false partners", elem_id="pairs"
-    )
+    pairs = gr.Slider(10, MOST_PAIRS, value=DEFAULT_PAIRS, step=10, **label_of("limit"), elem_id="pairs")
     shots = gr.Radio(
         [(f"as usual: {by_method(lambda name: NUMBERS[shots_of(name)])}", -1), ("none", 0), ("five", 5)],
         value=-1,
-        label="Demonstrations shown to the model before each statement",
-        info="medfact proposes five, too; this page shows none unless you choose them, so that a first look is quick.",
+        **label_of("shots"),
         elem_id="shots",
     )
-    difficulty = gr.Dropdown(
-        [("as usual with the method", ""), *((f"{name}: {meaning}", name) for name, meaning in PREFERENCES.items())],
-        value="",
-        label="False partners",
+    difficulty = control(
+        "negative_difficulty",
+        "difficulty",
         info="near: true of another condition of the same specialty; far: from elsewhere in medicine; as usual: "
         + by_method(lambda name: PROTOCOLS[name].negative_difficulty),
-        elem_id="difficulty",
-        filterable=False,
     )
     pools = [("the method's own", ""), *((load_pool(name).title, name) for name in pool_names())]
-    pool = gr.Dropdown(pools, value="", label="Sentence templates", elem_id="pool", filterable=False)
+    pool = gr.Dropdown(pools, value="", **label_of("pool"), elem_id="pool", filterable=False)
     own = gr.UploadButton(
         "Your own templates (.yaml, .json) …", file_types=[".yaml", ".yml", ".json"], size="sm", elem_id="own-pool"
     )
@@ -154,6 +148,8 @@ def _method() -> None:
     tells(difficulty, "difficulty", "input")
     tells(pool, "pool", "input")
     own.upload(None, own, None, js="(file) => window.medfact.act('take_pool', file)", **FRONTEND)
+    for name in FURTHER:
+        tells(control(name, f"setting-{name}"), name)
 
 
 def _evidence() -> None:
@@ -164,7 +160,7 @@ def _evidence() -> None:
     retrieval = gr.Radio(
         [("none", NO_RETRIEVAL), *((meaning, name) for name, meaning in RETRIEVERS.items())],
         value=NO_RETRIEVAL,
-        label="Passages are looked up",
+        **label_of("retrieval"),
         elem_id="retrieval",
     )
     settings = gr.CheckboxGroup(
@@ -177,12 +173,7 @@ def _evidence() -> None:
         "Your own documents (.txt, .md or a table) …", file_types=[*TEXTS, *FORMATS], size="sm", elem_id="own-documents"
     )
     part("documents", "documents-said")
-    encoder = gr.Textbox(
-        label="Sentence encoder for “by meaning”: a Hugging Face repository, or a folder on this machine",
-        placeholder=ENCODER,
-        elem_id="encoder",
-        max_length=300,
-    )
+    encoder = control("encoder", "encoder", value=None, placeholder=ENCODER)
     for component, name in ((retrieval, "retrieval"), (settings, "settings"), (encoder, "encoder")):
         tells(component, name)
     own.upload(None, own, None, js="(file) => window.medfact.act('take_documents', file)", **FRONTEND)

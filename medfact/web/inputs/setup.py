@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, model_validator
 
-from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import Mistake
 from medfact.facts import digest
@@ -26,8 +25,9 @@ from medfact.runs.plan import opens_files, too_many_statements
 from medfact.runs.pool import protocol_of
 from medfact.runs.racing import racing_specs
 from medfact.runs.start import start_planned
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.spec import BOUNDS, NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import Plan
+from medfact.web.inputs.declared import further_in
 from medfact.web.inputs.room import check_room, pairs_of
 from medfact.web.services import OWN_DATA, Services, Source, checked_source, plan_again, planned, spec_of
 from medfact.writing.runs import writing_of
@@ -85,6 +85,13 @@ class Setup(BaseModel):
     corpus_column: Annotated[str, Field(max_length=10_000)] = ""
     encoder: Short = ""
     race: bool = False
+    further: dict[str, Any] = {}
+    """Settings whose inputs are drawn as they are declared."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, record: Any) -> Any:
+        return {**record, "further": further_in(record)} if isinstance(record, dict) else record
 
     @property
     def demonstrations(self) -> int:
@@ -158,6 +165,7 @@ def specs_of(services: Services, owner: str, setup: Setup) -> list[RunSpec]:
         spec_of(
             source,
             **evidence,
+            **setup.further,
             model=name,
             service={"base_url": setup.address or None},
             protocol=setup.protocol,

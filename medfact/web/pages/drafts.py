@@ -15,8 +15,9 @@ from medfact.statements import VARIANTS, Variant
 from medfact.store import DraftDecision, Run
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Visitor
+from medfact.writing.kinds import writing_kind
 from medfact.writing.runs import drafts, writing_of
-from medfact.writing.templates import FORMS, Draft, problem_of
+from medfact.writing.templates import Draft, problem_of
 
 MOST_CHARACTERS = 1_000
 """Of an edited sentence."""
@@ -38,7 +39,7 @@ def listed(visitor: Visitor, first: Run, line: Any, edited: str) -> Markup:
     """The drafts of a writing, each with what the visitor decided."""
     store = visitor.services.store.of(visitor.owner)
     decisions = store.draft_decisions(first.run)
-    forms = FORMS[str(first.spec.task)]
+    forms = writing_kind(first).forms
     cards = [_card(draft, decisions.get(draft.relation), forms, draft.relation == edited) for draft in drafts(first.run, store)]
     accepted = sum(decision.accepted for decision in decisions.values())
     return render("written_drafts", line=line, run=first, cards=cards, accepted=accepted, most=MOST_CHARACTERS)
@@ -91,13 +92,13 @@ def accept(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
 def save(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Accepts a draft with the visitor's own words."""
     first, draft = _found(visitor, show, action)
-    forms = FORMS[str(first.spec.task)]
+    forms = writing_kind(first).forms
     sentences = {form: " ".join(action.fields.get(form, "").split())[:MOST_CHARACTERS] for form in forms}
     return _accepted(visitor, show, first, draft, sentences)
 
 
 def _accepted(visitor: Visitor, show: Any, first: Run, draft: Draft, sentences: Mapping[str, str]) -> tuple[Any, Message]:
-    if problem := problem_of(draft.relation, sentences, FORMS[str(first.spec.task)]):
+    if problem := problem_of(draft.relation, sentences, writing_kind(first).forms):
         raise Mistake(problem, "Edit it; it is not accepted yet.")
     visitor.services.log_of(visitor.owner, [sentences]).decide_on_draft(first.run, draft.relation, True, sentences)
     return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from medfact.bounds import check_number
 from medfact.errors import Mistake, ModelError
 from medfact.models import ServiceSettings, key_for, provider_of, service_of
 from medfact.models.services.policy import hosts_of
@@ -13,6 +12,7 @@ from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.run_model import check_source
 from medfact.runs.start import recorded_plan, start_again
+from medfact.spec import BOUNDS
 from medfact.store import Run
 from medfact.web.inputs.room import check_room, pairs_of
 from medfact.web.inputs.setup import MOST_MODELS
@@ -137,5 +137,5 @@ def _dollars(text: str) -> float | None:
         dollars = float(text) or None
     except ValueError:
         raise Mistake(f"{text[:40]!r} is not an amount to spend.", "Give the budget in US dollars, such as 5.") from None
-    check_number("spec.budget", dollars)
+    BOUNDS["spec.budget"].check(dollars)
     return dollars

@@ -12,11 +12,9 @@ from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
 from medfact.web.inputs.setup import Setup
 from medfact.web.pages import Message, Visitor
+from medfact.writing.kinds import writing_kind
 from medfact.writing.runs import writing_of
 from medfact.writing.sets import ORIGINALS, PROTOTYPES
-
-KIND_IN_WORDS = {"rephrase": "rephrased by", "llmeval": "written by LLMEval with"}
-"""Task of a writing whose sentences can be asked → how its set is called, before the writer."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +35,7 @@ def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
         return render("message", message=Message(error.public, "warn"))
     writings = [run for run in services.store.writings(*visitor.owners) if run.spec.writing is None and _is_beside(run, first)]
     known = {run.run: run for run in (first, *reversed(writings))}
-    texts = {
-        run.run: f"{KIND_IN_WORDS.get(str(run.spec.task), 'written by')} {model_name(run.model)}" for run in known.values()
-    }
+    texts = {run.run: f"{writing_kind(run).set_name or 'written by'} {model_name(run.model)}" for run in known.values()}
     texts |= {PROTOTYPES: "the sentence templates as they are (−LMReph)", ORIGINALS: "one plain sentence a fact (Origin)"}
     sets = [SentenceSet(key, text, key in setup.sets) for key, text in texts.items()]
     own = sorted({model_name(run.model) for run in known.values() if run.run in setup.sets and run.model in setup.names})
@@ -53,4 +49,4 @@ def _is_beside(run: Run, first: Run) -> bool:
         first.spec.limit,
         first.spec.protocol,
     )
-    return same and run.spec.task in KIND_IN_WORDS and run.state == COMPLETE
+    return same and bool(writing_kind(run).set_name) and run.state == COMPLETE

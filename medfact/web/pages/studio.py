@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.answers.instructions import TEMPLATES
 from medfact.datasets import Collection, bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
@@ -38,6 +37,7 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.erasing import erasable, erase
 from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.services import collection_of
+from medfact.writing.kinds import writing_kind
 from medfact.writing.marks import Marks, marks
 
 EXAMPLES = 3
@@ -277,7 +277,7 @@ def _draft(visitor: Visitor, relation: str) -> Mapping[str, str] | None:
     """The fields of a draft of this relation that the visitor has accepted on the page Write."""
     store = visitor.services.store.of(visitor.owner)
     for run in reversed(store.writings(*visitor.owners)):
-        decision = store.draft_decisions(run.run).get(relation) if run.spec.task == TEMPLATES else None
+        decision = store.draft_decisions(run.run).get(relation) if writing_kind(run).forms == FORMS else None
         if decision is not None and decision.accepted:
             return {name: decision.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
     return None

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.bounds import BOUNDS
 from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
@@ -21,7 +20,7 @@ from medfact.results.wording import STATES, counted, model_name, pool_title
 from medfact.runs.checks import check_settings
 from medfact.runs.costs import costs
 from medfact.runs.start import start_planned
-from medfact.spec import PROTOCOLS, RunSpec
+from medfact.spec import BOUNDS, PROTOCOLS, RunSpec
 from medfact.store import GOING, Plan, Run
 from medfact.views.fragments import render
 from medfact.web.inputs.room import check_room, pairs_of
@@ -208,7 +207,7 @@ def _opened(visitor: Visitor, show: WriteShow) -> tuple[Opened, WriteShow]:
 
 
 def _writing(visitor: Visitor, run: str) -> Run | None:
-    if not visitor.services.has(run) or visitor.services.store.run(run).spec.task is None:
+    if not visitor.services.has(run) or not visitor.services.store.run(run).spec.writes:
         return None
     return writing_of(run, visitor.services.store)
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from medfact.answers.instructions import LLM_EVAL
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import provider_of
@@ -20,18 +19,10 @@ from medfact.web.services import Services
 from medfact.writing.diversity import Diversity, diversity
 from medfact.writing.eight import eight_of, usable_lines
 from medfact.writing.guards import REASONS, cleaned
+from medfact.writing.kinds import EIGHT_STATEMENTS, writing_kind
 from medfact.writing.marks import Marks, marks
-from medfact.writing.runs import ATTEMPTS, attempts_of, evaluation_plan, guards_of, sentences, state_of
+from medfact.writing.runs import attempts_of, evaluation_plan, guards_of, sentences, state_of
 from medfact.writing.sentences import Guards, Sentence, rejections
-from medfact.writing.templates import FORMS
-
-DOES = {
-    **dict.fromkeys(ATTEMPTS, "rephrases the sentence templates of"),
-    "llmeval": "writes eight statements about each fact of",
-    "templates": "drafts eight templates a relation of",
-    "template": "drafts a template a relation of",
-}
-"""Task → what the writer does, before the name of the facts."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +72,7 @@ def line_of(visitor: Visitor, first: Run) -> Line:
     done, total = (job.done, job.total) if job is not None and going else (attempts[-1].statements,) * 2
     return Line(
         first,
-        f"{wording.model_name(first.model)} {DOES.get(str(first.spec.task), 'writes about')} {first.dataset}",
+        f"{wording.model_name(first.model)} {writing_kind(first).does} {first.dataset}",
         state,
         state_in_words(state, reason),
         reason or "",
@@ -208,4 +199,5 @@ def eights_diversity(services: Services, writing: str, _: Version) -> Diversity:
 
 def kind_of(first: Run) -> str:
     """What a writing is: "eight" of LLMEval, "drafts" of templates, or "rephrasing"."""
-    return "eight" if first.spec.task == LLM_EVAL else "drafts" if first.spec.task in FORMS else "rephrasing"
+    kind = writing_kind(first)
+    return "eight" if kind is EIGHT_STATEMENTS else "drafts" if kind.forms else "rephrasing"
