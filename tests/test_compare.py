@@ -15,11 +15,11 @@ from small_facts import Answerer, rows_of_facts, write_csv
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.results import findings
-from medfact.results.compare import Comparisons, Pair, Side, comparison, races_of, sides_of, verdict
+from medfact.results.compare import Comparisons, Pair, Side, comparison, difference, races_of, sides_of, verdict
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.score_card import difference_in_words
-from medfact.results.text import difference
+from medfact.results.sections.beside import pair_cell
 from medfact.results.wording import ABSENT
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
@@ -27,7 +27,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.pages import Visitor
-from medfact.web.pages.compare import CompareShow, _cell, view
+from medfact.web.pages.compare import CompareShow, view
 from medfact.web.services import Services
 
 PAIRS = 27
@@ -206,10 +206,10 @@ def test_what_interval_and_p_do_not_both_say_is_nowhere_called_a_difference() ->
             verdict(at_odds, names),
             findings.of_differences([at_odds], names),
             difference_in_words(at_odds, names),
-            _cell(at_odds, names).verdict,
+            pair_cell(at_odds, names).under[-1],
         ]
         assert not any("more" in sentence.replace("no more", "") for sentence in said), said
-        assert not _cell(at_odds, names).shown
+        assert not pair_cell(at_odds, names).shown
 
 
 def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compared(

@@ -8,12 +8,16 @@ import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.models import Completion
-from medfact.results import plots, probability_plots
+from medfact.results.blocks import Row, Shares
+from medfact.results.plots import Plot, plot_of
 from medfact.results.report import Report, report_of
+from medfact.results.sections import SECTIONS, Figures
+from medfact.results.sections.answers import share_of
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.web.pages.plots import three_views
 
 NAME = '<a href="https://example.org">the best model</a>'
 
@@ -26,29 +30,41 @@ def report(tmp_path: Path, store: Store) -> Report:
     return report_of(store, store.run(run))
 
 
+def drawn(section: str, **reports: Report) -> Plot:
+    """The first figure of a section."""
+    made = SECTIONS[section].make(Figures(reports))
+    assert made is not None
+    return plot_of(made.figures[0])
+
+
 @pytest.mark.parametrize(
-    "draw", [plots.ways_of_asking, plots.diagnoses, plots.risk_coverage, probability_plots.calibration, plots.three_views]
+    "section", ["ways of asking", "why facts fail", "surest answers", "calibration", "coherence", "relations"]
 )
-def test_a_name_is_no_link(report: Report, draw: object) -> None:
-    assert callable(draw)
-    plot = draw({NAME: report, "another": replace(report, run="x")})
-    told = json.dumps(plot)
+def test_a_name_is_no_link(report: Report, section: str) -> None:
+    told = json.dumps(drawn(section, **{NAME: report, "another": replace(report, run="x")}))
+    assert "<a" not in told
+    assert "&lt;a" in told
+
+
+def test_nor_in_the_three_views(report: Report) -> None:
+    told = json.dumps(plot_of(three_views({NAME: report, "another": replace(report, run="x")})))
     assert "<a" not in told
     assert "&lt;a" in told
 
 
 def test_neither_where_it_names_a_row(report: Report) -> None:
-    told = json.dumps(plots.scores({NAME: report.joint_accuracy}, "fact"))
+    row = Row(NAME, {"all right": share_of(report.joint_accuracy, "fact")})
+    told = json.dumps(plot_of(Shares(name="s", label="scores", heading="run", rows=(row,), finding="", alone=True)))
     assert "<a" not in told
     assert "&lt;a" in told
 
 
 def test_the_figures_hold_what_the_report_has(report: Report) -> None:
     """12 pairs, always True: 12 facts of 24 are right where they are affirmed; no fact is mastered."""
-    diagnosed = plots.diagnoses({"m": report})["data"][0]
+    diagnosed = drawn("why facts fail", m=report)["data"][0]
     assert {of for of, _ in diagnosed["customdata"]} == {"24 facts"}
     assert len(diagnosed["x"]) == 9
     assert sum(diagnosed["x"]) == pytest.approx(100)
-    sure = plots.risk_coverage({"m": report})["data"][0]
+    sure = drawn("surest answers", m=report)["data"][0]
     assert sure["customdata"][-1][0] == "192 statements"
     assert sure["x"] == [pytest.approx(50)] * 4

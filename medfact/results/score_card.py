@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from medfact import __version__
 from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import MASTERY, Pair, comparison, sides_of
+from medfact.results.compare import MASTERY, Pair, comparison, difference, sides_of
 from medfact.results.endings import state_in_words
 from medfact.results.report import Report, report_of
-from medfact.results.text import difference
 from medfact.results.wording import (
     FROM_FILE,
     TOO_FEW,
