@@ -55,13 +55,17 @@ def _caption(reports: Mapping[str, Report]) -> str:
 
 def _table(table: Table, caption: str) -> list[str]:
     """A line a run under each row's name, so that many runs make the table longer, not wider than a page."""
-    notes = " ".join(dict.fromkeys(f"{row.note}: {row.name}." for row in table.rows if row.note.startswith("as in ")))
+    notes = " ".join(dict.fromkeys(f"A{row.note[1:]}: {row.name}." for row in table.rows if row.note.startswith("as in ")))
     lines = [
         line
         for row in table.rows
         for line in (
             rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row.name)}}} \\*",
-            *(rf"\quad\hangindent2em {escaped(name)} & {_cells(cell.estimate)} \\" for name, cell in row.cells.items()),
+            *(
+                rf"\quad\hangindent2em {escaped(name)} & {_cells(cell.estimate)} \\"
+                for name, cell in row.cells.items()
+                if cell.estimate
+            ),
         )
         if any(cell.estimate for cell in row.cells.values())
     ]
