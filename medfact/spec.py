@@ -49,6 +49,12 @@ class Protocol:
     one_tail: bool = False
     negative_difficulty: str = ANY
 
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The figures where there is room for few: mastery and right answers if it shows them first, else all that it does."""
+        few = ("joint_accuracy", "average_accuracy")
+        return few if set(few) <= set(self.first) else self.first
+
 
 PROTOCOLS = {
     "medfact": Protocol(

@@ -3,10 +3,12 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
+from medfact.metrics.uncertainty import Estimate
 from medfact.models import Completion
 from medfact.results.blocks import Row, Shares
 from medfact.results.plots import Plot, plot_of
@@ -17,7 +19,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.pages.plots import three_views
+from medfact.web.pages.plots import by_statements, three_views
 
 NAME = '<a href="https://example.org">the best model</a>'
 
@@ -68,3 +70,41 @@ def test_the_figures_hold_what_the_report_has(report: Report) -> None:
     sure = drawn("surest answers", m=report)["data"][0]
     assert sure["customdata"][-1][0] == "192 statements"
     assert sure["x"] == [pytest.approx(50)] * 4
+
+
+def curve(report: Report, model: str, **changes: object) -> Report:
+    """The report as if of another model, right on 3/4 of 24 facts with one statement, and on 1/4 with two."""
+    points = (Estimate(0.75, 0.6, 0.9, 24), Estimate(0.25, 0.1, 0.4, 24))
+    return replace(report, model=model, curves=replace(report.curves, joint_any_order=points), **changes)  # type: ignore[arg-type]
+
+
+def traces(reports: dict[str, Report]) -> list[dict[str, Any]]:
+    """The lines of mastery against the number of statements."""
+    return list(plot_of(by_statements(0, "before", reports, "joint_any_order"))["data"])
+
+
+def test_the_mean_over_models_is_a_curve_of_its_own(report: Report) -> None:
+    """3/4 and 1/4 of the one, 1/4 and 1/4 of the other: 1/2 and 1/4, between the means of the bounds. A coin that is asked too
+    does not count, nor does a model with other demonstrations."""
+    one, coin = curve(report, "one"), curve(report, "baseline:random")
+    points = (Estimate(0.25, 0.2, 0.3, 24), Estimate(0.25, 0.1, 0.4, 24))
+    other = replace(one, model="other", curves=replace(one.curves, joint_any_order=points))
+    shots = curve(report, "third", shots=5)
+    drawn = traces({"1": one, "2": other, "3": coin, "4": shots})
+    assert [line["name"] for line in drawn] == ["a coin", "1", "2", "3", "4", "mean of 2 models"]
+    mean = drawn[-1]
+    assert mean["y"] == pytest.approx([50, 25])
+    assert mean["error_y"]["arrayminus"] == pytest.approx([10, 15])
+    assert mean["error_y"]["array"] == pytest.approx([10, 15])
+    assert [n for n, _ in mean["customdata"]] == [24, 24]
+    assert mean["line"]["dash"] == "dash"
+    alone = traces({"1": one, "2": shots})
+    assert [line["name"] for line in alone] == ["a coin", "1", "2"], "of one model there is no mean"
+
+
+def test_means_of_two_methods_are_two_curves(report: Report) -> None:
+    asked = {f"{model} {method}": curve(report, model, method=method) for model in "ab" for method in ("LLMEval", "whole")}
+    drawn = traces(asked)
+    assert [line["name"] for line in drawn if line["name"].startswith("mean")] == [
+        "mean of 2 models, LLMEval on facts.csv", "mean of 2 models, whole on facts.csv"
+    ]  # fmt: skip

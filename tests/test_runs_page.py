@@ -114,6 +114,10 @@ def test_runs_are_listed_newest_first_with_their_figures(visitor: Visitor) -> No
     visitor.look()
     expect(visitor.page.locator(".mf-line")).to_have_count(2)
     assert [line.get_attribute("data-run") for line in visitor.page.locator(".mf-line").all()] == [second, first]
+    expect(visitor.row(second).locator(".mf-label")).to_have_text(
+        ["Acc", "Acc_pos, facts that hold", "Acc_neg, false facts", "Acc_gap, the gap"]
+    )
+    expect(visitor.row(second).locator("[data-figure=right]")).to_contain_text("points")
     row = visitor.row(first)
     for text in ("always says true", "facts.csv", "4 facts (true and false)", "method: medfact", "nothing to pay"):
         expect(row).to_contain_text(text)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from small_facts import rows_of_facts, write_csv
+from small_papers import mkj_entry, write_json
 
 from medfact import __version__
 from medfact.errors import Mistake
@@ -88,20 +89,24 @@ def test_the_picture_has_its_size_its_words_and_its_bars(store: Store, runs: lis
         assert pixels.getpixel((round(outside), bar.y)) != (0x00, 0x72, 0xB2)
 
 
+def assert_nothing_runs_over(card: ScoreCard) -> None:
+    for piece in layout(card):
+        if isinstance(piece, Line):
+            width = width_of(piece.text, piece.size, "")
+            left = piece.x - width if piece.at_right else piece.x
+            assert left >= LEFT - 1, piece
+            assert left + width <= RIGHT + 1, piece
+            assert piece.y + piece.size < HEIGHT, piece
+            for bar in bars(card):
+                beside = abs(piece.y + piece.size / 2 - bar.y) < piece.size / 2
+                assert not beside or left + width < bar.ends[0] or left > bar.ends[1], (piece, bar)
+
+
 def test_nothing_runs_over_the_edge_or_into_a_bar(store: Store, runs: list[str]) -> None:
     store.describe(runs[0], name="W" * 300, note=None)
     for chosen in (runs[:1], runs):
         card = card_of(store, chosen)
-        for piece in layout(card):
-            if isinstance(piece, Line):
-                width = width_of(piece.text, piece.size, "")
-                left = piece.x - width if piece.at_right else piece.x
-                assert left >= LEFT - 1, piece
-                assert left + width <= RIGHT + 1, piece
-                assert piece.y + piece.size < HEIGHT, piece
-                for bar in bars(card):
-                    beside = abs(piece.y + piece.size / 2 - bar.y) < piece.size / 2
-                    assert not beside or left + width < bar.ends[0] or left > bar.ends[1], (piece, bar)
+        assert_nothing_runs_over(card)
     assert any(text.endswith("…") for text in texts(card))
 
 
@@ -214,3 +219,66 @@ def test_on_the_command_line(medfact: Callable[..., Any], url: str, runs: list[s
         assert drawn.size == (1200, 630)
     away = medfact("card", runs[0], "--png", tmp_path / "no" / "card.png", "--db", url)
     assert (away.code, "cannot be written" in away.err) == (2, True)
+
+
+# ------------------------------------------------------------------------------------------------ a method with other scores
+
+
+@pytest.fixture
+def mkj(store: Store, tmp_path: Path) -> list[str]:
+    """Always false, and always true, of 25 facts with three false partners each."""
+    facts = str(write_json(tmp_path / "mkj" / "data.json", [mkj_entry(i) for i in range(25)]).parent)
+    made = [start(RunSpec(f"baseline:always-{said}", facts=facts, protocol="mkj"), store) for said in ("false", "true")]
+    for run in made:
+        list(answer(run, store))
+    return made
+
+
+def test_a_card_shows_the_scores_of_the_runs_own_method(store: Store, mkj: list[str]) -> None:
+    """Always false of 25 true and 75 false statements: Acc_pos 0/25, Acc_neg 75/75, Acc (0 + 3 · 1) / 4, the gap 0 − 1."""
+    card = card_of(store, mkj[:1])
+    figures = [(one.title, one.of, one.estimates[0]) for one in card.figures]
+    assert [(title, estimate and (estimate.value, estimate.n)) for title, _, estimate in figures] == [
+        ("Acc", (0.75, 100)),
+        ("Acc_pos, facts that hold", (0.0, 25)),
+        ("Acc_neg, false facts", (1.0, 75)),
+        ("Acc_gap, the gap", (-1.0, 100)),
+    ]
+    assert [one.chance for one in card.figures] == [0.5, 0.5, 0.5, 0.0]
+    assert "Acc_gap, the gap −100.0 points (" in card.words
+    assert not re.search("all right|one way right|right answers", card.words)
+    said = texts(card)
+    for text in ("Acc", "75.0%", "Acc_pos, facts that hold", "0.0%", "Acc_neg, false facts", "100.0%", "−100.0"):
+        assert text in said
+    low, high = report_of(store, store.run(mkj[0])).mkj_accuracy[1:3]
+    assert low is not None
+    assert high is not None
+    assert f"{100 * low:.1f}% to {100 * high:.1f}%, n = 100" in said
+    assert [bar.least for bar in bars(card)] == [0.0, 0.0, 0.0, -1.0]
+
+
+def test_two_runs_of_it_and_one_of_another_method(store: Store, mkj: list[str], runs: list[str]) -> None:
+    """Always false is right on 75 of 100 statements, always true on 25: 50 points."""
+    card = card_of(store, mkj)
+    assert "always says false is right 50.0 points more often than always says true" in card.difference
+    assert [bar.place for bar in bars(card)] == [0, 1] * 4
+    mixed = card_of(store, [mkj[0], runs[0]])
+    assert [[one is not None for one in figure.estimates] for figure in mixed.figures] == [[True, False]] * 4 + [
+        [False, True]
+    ] * 2
+    assert mixed.words.count("Acc_pos") == 1
+    for shown in (card_of(store, mkj[:1]), card, mixed):
+        assert picture(shown).size == (WIDTH, HEIGHT)
+        assert_nothing_runs_over(shown)
+
+
+def test_rows_of_runs_have_the_scores_of_their_own_method(
+    store: Store, mkj: list[str], runs: list[str], medfact: Callable[..., Any]
+) -> None:
+    rows = {row["run"]: row for row in medfact("runs", "--db", store.url).rows}
+    ours, others = rows[mkj[0]], rows[runs[0]]
+    named = ("mkj_accuracy", "positive_accuracy", "negative_accuracy", "accuracy_gap")
+    assert [ours[name] for name in named] == [0.75, 0.0, 1.0, -1.0]
+    assert ours["joint_accuracy"] is ours["average_accuracy"] is None
+    assert all(others[name] is None for name in named)
+    assert (others["joint_accuracy"], others["average_accuracy"]) == (0.5, 0.5)

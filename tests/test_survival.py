@@ -39,7 +39,7 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
 from medfact.runs.start import start, start_again
 from medfact.spec import RunSpec
-from medfact.store import COMPLETE, FAILED_RUN, INTERRUPTED, PAUSED, RUNNING, STOPPED, Answer, Store
+from medfact.store import COMPLETE, FAILED_RUN, GOING, INTERRUPTED, PAUSED, RUNNING, STOPPED, Answer, Store
 from medfact.store.workers import is_alive, myself
 
 ROOT = Path(__file__).parents[1]
@@ -322,7 +322,7 @@ def test_when_a_process_beside_the_page_dies_its_runs_fail_with_the_reason(
     assert "\n" not in record.reason
     assert 0 < len(kept) < STATEMENTS
     jobs.submit(run)
-    until(lambda: state_of(jobs, run) != RUNNING)
+    until(lambda: state_of(jobs, run) not in GOING)
     whole(store, run)
     assert kept.items() <= answered(store, run).items()
 
@@ -379,7 +379,7 @@ def test_a_full_disk_pauses_a_job_until_there_is_room(facts_file: Path, small_di
         held.unlink()
         until(lambda: store.run(run).state == PAUSED)
         jobs.submit(run)
-        until(lambda: state_of(jobs, run) != RUNNING)
+        until(lambda: state_of(jobs, run) not in GOING)
         whole(store, run)
         assert kept.items() <= answered(store, run).items()
     finally:
@@ -491,7 +491,7 @@ def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, h
             assert reports.live(run).state == PAUSED
         until(lambda: hasty.run(run).state == PAUSED)
         jobs.submit(run)
-        until(lambda: state_of(jobs, run) != RUNNING)
+        until(lambda: state_of(jobs, run) not in GOING)
         whole(hasty, run)
     finally:
         jobs.close()

@@ -12,11 +12,14 @@ from medfact.datasets.table_writer import check_place, json_line, write_table
 from medfact.errors import MedfactError, StoreError, UnreadableRun
 from medfact.results.report import report_of
 from medfact.results.wording import counted
+from medfact.spec import PROTOCOLS
 from medfact.store import Run, Store, UnreadRun
 
 _RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "imported", "dataset")
 _NUMBERS = ("protocol", "pool", "shots", "seed", "facts", "statements", "answered", "failed")
-_SCORES = ("average_accuracy", "joint_accuracy", "pair_joint_accuracy")
+_SCORES = tuple(dict.fromkeys(name for protocol in PROTOCOLS.values() for name in protocol.first))
+"""What any method shows first; of a run, its own method's have a value."""
+
 _COLUMNS = (*_RUN, *_NUMBERS, *_SCORES, "usd")
 
 
@@ -74,6 +77,7 @@ def _unread_row(run: Run | UnreadRun, why: str) -> dict[str, Any]:
 def run_row(run: Run, store: Store) -> dict[str, Any]:
     """A row of `runs`."""
     report = report_of(store, run)
+    first = PROTOCOLS[report.protocol].first
     return {
         **{name: getattr(run, name) for name in _RUN},
         "protocol": run.spec.protocol,
@@ -84,6 +88,6 @@ def run_row(run: Run, store: Store) -> dict[str, Any]:
         "statements": run.statements,
         "answered": report.answered,
         "failed": report.failed,
-        **{name: getattr(report, name).value for name in _SCORES},
+        **{name: getattr(report, name).value if name in first else None for name in _SCORES},
         "usd": report.service and report.service["usd"],
     }

@@ -20,14 +20,15 @@ from medfact.metrics.estimand import ESTIMANDS
 from medfact.results import papers
 from medfact.results.beside import beside_of
 from medfact.results.compare import comparison
+from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import danger_of
 from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import model_card
-from medfact.results.report import report_of
+from medfact.results.report import board_of, report_of
 from medfact.results.score_card import card_of
-from medfact.results.sides import sides_of
+from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.wording import counted, names_of_runs
 from medfact.reviews.summary import summary
@@ -133,8 +134,10 @@ def tables(options: argparse.Namespace) -> int:
     if options.paper is not None and options.paper not in papers.PAPERS:
         raise UnknownName("paper", options.paper, papers.PAPERS)
     store = kept(options.db)
-    scores = [report_of(store, store.run(run_id)) for run_id in options.run]
-    return emit((row for table in papers.tables(scores, options.paper) for row in table.as_rows()), options.output)
+    records = [store.run(run_id) for run_id in options.run]
+    scores = [report_of(store, record) for record in records]
+    across = across_of_papers(Side(record, board_of(store, record.run)) for record in records)
+    return emit((row for table in papers.tables(scores, options.paper, across) for row in table.as_rows()), options.output)
 
 
 def compare(options: argparse.Namespace) -> int:

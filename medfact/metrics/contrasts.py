@@ -67,10 +67,13 @@ def _of_method(variants: Mapping[str, Variant], paper: str) -> Iterator[Contrast
 
 
 def _steps(titles: Sequence[str]) -> Iterator[Contrast]:
-    """What each further implication takes off."""
-    sets = list(IMPLICATION_SETS.items())
+    """What each further implication takes off; and what the first two do together. The paper's arrows start from the plain
+    statement."""
+    sets, paper = list(IMPLICATION_SETS.items()), "PretextTrans, Tables 5 and 14"
     for (before, first), (after, less), title in zip(sets, sets[1:], titles, strict=False):
-        yield Contrast(f"{before}_less_{after}", first, less, title, "PretextTrans, Tables 5 and 14")
+        yield Contrast(f"{before}_less_{after}", first, less, title, paper if before == "none" else "")
+    plain, _, both, _ = IMPLICATION_SETS.values()
+    yield Contrast("none_less_+dn+inv", plain, both, "plain, less plain, denied and reversed", paper)
 
 
 CONTRASTS = (

@@ -143,7 +143,7 @@ class Line(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Curve:
     """Lines over something that is counted. axes: of x and y. coin: what a coin gets at each x. band: whether bounds are
-    drawn as one area. signed: whether y is a difference. marked: a place on the first line, with what it is. end: of x."""
+    drawn as one area. dashed: lines that are means of others. signed: whether y is a difference. marked: a place on the first line, with what it is. end: of x."""
 
     name: str
     label: str
@@ -151,6 +151,7 @@ class Curve:
     lines: Mapping[str, Line]
     axes: tuple[str, str]
     coin: tuple[float, ...] = ()
+    dashed: tuple[str, ...] = ()
     band: bool = False
     signed: bool = False
     marked: tuple[int, str] | None = None

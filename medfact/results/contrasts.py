@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -51,7 +51,21 @@ def _part_of(run: Run) -> str:
 
 def across_runs(sides: Sequence[Side]) -> list[Across]:
     """Right answers by fact, of every two runs that ask their facts in different statements."""
-    couples = [(a, b) for a, b in combinations(sides, 2) if _sentences(a) != _sentences(b)]
+    return _across([(a, b) for a, b in combinations(sides, 2) if _sentences(a) != _sentences(b)])
+
+
+def across_of_papers(sides: Iterable[Side]) -> list[Across]:
+    """Right answers by fact, of every two runs of one model and data set whose figures a paper's table compares."""
+    parts = [(side, _part_of(side.run)) for side in sides]
+    alike = [((a, b), {(one, other), (other, one)}) for (a, one), (b, other) in combinations(parts, 2) if _is_alike(a, b)]
+    return _across([couple for couple, names in alike if names & _ARROWS.keys()])
+
+
+def _is_alike(a: Side, b: Side) -> bool:
+    return (a.run.model, a.run.dataset) == (b.run.model, b.run.dataset)
+
+
+def _across(couples: Sequence[tuple[Side, Side]]) -> list[Across]:
     found = {
         f"{number}": across(a.board.records(), b.board.records(), a.identity, b.identity, len(couples))
         for number, (a, b) in enumerate(couples)

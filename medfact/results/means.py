@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
@@ -23,19 +23,37 @@ def groups_of(reports: Sequence[Report]) -> Iterator[tuple[str, list[Report]]]:
 
     A model counts once, with its first run; baselines do not count.
     """
-    asked: dict[tuple[object, ...], dict[str, Report]] = {}
-    for report in reports:
-        if not report.model.startswith("baseline:"):
-            asked.setdefault(_setting(report), {}).setdefault(report.model, report)
-    for of in asked.values():
+    for of in _asked_alike(reports):
         if len(of) >= FEWEST:
-            yield f"mean of {counted(len(of), 'model')}", list(of.values())
+            yield f"mean of {counted(len(of), 'model')}", of
         series: dict[str, list[Report]] = {}
-        for report in of.values():
+        for report in of:
             series.setdefault(series_of(model_of(report)), []).append(report)
         for name, members in series.items():
             if FEWEST <= len(members) < len(of):
                 yield f"{name} series, mean of {len(members)}", members
+
+
+def _asked_alike(reports: Iterable[Report]) -> list[list[Report]]:
+    """The runs that were asked the same, together: one of each model."""
+    asked: dict[tuple[object, ...], dict[str, Report]] = {}
+    for report in reports:
+        if not report.model.startswith("baseline:"):
+            asked.setdefault(_setting(report), {}).setdefault(report.model, report)
+    return [list(of.values()) for of in asked.values()]
+
+
+def curves_of_means(reports: Iterable[Report], curve: str) -> dict[str, tuple[Estimate, ...]]:
+    """What a mean is called → the mean curve of all models that were asked the same (PretextTrans, Figure 5, top)."""
+    groups = [of for of in _asked_alike(reports) if len(of) >= FEWEST]
+    found = {}
+    for of in groups:
+        name = f"mean of {counted(len(of), 'model')}"
+        if len(groups) > 1:
+            name += f", {of[0].method} on {of[0].dataset}"
+        steps = zip(*(getattr(report.curves, curve) for report in of), strict=False)
+        found[name] = tuple(point for step in steps if (point := mean_of(step)) is not None)
+    return {name: points for name, points in found.items() if points}
 
 
 def _setting(report: Report) -> tuple[object, ...]:

@@ -38,18 +38,26 @@ NOT_THE_SAME = "published; not the same facts"
 
 @dataclass(frozen=True)
 class Row:
-    """One model's figures, in the order of the table's columns; `detail` says on what and how."""
+    """One model's figures, in the order of the table's columns; `detail` says on what and how.
+
+    runs: which run each figure is of, "" where there is none; empty where it is of no run. arrows: the difference of each
+    figure from that of the table's `base`; empty where the table has none.
+    """
 
     model: str
     origin: str
     detail: str
     cells: tuple[Cell, ...]
     semantic_type: str | None = None
+    runs: tuple[str, ...] = ()
+    arrows: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """A paper's table: its name there, what it shows, its columns, and a sentence on how to read it."""
+    """A paper's table: its name there, what it shows, its columns, and a sentence on how to read it. base: the column from
+    which its arrows start, "" where it has none.
+    """
 
     paper: str
     name: str
@@ -59,15 +67,21 @@ class Table:
     reading: str
     heading: str = "model"
     needs: str = "Choose the paper's method in step 2, and evaluate."
+    base: str = ""
 
     def as_rows(self) -> Iterator[dict[str, Any]]:
         """One row per figure, for files."""
         for row in self.rows:
             detail = f"{NOT_THE_SAME}: {row.detail}" if row.origin == PUBLISHED else row.detail
             told = {"paper": self.paper, "table": self.name, "model": row.model, "semantic_type": row.semantic_type}
-            for column, cell in zip(self.columns, row.cells, strict=True):
+            for column, cell, arrow in zip(self.columns, row.cells, row.arrows or (None,) * len(row.cells), strict=True):
                 figure = dict(zip(("value", "low", "high", "n"), cell or (None,) * 4, strict=True))
-                yield (told | {"from": row.origin, "detail": detail, "column": column} | figure)
+                ends = dict(zip(_ARROW, arrow or (None,) * 4, strict=True)) | {"less": self.base if arrow else None}
+                yield (told | {"from": row.origin, "detail": detail, "column": column} | figure | ends)
+
+
+_ARROW = ("difference", "difference_low", "difference_high", "difference_n")
+"""What files call an arrow, its bounds, and of how many facts it is."""
 
 
 def detail_of(report: Report) -> str:
@@ -79,7 +93,7 @@ def rows_of_runs(reports: Sequence[Report], cells: Callable[[Report], Sequence[C
     for report in reports:
         made = tuple(cells(report))
         if any(cell and cell.value is not None for cell in made):
-            yield Row(model_of(report), RUN, detail_of(report), made)
+            yield Row(model_of(report), RUN, detail_of(report), made, runs=(report.run,) * len(made))
 
 
 def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
@@ -99,8 +113,10 @@ def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Seque
         facts = "/".join(dict.fromkeys(f"{report.facts:,}" for report, _ in row))
         method = PROTOCOLS[first.protocol].title
         detail = detail_of(first) if len(row) == 1 else f"{first.dataset}, {facts} facts, {shots}, {method}"
-        filled = (next(filter(None, column), None) for column in zip(*(made for _, made in row), strict=True))
-        yield Row(model_of(first), RUN, detail, tuple(filled))
+        columns = [[(report.run, made[place]) for report, made in row] for place in range(len(row[0][1]))]
+        filled = [next((one for one in column if one[1]), ("", None)) for column in columns]
+        runs = tuple(run for run, _ in filled)
+        yield Row(model_of(first), RUN, detail, tuple(cell for _, cell in filled), runs=runs)
 
 
 def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.arrows import pointed
+from medfact.results.contrasts import Across
 from medfact.results.means import groups_of, mean_types, rows_of_means
 from medfact.results.paper_rows import (
     PUBLISHED,
@@ -30,13 +32,14 @@ from medfact.spec import NO_RETRIEVAL
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 
 
-def tables(reports: Sequence[Report], paper: str | None = None) -> list[Table]:
+def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Across] = ()) -> list[Table]:
     """All tables of a paper (`pretexttrans`, `tpeval`, `mkj`), or of all three, for these runs.
 
     A run fills the columns that its statements allow; a table for which no run has a figure shows the paper's own rows alone.
+    across: the differences of the runs whose figures a paper compares (`across_of_papers`), for its arrows.
     """
     chosen = PAPERS if paper is None else {paper: PAPERS[paper]}
-    return [make(reports) for makers in chosen.values() for make in makers]
+    return [pointed(make(reports), reports, across) for makers in chosen.values() for make in makers]
 
 
 def _has(report: Report, variants: Iterable[str]) -> bool:
@@ -81,6 +84,7 @@ def _table_3(reports: Sequence[Report]) -> Table:
         "The lower the last column is against the first, the more a model knows a sentence and not the fact. A run without a "
         "rephraser stands in Table 13.",
         needs="It takes a run with the sentences `origin`, or one whose sentences a model rephrased or wrote (`write`).",
+        base="Origin",
     )
 
 
@@ -103,6 +107,7 @@ def _table_13(reports: Sequence[Report]) -> Table:
         ),
         "What each part of the method takes off the score. A run of PretextTrans' own method whose sentences nothing "
         "rephrased is −LMReph; other methods have no rephrasing that they could lack.",
+        base="PretextTrans",
     )
 
 
@@ -122,6 +127,7 @@ def _table_14(reports: Sequence[Report]) -> Table:
         ),
         "Plain; then denied too; then reversed too; then in a patient too. A fall from left to right means that "
         "the plain sentence was known better than the fact.",
+        base="None",
     )
 
 

@@ -226,7 +226,7 @@ def _line(place: int, name: str, line: Line, block: Curve) -> Plot:
         "x": list(line.x),
         "y": [round(100 * share, 2) for share in line.y],
         **({} if block.band else {"error_y": errors(estimates)}),
-        "line": {"color": colour(place)},
+        "line": {"color": colour(place)} | ({"dash": "dash", "width": 4} if name in block.dashed else {}),
         "marker": marker(place, 5 if block.band else 8),
         "customdata": [list(one) for one in many],
         "hovertemplate": hover,

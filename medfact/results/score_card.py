@@ -17,29 +17,39 @@ from medfact.results.wording import (
     TOO_FEW,
     counted,
     date,
+    headlines,
     marked,
     names_of_runs,
     points,
     score,
     share,
     shortened,
+    signed_share,
+    ways_of,
 )
+from medfact.spec import PROTOCOLS
 from medfact.store import COMPLETE, Run, Store
 
 MOST_RUNS = 2
+RIGHT_ANSWERS = "average_accuracy"
 NOT_COMPETENCE = "Not a measure of clinical competence"
-FIGURES = (MASTERY, "average_accuracy")
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A score of every run on the card. chance: what a fair coin is expected to score, None where that is not known."""
+    """A score of every run on the card, None for a run whose method has others. chance: what a fair coin is expected to score,
+    None where that is not known. signed: it is a difference, from −1 to 1.
+    """
 
     title: str
     of: str
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[Estimate | None, ...]
     chance: float | None
+    signed: bool = False
+
+    def said(self, estimate: Estimate) -> str:
+        return f"{self.title} {signed_share(estimate) if self.signed else share(estimate)} of {counted(estimate.n, self.of)}"
 
 
 @dataclass(frozen=True)
@@ -61,10 +71,7 @@ class ScoreCard:
         """All that the card says, for those who cannot see it."""
         scores = [
             f"{marked(name, self.imported[place])}: "
-            + "; ".join(
-                f"{figure.title} {share(figure.estimates[place])} of {counted(figure.estimates[place].n, figure.of)}"
-                for figure in self.figures
-            )
+            + "; ".join(figure.said(estimate) for figure in self.figures if (estimate := figure.estimates[place]))
             for place, name in enumerate(self.names)
         ]
         sentences = [self.about, *scores, self.difference, *self.marks, NOT_COMPETENCE, self.made]
@@ -87,7 +94,7 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
         names=tuple(names),
         imported=tuple(record.imported for record in records),
         about=_about(records, reports),
-        figures=tuple(_figure(name, reports) for name in FIGURES),
+        figures=tuple(_figure(name, reports) for name in headlines(reports)),
         marks=(*(f"{name}: {FROM_FILE}" for name in files), *_open(names, records, reports), *differs),
         difference=told,
         made=f"{date(ended).partition(',')[0]}, medfact {__version__}",
@@ -113,14 +120,15 @@ def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
 
 
 def _figure(name: str, reports: Sequence[Report]) -> Figure:
-    ways = {len(report.by_variant) for report in reports}
-    shown = score(name, ways.pop() if len(ways) == 1 else 0)
-    chances = {getattr(report.chance, name) for report in reports}
+    having = [report for report in reports if name in PROTOCOLS[report.protocol].headline]
+    shown = score(name, ways_of(having))
+    chances = {shown.of_coin(report.chance) for report in having}
     return Figure(
         shown.heading,
         shown.of,
-        tuple(getattr(report, name) for report in reports),
+        tuple(getattr(report, name) if report in having else None for report in reports),
         chances.pop() if len(chances) == 1 else None,
+        shown.signed,
     )
 
 
@@ -141,22 +149,27 @@ def _paired(store: Store, records: Sequence[Run], names: Sequence[str]) -> tuple
     if len(records) < MOST_RUNS:
         return "", []
     made = comparison(sides_of(store, [record.run for record in records]))
-    pair = next(pair for pair in made.pairs if pair.metric == MASTERY)
+    compared = MASTERY if all(MASTERY in PROTOCOLS[record.spec.protocol].headline for record in records) else RIGHT_ANSWERS
+    pair = next(pair for pair in made.pairs if pair.metric == compared)
     named = {record.run: marked(name, record.imported) for name, record in zip(names, records, strict=True)}
     return difference_in_words(pair, named), [f"The runs also differ in: {', '.join(made.differs)}"] if made.differs else []
 
 
 def difference_in_words(pair: Pair, names: Mapping[str, str]) -> str:
-    """What a comparison of two runs in joint accuracy shows, in a sentence. names: run → what to call it."""
+    """What a comparison of two runs in joint or average accuracy shows, in a sentence. names: run → what to call it."""
     a, b = names[pair.a], names[pair.b]
+    if pair.metric == RIGHT_ANSWERS:
+        thing, every, which, more_of = "statement", "", "right answers", "is right"
+    else:
+        thing, every, which, more_of = "fact", " in every way", "facts with all answers right", "has all answers right"
     if pair.difference is None:
-        return f"{a} and {b} have no fact in common that both answered in every way."
-    of = f"the {counted(pair.n, 'fact')} that both answered" if pair.n > 1 else "the one fact that both answered"
+        return f"{a} and {b} have no {thing} in common that both answered{every}."
+    of = f"the {counted(pair.n, thing)} that both answered" if pair.n > 1 else f"the one {thing} that both answered"
     if pair.low is None or pair.high is None:
         return f"No difference can be shown between {a} and {b} on {of}: {TOO_FEW}."
     if not pair.is_shown:
-        return f"On {of}, no difference is shown between {a} and {b} in facts with all answers right: {difference(pair)}."
+        return f"On {of}, no difference is shown between {a} and {b} in {which}: {difference(pair)}."
     better, other = (a, b) if pair.difference > 0 else (b, a)
     low, high = (pair.low, pair.high) if pair.difference > 0 else (-pair.high, -pair.low)
     more = f"{100 * abs(pair.difference):.1f} points more often"
-    return f"On {of}, {better} has all answers right {more} than {other} (95% interval {points(low)} to {points(high)})."
+    return f"On {of}, {better} {more_of} {more} than {other} (95% interval {points(low)} to {points(high)})."

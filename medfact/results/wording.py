@@ -287,9 +287,14 @@ class Score(Measure):
         estimate = report.measure(self.name)
         return signed_share(estimate) if self.signed else share(estimate)
 
-    def by_chance(self, chance: Chance) -> str:
-        """What a fair coin is expected to score."""
+    def of_coin(self, chance: Chance) -> float | None:
+        """What a fair coin is expected to score; None where that is not known."""
         value: float | None = getattr(chance, self.name, self.coin)
+        return value
+
+    def by_chance(self, chance: Chance) -> str:
+        """What a fair coin is expected to score, in words."""
+        value = self.of_coin(chance)
         if value is None:
             return NO_VALUE
         return f"{100 * value:.2g}%" if value in (0.0, 0.5) else f"{100 * value:.1g}% (1 in {round(1 / value):,})"
@@ -316,6 +321,11 @@ def first_scores(reports: Iterable[Report]) -> dict[str, list[Report]]:
         for name in [*sorted(PROTOCOLS[report.protocol].first, key=lambda name: name != "joint_accuracy"), *always]:
             shown.setdefault(name, []).append(report)
     return shown
+
+
+def headlines(reports: Iterable[Report]) -> list[str]:
+    """The scores that the methods of these runs show where there is room for few."""
+    return list(dict.fromkeys(name for report in reports for name in PROTOCOLS[report.protocol].headline))
 
 
 def ways_of(reports: Iterable[Report]) -> int:

@@ -171,7 +171,13 @@ def _curve(block: Curve) -> Markup:
         label=block.label,
         axes=block.axes,
         lines=[
-            {"name": name, "colour": _colour(at), "path": _path(scale, line), "bounds": list(_bounds(scale, line))}
+            {
+                "name": name,
+                "colour": _colour(at),
+                "path": _path(scale, line),
+                "bounds": list(_bounds(scale, line)),
+                "dashed": name in block.dashed,
+            }
             for at, (name, line) in enumerate(block.lines.items())
         ],
         bands=[_area(scale, line) for line in lines] if block.band else [],

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.score_card import NOT_COMPETENCE, Figure, ScoreCard
-from medfact.results.wording import NO_VALUE, TOO_FEW, counted, marked, percent
+from medfact.results.wording import NO_VALUE, TOO_FEW, counted, marked, percent, points
 
 WIDTH, HEIGHT = 1200, 630
 _SCALE = 2
@@ -21,6 +21,12 @@ _SCALE = 2
 LEFT, RIGHT = 64, 1136
 BARS = ((350, RIGHT), (524, 860))
 """Left and right end of a bar, from 0 to 1: of one run, and of two."""
+
+MOST_BLOCKS = 2
+"""Scores that have a heading and large figures; of more, each run has a row."""
+
+ROW = (524, 790)
+"""Left and right end of the bar of a row."""
 
 INK, QUIET, PAPER, GRID = "#1b1f24", "#4b5563", "#ffffff", "#d7dce2"
 COLOURS = ("#0072B2", "#D55E00")
@@ -54,13 +60,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Bar:
-    """A score from 0 to 1 on a line: its interval, and a coin's score. place: of its run, 0 or 1. ends: its 0 and 1."""
+    """A score on a line: its interval, and a coin's score. place: of its run, 0 or 1. ends: of the line, which begins at
+    `least` and ends at 1.
+    """
 
     y: int
     ends: tuple[int, int]
     estimate: Estimate
     chance: float | None
     place: int
+    least: float = 0.0
 
 
 def png_of(card: ScoreCard) -> bytes:
@@ -93,7 +102,9 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
     title = "Two models, the same facts" if two else _fitted_name(card, 0, 50, RIGHT - LEFT, face)
     yield Line(LEFT, 76, title, 50, bold=True)
     yield Line(LEFT, 142, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
-    for number, figure in enumerate(card.figures):
+    if len(card.figures) > MOST_BLOCKS:
+        yield from _table(card, face)
+    for number, figure in enumerate(card.figures if len(card.figures) <= MOST_BLOCKS else ()):
         names = [_fitted_name(card, place, 20, 345, face) for place in range(len(card.names))] if two else []
         yield from _block(figure, names, 194 + number * 140)
     below = [(line, INK) for line in wrapped(card.difference, 20, RIGHT - LEFT, face)]
@@ -119,6 +130,8 @@ def _block(figure: Figure, names: Sequence[str], top: int) -> Iterator[Line | Ba
         yield Line(RIGHT, top + 2, coin, 22, QUIET, at_right=True)
     for place, estimate in enumerate(figure.estimates):
         y = top + 40 + place * 46
+        if estimate is None:
+            continue
         if names:
             yield Line(LEFT, y + 7, names[place], 20)
             if estimate.value is not None:
@@ -132,9 +145,28 @@ def _block(figure: Figure, names: Sequence[str], top: int) -> Iterator[Line | Ba
         yield Bar(y + 16, BARS[0], estimate, figure.chance, place)
 
 
-def _interval(estimate: Estimate) -> str:
+def _table(card: ScoreCard, face: str) -> Iterator[Line | Bar]:
+    """More scores than blocks have room for: a row a score and run."""
+    shown = [(figure, place, one) for figure in card.figures for place, one in enumerate(figure.estimates) if one is not None]
+    yield Line(RIGHT, 174, "thin lines: a coin", 18, QUIET, at_right=True)
+    for number, (figure, place, estimate) in enumerate(shown):
+        y = 204 + number * min(56, 264 // len(shown))
+        title = figure.title if len(card.names) == 1 else f"{figure.title.partition(',')[0]}: "
+        room = int(320 - width_of(title, 20, face))
+        name = _fitted_name(card, place, 20, room, face) if len(card.names) > 1 else ""
+        yield Line(LEFT, y + 2, f"{title[0].upper()}{title[1:]}{name}", 20)
+        if estimate.value is not None:
+            value = points(estimate.value) if figure.signed else percent(estimate.value)
+            yield Line(ROW[0] - 22, y - 2, value, 28, COLOURS[place], bold=True, at_right=True)
+        yield Line(RIGHT, y + 3, f"{_interval(estimate, signed=figure.signed)}, n = {estimate.n:,}", 18, QUIET, at_right=True)
+        yield Bar(y + 13, ROW, estimate, figure.chance, place, -1.0 if figure.signed else 0.0)
+
+
+def _interval(estimate: Estimate, *, signed: bool = False) -> str:
     if estimate.value is None:
         return NO_VALUE
+    if signed and estimate.low is not None and estimate.high is not None:
+        return f"{points(estimate.low)} to {points(estimate.high)} points"
     return TOO_FEW if estimate.low is None or estimate.high is None else f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
@@ -246,9 +278,9 @@ def _draw_bar(pen: ImageDraw.ImageDraw, bar: Bar) -> None:
     (left, right), y = bar.ends, bar.y * _SCALE
 
     def at(share: float) -> float:
-        return (left + share * (right - left)) * _SCALE
+        return (left + (share - bar.least) / (1 - bar.least) * (right - left)) * _SCALE
 
-    pen.rounded_rectangle((at(0), y - 7, at(1), y + 7), radius=7, fill=GRID)
+    pen.rounded_rectangle((at(bar.least), y - 7, at(1), y + 7), radius=7, fill=GRID)
     if bar.chance is not None:
         pen.rectangle((at(bar.chance) - 1, y - 26, at(bar.chance) + 1, y + 26), fill=QUIET)
     estimate = bar.estimate

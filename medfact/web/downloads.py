@@ -17,6 +17,8 @@ from medfact.errors import FactsError, MedfactError
 from medfact.exchange import export_run
 from medfact.exchange.rows import answer_row, score_rows
 from medfact.results import wording
+from medfact.results.compare import Side
+from medfact.results.contrasts import across_of_papers
 from medfact.results.logs import LOGS, log_of
 from medfact.results.papers import PAPERS, tables
 from medfact.results.score_card import MOST_RUNS
@@ -181,12 +183,15 @@ def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[st
             if item.answer is not None
         )
     paper, _, number = name.partition("-")
-    found = [one for one in tables(reports, paper) if one.name.lower().replace(" ", "-") == number] if paper in PAPERS else []
-    return (
-        (row | {"column": PLAIN_COLUMN if row["column"] == "None" else row["column"]} for row in found[0].as_rows())
-        if found
-        else None
-    )
+    if paper not in PAPERS:
+        return None
+    across = across_of_papers(Side(record, services.reports.board(record.run)) for record in records)
+    found = [one for one in tables(reports, paper, across) if one.name.lower().replace(" ", "-") == number]
+    return map(_with_plain_column, found[0].as_rows()) if found else None
+
+
+def _with_plain_column(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {name: PLAIN_COLUMN if row[name] == "None" else row[name] for name in ("column", "less")}
 
 
 def _sent(file: IO[bytes], name: str, media_type: str) -> Response:

@@ -12,9 +12,11 @@ from pydantic import Field
 
 from medfact.datasets.bundled import words_alone
 from medfact.results import sections, wording
+from medfact.results.contrasts import across_of_papers
 from medfact.results.live import PACE, Live
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
+from medfact.results.sides import Side
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import RunSpec
 from medfact.store import INTERRUPTED, PAUSED
@@ -262,7 +264,9 @@ def _sections_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[M
 
 def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
     case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
-    return papers_tab(lives, show, case), show
+    board = visitor.services.reports.board
+    across = across_of_papers(Side(live.run, board(live.run.run)) for live in lives.values())
+    return papers_tab(lives, show, case, across), show
 
 
 TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {

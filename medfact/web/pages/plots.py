@@ -9,8 +9,11 @@ from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.uncertainty import Estimate
+from medfact.results import arrows
 from medfact.results.blocks import Curve, Line, Note, Row, Section, Shares
+from medfact.results.contrasts import Across
 from medfact.results.live import Live
+from medfact.results.means import WIDE, curves_of_means
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
@@ -27,10 +30,12 @@ BESIDE = ("pretexttrans", LLM_EVAL)
 NOTHING = "No run here has the statements that this needs."
 
 
-def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
-    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing."""
+def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:
+    """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing.
+    across: the differences of runs that the tables' arrows show.
+    """
     reports = {name: live.report for name, live in lives.items()}
-    found = tables(list(reports.values()), show.paper)
+    found = tables(list(reports.values()), show.paper, across)
     return render(
         "papers",
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
@@ -39,6 +44,8 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup) -> Markup:
         case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
+        arrow=arrows.in_words,
+        about_arrows=arrows.ABOUT,
         ids=",".join(live.run.run for live in lives.values()),
     )
 
@@ -53,12 +60,12 @@ def _curves(reports: Mapping[str, Report], paper: str) -> list[Note | Curve | Sh
     if paper == "tpeval":
         before = "With the first statement alone, then the first two, and so on"
         return [
-            _curve(0, f"Figure 6, left. {before}", own, "joint_ordered"),
-            _curve(1, f"Figure 6, right. {before}", own, "average_ordered"),
+            by_statements(0, f"Figure 6, left. {before}", own, "joint_ordered"),
+            by_statements(1, f"Figure 6, right. {before}", own, "average_ordered"),
             three_views(own),
         ]
     before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements"
-    return [_curve(0, before, own, "joint_any_order")]
+    return [by_statements(0, before, own, "joint_any_order")]
 
 
 def three_views(reports: Mapping[str, Report]) -> Shares:
@@ -80,18 +87,30 @@ def three_views(reports: Mapping[str, Report]) -> Shares:
     return Shares(name="curve-2", label="three views of right answers", heading="view", rows=rows, finding=finding)
 
 
-def _curve(place: int, before: str, reports: Mapping[str, Report], curve: str) -> Curve:
-    """Accuracy against the number of statements a fact, one line a model, with intervals; dotted, a fair coin's.
+def by_statements(place: int, before: str, reports: Mapping[str, Report], curve: str) -> Curve:
+    """Accuracy against the number of statements a fact, one line a model, with intervals; dashed, the mean over models that were
+    asked the same; dotted, a fair coin's.
 
     curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
-    lines = {name: _line(getattr(report.curves, curve)) for name, report in reports.items()}
+    means = curves_of_means(reports.values(), curve)
+    found = {name: getattr(report.curves, curve) for name, report in reports.items()} | means
+    lines = {name: _line(points) for name, points in found.items()}
     longest = max(len(line.x) for line in lines.values())
     average = curve == "average_ordered"
     coin = tuple(0.5 if average else 0.5**step for step in range(1, longest + 1))
     axes = ("statements a fact", "right answers, %" if average else "facts with all right, %")
-    finding = f"{before}: {_sentence(reports, curve)}"
-    return Curve(name=f"curve-{place}", label=f"{axes[1]} by {axes[0]}", finding=finding, lines=lines, axes=axes, coin=coin)
+    wide = f" A mean has {WIDE}." if means else ""
+    finding = f"{before}: {_sentence(reports, curve)}{wide}"
+    return Curve(
+        name=f"curve-{place}",
+        label=f"{axes[1]} by {axes[0]}",
+        finding=finding,
+        lines=lines,
+        axes=axes,
+        coin=coin,
+        dashed=tuple(means),
+    )
 
 
 def _line(estimates: Sequence[Estimate]) -> Line:
@@ -108,12 +127,13 @@ def _line(estimates: Sequence[Estimate]) -> Line:
 def _sentence(reports: Mapping[str, Report], curve: str) -> str:
     """How mastery falls from one statement a fact to all, a sentence a model."""
     of = "answer" if curve == "average_ordered" else "fact"
+    curves: dict[str, tuple[Estimate, ...]] = {name: getattr(report.curves, curve) for name, report in reports.items()}
     sentences = []
-    for name, report in reports.items():
-        points: tuple[Estimate, ...] = getattr(report.curves, curve)
+    for name, points in (curves | curves_of_means(reports.values(), curve)).items():
         if len(points) > 1:
+            subject = f"The {name}" if name not in curves else name
             sentences.append(
-                f"{name} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
+                f"{subject} is right on {percent(points[0].value)} of {counted(points[0].n, of)} when one statement a fact "
                 f"counts, and on {percent(points[-1].value)} of {count(points[-1].n)} when all {len(points)} count."
             )
     return " ".join(sentences) or "Nothing has been asked yet."

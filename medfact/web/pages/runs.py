@@ -147,7 +147,10 @@ def _sorted(visitor: Visitor, runs: list[Run], sort: str) -> list[Run]:
 
 def _score(visitor: Visitor, run: Run) -> float:
     live = _live(visitor, run)
-    value = live.report.joint_accuracy.value if isinstance(live, Live) else None
+    if not isinstance(live, Live):
+        return -1.0
+    best, *_ = wording.headlines([live.report])
+    value: float | None = getattr(live.report, best).value
     return -1.0 if value is None else value
 
 
@@ -205,9 +208,12 @@ def _live(visitor: Visitor, run: Run) -> Live | list[UnreadRun]:
 
 def _columns(line: Line) -> dict[str, Any]:
     """What the template shows of a run, beside the line itself."""
-    ways = len(line.live.report.by_variant)
+    report = line.live.report
+    ways = len(report.by_variant)
+    first, *others = [(wording.SCORES[name], getattr(report, name)) for name in wording.headlines([report])]
     return {
         "line": line,
+        "scores": [[first], others],
         "method": _labelled(line.run, line.live),
         "pool": wording.pool_title(line.run.pool),
         "ways": "" if ways in (0, 8) else "one way of asking" if ways == 1 else f"{ways} ways of asking",
