@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medfact.metrics.clusters import Codes, Floats, Part, count_of, crossed, together
+from medfact.metrics.clusters import Codes, Floats, Part, count_of, crossed, sum_of_parts
 from medfact.metrics.uncertainty import NOTHING, Estimate, t_quantile
 
 FEWEST_FREQUENCIES = 3
@@ -105,9 +105,9 @@ class _Fit:
             return Estimate(round(value, 9) + 0.0 if self._exact else value, None, None, self.n)  # no slope of −1e−17
         by_head, by_tail, by_both = (clusters.part(contrast) for clusters in self._by)
         # never below the variance by head alone, as everywhere: a negative difference is noise
-        added = Part(max(0.0, by_tail.variance - by_both.variance), by_tail.free)
-        variance, free = together([by_head, added])
-        half = t_quantile(free) * math.sqrt(variance)
+        added = Part(max(0.0, by_tail.variance - by_both.variance), by_tail.degrees_of_freedom)
+        variance, degrees = sum_of_parts([by_head, added])
+        half = t_quantile(degrees) * math.sqrt(variance)
         return Estimate(value, value - half, value + half, self.n)
 
 
@@ -122,15 +122,15 @@ class _Clusters:
         place = np.unique(codes, return_inverse=True)[1]
         count = int(place.max()) + 1
 
-        def summed(values: Floats) -> Floats:
+        def sum_of_parts(values: Floats) -> Floats:
             return np.bincount(place, weights=values, minlength=count).astype(float)
 
-        self.hats = np.array([[summed(basis[:, i] * basis[:, j]) for i in range(2)] for j in range(2)]).transpose(2, 0, 1)
+        self.hats = np.array([[sum_of_parts(basis[:, i] * basis[:, j]) for i in range(2)] for j in range(2)]).transpose(2, 0, 1)
         sizes, axes = np.linalg.eigh(np.eye(2) - self.hats)
         self.one_decides = bool(sizes.min() < _NONE)
         inverse = np.where(sizes > _NONE, 1 / np.maximum(sizes, _NONE), 0.0)
         self.inverses = np.einsum("gij,gj,gkj->gik", axes, inverse, axes)
-        sums = np.stack([summed(basis[:, i] * errors) for i in range(2)], axis=1)
+        sums = np.stack([sum_of_parts(basis[:, i] * errors) for i in range(2)], axis=1)
         self.scores = np.einsum("gij,gj->gi", self.inverses, sums)
 
     def part(self, contrast: Floats) -> Part:

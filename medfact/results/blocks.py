@@ -142,8 +142,9 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Lines over something that is counted. axes: of x and y. coin: what a coin gets at each x. band: whether bounds are
-    drawn as one area. dashed: lines that are means of others. signed: whether y is a difference. marked: a place on the first line, with what it is. end: of x."""
+    """Lines over something that is counted. axes: of x and y. coin: what a coin gets at each x. dashed: lines that are means of
+    others. band: whether bounds are drawn as one area. signed: whether y is a difference. marked: a place on the first line,
+    with what it is. end: of x."""
 
     name: str
     label: str

@@ -248,11 +248,11 @@ def _marked(block: Curve) -> Plot:
 
 
 def _reach(block: Curve) -> list[float]:
-    widest = min(105.0, 100 * reach(next(iter(block.lines.values()))))
+    widest = min(105.0, 100 * half_width(next(iter(block.lines.values()))))
     return [-widest, widest]
 
 
-def reach(line: Line) -> float:
+def half_width(line: Line) -> float:
     """How far an axis goes from 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
     steady = map(abs, line.y[len(line.y) // 10 :])
     return 1.15 * max(0.1, *steady, *(1.5 * abs(end[-1] or 0.0) for end in (line.low, line.high)))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from medfact.results.blocks import Block, Cell, Curve, Differences, Line, Panel, Shares, Square
-from medfact.results.plots import reach
+from medfact.results.plots import half_width
 from medfact.results.wording import NO_VALUE, bounds_in_points, count, interval, points
 from medfact.views.fragments import render
 
@@ -159,7 +159,7 @@ class _Scale(NamedTuple):
 
 def _curve(block: Curve) -> Markup:
     lines = list(block.lines.values())
-    widest = min(1.0, reach(lines[0])) if block.signed else 1.0
+    widest = min(1.0, half_width(lines[0])) if block.signed else 1.0
     end = block.end or max(line.x[-1] for line in lines if line.x)
     scale = _Scale(end, -widest if block.signed else 0.0, widest)
     shares = (-widest, -widest / 2, 0.0, widest / 2, widest) if block.signed else (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -170,16 +170,7 @@ def _curve(block: Curve) -> Markup:
         title=block.finding,
         label=block.label,
         axes=block.axes,
-        lines=[
-            {
-                "name": name,
-                "colour": _colour(at),
-                "path": _path(scale, line),
-                "bounds": list(_bounds(scale, line)),
-                "dashed": name in block.dashed,
-            }
-            for at, (name, line) in enumerate(block.lines.items())
-        ],
+        lines=[_drawn_line(block, scale, at, name, line) for at, (name, line) in enumerate(block.lines.items())],
         bands=[_area(scale, line) for line in lines] if block.band else [],
         coin=" ".join(f"{scale.x(step)},{scale.y(share)}" for step, share in enumerate(block.coin, 1)),
         ticks=ticks,
@@ -190,6 +181,11 @@ def _curve(block: Curve) -> Markup:
         bottom=_CURVE_TOP + _CURVE_HEIGHT,
         end=count(int(end)),
     )
+
+
+def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: Line) -> dict[str, object]:
+    bounds = [] if block.band else list(_bounds(scale, line))
+    return {"name": name, "colour": _colour(at), "path": _path(scale, line), "bounds": bounds, "dashed": name in block.dashed}
 
 
 def _path(scale: _Scale, line: Line) -> str:

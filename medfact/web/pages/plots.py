@@ -88,8 +88,8 @@ def three_views(reports: Mapping[str, Report]) -> Shares:
 
 
 def by_statements(place: int, before: str, reports: Mapping[str, Report], curve: str) -> Curve:
-    """Accuracy against the number of statements a fact, one line a model, with intervals; dashed, the mean over models that were
-    asked the same; dotted, a fair coin's.
+    """Accuracy against the number of statements a fact, one line a model, with intervals; dashed, the mean over models that
+    were asked the same; dotted, a fair coin's.
 
     curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
     """
@@ -102,15 +102,8 @@ def by_statements(place: int, before: str, reports: Mapping[str, Report], curve:
     axes = ("statements a fact", "right answers, %" if average else "facts with all right, %")
     wide = f" A mean has {WIDE}." if means else ""
     finding = f"{before}: {_sentence(reports, curve)}{wide}"
-    return Curve(
-        name=f"curve-{place}",
-        label=f"{axes[1]} by {axes[0]}",
-        finding=finding,
-        lines=lines,
-        axes=axes,
-        coin=coin,
-        dashed=tuple(means),
-    )
+    name, label = f"curve-{place}", f"{axes[1]} by {axes[0]}"
+    return Curve(name=name, label=label, finding=finding, lines=lines, axes=axes, coin=coin, dashed=tuple(means))
 
 
 def _line(estimates: Sequence[Estimate]) -> Line:
