@@ -19,13 +19,13 @@ from waiting import until
 from medfact.errors import Mistake, StoreError
 from medfact.models import Completion, Prompt, ServiceSettings, load_model
 from medfact.results.compare import races_of, sides_of
-from medfact.results.endings import how_it_ended
 from medfact.results.model_card import model_card
 from medfact.results.plots import plot_of
 from medfact.results.race_course import race_course
 from medfact.results.report import report_of
 from medfact.results.sections.beside import race_curve
 from medfact.results.text import report_text
+from medfact.results.wording import how_it_ended
 from medfact.runs import racing
 from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished

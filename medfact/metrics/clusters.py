@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,9 @@ def unseen_share(clusters: Clusters) -> float:
 
 
 def effective_number(clusters: Codes) -> float:
-    """The effective number of these clusters, which is how many equal ones say as much: 1 / Σ share², the inverse of Simpson's index; needs at least one row."""
+    """The effective number of these clusters, which is how many equal ones say as much: 1 / Σ share², the inverse of Simpson’s
+    index; needs at least one row.
+    """
     shares = shares_of(clusters)
     return float(1 / np.square(shares).sum())
 
@@ -226,3 +229,13 @@ def sum_of_parts(parts: Sequence[Part]) -> Part:
     if not total > 0:
         return Part(total, parts[0].degrees_of_freedom)
     return Part(total, total**2 / sum(part.variance**2 / part.degrees_of_freedom for part in parts))
+
+
+@lru_cache(8)
+def redrawn(heads: int, draws: int) -> Codes:
+    """Heads drawn with replacement, as a bootstrap draws them: how often each head comes up in each draw of as many as there
+    are: (draw, head). The same draws at every call.
+    """
+    times = np.random.default_rng(0).multinomial(heads, np.full(heads, 1 / heads), draws)
+    times.setflags(write=False)
+    return np.asarray(times)

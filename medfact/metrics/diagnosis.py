@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, unseen_share
+from medfact.metrics.clusters import Clusters, Codes, Floats, redrawn, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
-from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few, widened
 from medfact.statements import IMPLICATIONS
 

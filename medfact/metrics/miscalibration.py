@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft, optimize
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, sum_of_parts, unseen_share
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, redrawn, sum_of_parts, unseen_share
 from medfact.metrics.probability import BINS
 from medfact.metrics.records import Records
-from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few, widened
 
 TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"

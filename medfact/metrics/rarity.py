@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """A line: share = intercept + slope · x, where x = log10(frequency + 1).
 
     slope: change of the share for a tenfold frequency, with its 95% interval; n: points. intercept: the share at x = 0, a
@@ -55,7 +55,7 @@ class Line:
     band: tuple[Place, ...]
 
 
-NO_LINE = Line(NOTHING, NOTHING, ())
+NO_LINE = FittedLine(NOTHING, NOTHING, ())
 
 
 def log_frequency(counts: Floats) -> Floats:
@@ -63,7 +63,7 @@ def log_frequency(counts: Floats) -> Floats:
     return np.log10(counts + 1)
 
 
-def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> Line:
+def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> FittedLine:
     """The line through points (x, share), all of one length; heads, tails: codes of the clusters of each point.
 
     No line where there are fewer than FEWEST_FREQUENCIES different x, or fewer than FEWEST_CLUSTERS heads or tails. A line
@@ -72,11 +72,11 @@ def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> Line:
     """
     few = min(count_of(heads), count_of(tails)) < FEWEST_CLUSTERS if len(x) else True
     if few or len(np.unique(x)) < FEWEST_FREQUENCIES:
-        return Line(NOTHING._replace(n=len(x)), NOTHING._replace(n=len(x)), ())
+        return FittedLine(NOTHING._replace(n=len(x)), NOTHING._replace(n=len(x)), ())
     fit = _Fit(x, shares, heads, tails)
     places = np.linspace(x.min(), x.max(), BAND_POINTS)
     band = tuple(Place(float(at), *fit.at(float(at))[:3]) for at in places)  # type: ignore[arg-type]
-    return Line(fit.slope(), fit.at(0.0), band)
+    return FittedLine(fit.slope(), fit.at(0.0), band)
 
 
 class _Fit:

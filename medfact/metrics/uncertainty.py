@@ -137,7 +137,8 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     many trials as the facts are worth: n over a design effect, and fewer by as much as t reaches further with so few clusters
     than with n facts (Korn and Graubard 1998). The design effect is that of two-way clustered errors. Where few heads have
     anything else than 0 (or than 1) it is hardly seen, and would be smallest where there is nothing to see: so it is drawn
-    towards 1 + (m − 1) · ρ, for m facts a head with correlation ρ, which counts as one such head. Coverage: `benchmarks/intervals.py`.
+    towards 1 + (m − 1) · ρ, for m facts a head with correlation ρ, which counts as one such head.
+    Coverage: `benchmarks/intervals.py`.
     """
     if len(values) == 0:
         return NOTHING

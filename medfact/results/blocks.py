@@ -129,7 +129,7 @@ class Square:
         return any(panel.points for panel in self.panels.values())
 
 
-class Line(NamedTuple):
+class CurveLine(NamedTuple):
     """A line of a curve. y: shares or differences, from −1 to 1; low, high: their bounds, which are drawn at each point, or as
     a band where the curve has one. n: of how many each is."""
 
@@ -149,7 +149,7 @@ class Curve:
     name: str
     label: str
     finding: str
-    lines: Mapping[str, Line]
+    lines: Mapping[str, CurveLine]
     axes: tuple[str, str]
     coin: tuple[float, ...] = ()
     dashed: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import Any
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.blocks import Block, Cell, Curve, Differences, Line, Panel, Point, Shares, Square
+from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Point, Shares, Square
 from medfact.results.rarity import FactPoint, Rarity
 from medfact.results.wording import counted, interval
 
@@ -214,7 +214,7 @@ def _coin(shares: Sequence[float]) -> Plot:
     return {"type": "scatter", "x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
 
 
-def _line(place: int, name: str, line: Line, block: Curve) -> Plot:
+def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
     estimates = [Estimate(*of) for of in zip(line.y, line.low, line.high, line.n, strict=True)]
     bounds = [interval(one).replace("%", "") if one.low is not None else "no interval" for one in estimates]
     many = zip(line.n, bounds, strict=True)
@@ -252,7 +252,7 @@ def _reach(block: Curve) -> list[float]:
     return [-widest, widest]
 
 
-def half_width(line: Line) -> float:
+def half_width(line: CurveLine) -> float:
     """How far an axis goes from 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
     steady = map(abs, line.y[len(line.y) // 10 :])
     return 1.15 * max(0.1, *steady, *(1.5 * abs(end[-1] or 0.0) for end in (line.low, line.high)))

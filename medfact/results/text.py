@@ -9,7 +9,6 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.results.blocks import Block, Cell, Curve, Facts, Note, Section, Table
 from medfact.results.compare import Comparison
 from medfact.results.danger import Danger
-from medfact.results.endings import how_it_ended
 from medfact.results.rarity import Fit, Rarity
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
@@ -19,6 +18,7 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    how_it_ended,
     label_of,
     marked,
     model_of,

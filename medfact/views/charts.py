@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from medfact.results.blocks import Block, Cell, Curve, Differences, Line, Panel, Shares, Square
+from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Shares, Square
 from medfact.results.plots import half_width
 from medfact.results.wording import NO_VALUE, bounds_in_points, count, interval, points
 from medfact.views.fragments import render
@@ -183,22 +183,22 @@ def _curve(block: Curve) -> Markup:
     )
 
 
-def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: Line) -> dict[str, object]:
+def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: CurveLine) -> dict[str, object]:
     bounds = [] if block.band else list(_bounds(scale, line))
     return {"name": name, "colour": _colour(at), "path": _path(scale, line), "bounds": bounds, "dashed": name in block.dashed}
 
 
-def _path(scale: _Scale, line: Line) -> str:
+def _path(scale: _Scale, line: CurveLine) -> str:
     return " ".join(f"{scale.x(step)},{scale.y(share)}" for step, share in zip(line.x, line.y, strict=True))
 
 
-def _bounds(scale: _Scale, line: Line) -> Iterator[tuple[float, float, float]]:
+def _bounds(scale: _Scale, line: CurveLine) -> Iterator[tuple[float, float, float]]:
     for step, low, high in zip(line.x, line.low, line.high, strict=True):
         if low is not None and high is not None:
             yield scale.x(step), scale.y(low), scale.y(high)
 
 
-def _area(scale: _Scale, line: Line) -> str:
+def _area(scale: _Scale, line: CurveLine) -> str:
     low, high = (
         [f"{scale.x(step)},{scale.y(end or 0.0)}" for step, end in zip(line.x, ends, strict=True)]
         for ends in (line.low, line.high)

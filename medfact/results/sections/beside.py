@@ -15,10 +15,10 @@ from medfact.results.blocks import (
     Block,
     Cell,
     Curve,
+    CurveLine,
     Differences,
     FactLine,
     Facts,
-    Line,
     Note,
     Row,
     Section,
@@ -134,7 +134,7 @@ def race_curve(place: int, finding: str, course: RaceCourse) -> Curve:
     """The course of a race: the difference so far, with bounds that hold at any time."""
     at = course.decided_at
     marked = None if at is None else (at, f"decided after {counted(course.heads[at], 'disease')}")
-    line = Line(course.heads, course.value, course.low, course.high, course.heads)
+    line = CurveLine(course.heads, course.value, course.low, course.high, course.heads)
     return Curve(
         name=f"race-{place}",
         label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "

@@ -12,10 +12,9 @@ from pydantic import Field
 from medfact.errors import MedfactError
 from medfact.facts import Fact
 from medfact.results.compare import FEWEST, MOST, Comparison
-from medfact.results.endings import state_in_words
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
 from medfact.results.sections import PAGE, Beside, Figures, sections_of
-from medfact.results.wording import counted, names_of_runs, short_name
+from medfact.results.wording import counted, names_of_runs, short_name, state_in_words
 from medfact.runs.plan import question_of
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run

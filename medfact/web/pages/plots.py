@@ -10,7 +10,7 @@ from markupsafe import Markup
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import arrows
-from medfact.results.blocks import Curve, Line, Note, Row, Section, Shares
+from medfact.results.blocks import Curve, CurveLine, Note, Row, Section, Shares
 from medfact.results.contrasts import Across
 from medfact.results.live import Live
 from medfact.results.means import WIDE, curves_of_means
@@ -106,9 +106,9 @@ def by_statements(place: int, before: str, reports: Mapping[str, Report], curve:
     return Curve(name=name, label=label, finding=finding, lines=lines, axes=axes, coin=coin, dashed=tuple(means))
 
 
-def _line(estimates: Sequence[Estimate]) -> Line:
+def _line(estimates: Sequence[Estimate]) -> CurveLine:
     known = [(step, one) for step, one in enumerate(estimates, 1) if one.value is not None]
-    return Line(
+    return CurveLine(
         tuple(step for step, _ in known),
         tuple(one.value or 0.0 for _, one in known),
         tuple(one.low for _, one in known),
