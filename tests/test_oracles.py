@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from records import two_way_variance
 from test_metrics import records_of
 
 from medfact.metrics import Records
-from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, two_way_variance, variance_by_tail
+from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, variance_by_tail
 from medfact.metrics.differences import holm, paired_difference
 from medfact.metrics.discrimination import Discrimination, isotonic, probabilities
 from medfact.metrics.miscalibration import smooth_ece

@@ -160,11 +160,6 @@ def _kept_of_tails(row: Codes, tail: Codes, n: int) -> float:
     return (float(np.square(together).sum()) - 2 * cross / n + float(np.square(counts).sum()) ** 2 / n**2) / n**2
 
 
-def two_way_variance(values: Floats, heads: Codes, tails: Codes, both: Codes | None = None) -> float:
-    """Variance of the mean, clustered by head and by tail; never below that by head alone. `both`: their crossed codes."""
-    return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, both)
-
-
 def count_of(clusters: Codes) -> int:
     return int(np.count_nonzero(np.bincount(clusters)))
 

@@ -300,11 +300,6 @@ class Score(Measure):
         term = self.explained.partition(":")[0]
         return "" if term in self.heading else term
 
-    @property
-    def titled(self) -> str:
-        """The heading with the papers' term: "right answers (average accuracy)"."""
-        return f"{self.heading} ({self.term})" if self.term else self.heading
-
     def of_report(self, report: Report) -> str:
         """The score of a report in words, with its interval."""
         estimate = report.measure(self.name)
