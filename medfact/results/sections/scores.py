@@ -28,9 +28,8 @@ def scores(figures: Figures) -> Section:
 
 
 def _score(of: Score, reports: Mapping[str, Report], shown: Sequence[Report]) -> Row:
-    first = next(iter(reports.values()))
     cells = {run: score_cell(of, one) if any(one is other for other in shown) else ABSENT for run, one in reports.items()}
-    return Row(of.heading, cells, f"{of.explained}; a coin: {of.by_chance(first.chance)}", of.term)
+    return Row(of.heading, cells, f"{of.explained}; a coin: {of.by_chance(shown[0].chance)}", of.term)
 
 
 def score_cell(of: Score, report: Report) -> Cell:
