@@ -202,10 +202,12 @@ def _curve(block: Curve) -> Plot:
     longest = block.end or max((line.x[-1] for line in block.lines.values() if line.x), default=0)
     whole = {"tick0": 0, "dtick": 1} if longest <= FEW else {}
     x_axis = {"title": {"text": block.axes[0]}, "fixedrange": True, "zeroline": False, **whole}
-    y_axis = {"title": {"text": block.axes[1]}, "fixedrange": True, "automargin": True, "zeroline": block.signed}
+    y_axis = {"title": {"text": block.axes[1]}, "fixedrange": True, "automargin": True, "zeroline": False}
     y_axis["range"] = _reach(block) if block.signed else [0, 102]
     x_axis |= {"range": [0, block.end]} if block.end else {}
-    return specification(traces, xaxis=x_axis, yaxis=y_axis, height=320 if block.band else 380)
+    zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": GREY}}
+    shapes = [zero] if block.signed else []
+    return specification(traces, xaxis=x_axis, yaxis=y_axis, shapes=shapes, height=320 if block.band else 380)
 
 
 def _coin(shares: Sequence[float]) -> Plot:

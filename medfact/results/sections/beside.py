@@ -210,7 +210,8 @@ def _by_run(metric: str, figures: Figures) -> Section | None:
     title, thing = METRICS[metric], score(metric).of
     rows = tuple(Row(run, {title: share_of(report.measure(metric), thing)}) for run, report in figures.reports.items())
     finding = findings.of_differences([one for one in figures.beside.pairs if one.metric == metric], figures.beside.names)
-    shares = Shares(name=metric, label=f"{title}, with 95% intervals", heading="run", rows=rows, finding=finding, alone=True)
+    label = f"{title}, with 95% intervals"
+    shares = Shares(name=metric, label=label, heading="run", rows=rows, finding=finding, axis="%", coin=False, alone=True)
     return Section(title, (shares,))
 
 
