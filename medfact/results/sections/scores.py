@@ -49,9 +49,16 @@ def retrieved(figures: Figures) -> Section | None:
     found = {name: report.evidence for name, report in figures.reports.items() if report.evidence}
     if not found:
         return None
-    rows = (
-        Row("the fact was among the passages (recall)", _recall(found, "recall", "true")),
-        Row("of a false fact, its true partner was", _recall(found, "partner_recall", "false")),
+    rows = tuple(
+        Row(
+            name,
+            {
+                "the fact was among the passages (recall)": share_of(one.recall, "statement about true facts"),
+                "of a false fact, its true partner was": share_of(one.partner_recall, "statement about false facts"),
+            },
+            f"{one.passages} of {one.corpus}; {one.setting}",
+        )
+        for name, one in found.items()
     )
     about = Note(
         lines=(
@@ -59,12 +66,8 @@ def retrieved(figures: Figures) -> Section | None:
             *(f"{name}: {_how(one)}" for name, one in found.items()),
         )
     )
-    table = Table(name="recall", label="recall of the fact", heading="passages", rows=rows)
+    table = Table(name="recall", label="recall of the fact", heading="run", rows=rows)
     return Section("Retrieved passages: was the fact among them?", (about, table))
-
-
-def _recall(found: Mapping[str, Evidence], field: str, which: str) -> dict[str, Cell]:
-    return {run: share_of(getattr(one, field), f"statement about {which} facts") for run, one in found.items()}
 
 
 def _how(one: Evidence) -> str:
