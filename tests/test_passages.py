@@ -456,7 +456,7 @@ def test_own_documents_by_the_command_line(medfact: Callable[..., Any], facts_fi
     (change,) = json.loads(compared.out)["evidence"]
     assert (change["without"], change["with_"]) == (plain, with_)
     told = medfact("compare", with_, plain, "--db", url).out
-    assert "What passages change" in told
+    assert "What the passages change" in told
     assert "the question changes too (from paper to mkj-documents): this is the effect of both." in told
     absent = medfact("run", *options, "--retrieval", "sparse", "--corpus", tmp_path / "absent.txt")
     assert absent.code == 2

@@ -79,7 +79,7 @@ def told_changes(changes: Sequence[Change], names: Mapping[str, str], questions:
     )
     table = Table(name="changes", label="what passages change", heading="run with passages", rows=rows, caption=caption)
     notes = tuple(line for change in changes for line in about_change(change, names, questions))
-    return Section("What passages change", (table, *([Note(lines=notes)] if notes else [])))
+    return Section("What the passages change", (table, *([Note(lines=notes)] if notes else [])))
 
 
 def _changed(change: Change, names: Mapping[str, str]) -> Row:
