@@ -14,7 +14,7 @@ from medfact.notebook.source import frame_of
 from medfact.results.beside import beside_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
 from medfact.results.report import report_of
-from medfact.results.sections import Beside, Figures
+from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.text import comparison_text, names_in_a_terminal
 from medfact.results.wording import TOO_FEW, counted, points
 from medfact.store import Store
@@ -49,6 +49,8 @@ class Compared:
 
     def figure(self, name: str = "ways of asking") -> plotly.graph_objects.Figure:
         """A figure of all the runs; see `Scores.figure`."""
+        if name not in SECTIONS or SECTIONS[name].tab != "compare":  # what runs show beside each other takes long
+            return self.scores.figure(name)
         names = {one.run: one.name for one in self.comparison.runs}
         return figure_of(Figures(self.scores.named, beside=self._beside(names)), name)
 
