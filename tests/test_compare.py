@@ -247,7 +247,7 @@ def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: S
     assert said.startswith("true unless denied has 50.0 points more facts with all answers right than always says true")
     told = medfact("compare", cue, always, "--db", store.url).out
     assert told.index("all eight right (joint accuracy)") < told.index("right answers (average accuracy)")
-    assert "always says true, by at least" in told.partition("race (facts with all answers right;")[2]
+    assert "always says true, by at least" in told.partition("Is it decided which is better?")[2]
     assert "has more facts with all answers right than" in told
 
 

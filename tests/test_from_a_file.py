@@ -134,7 +134,7 @@ def test_a_notebook_says_so(two: Two) -> None:
         assert FROM_FILE in text
     assert set(opened.report().frame()["imported"]) == {True}
     assert opened.report().record()["imported"] is True
-    assert FROM_FILE in latex_tables(compared.scores._named)
+    assert FROM_FILE in latex_tables(compared.scores.named)
     assert any(FROM_FILE in str(trace.name) for trace in compared.figure("ways of asking").data)
 
 

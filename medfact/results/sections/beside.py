@@ -126,7 +126,7 @@ def races(figures: Figures) -> Section | None:
     if any(course for _, course in rest):
         blocks.append(Note(lines=("Three races are drawn; the others are said in words alone.",), quiet=True))
     why = "Who looks at figures while answers come, and stops when they please, finds differences that are not there."
-    blocks.append(Note(lines=(f"{why} {ABOUT_RACES}",), quiet=True))
+    blocks.append(Note(lines=(f"{why} {ABOUT_RACES}",)))
     return Section("Is it decided which is better?", tuple(blocks))
 
 
