@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from scipy import optimize, special
 
-from medfact.metrics.clusters import Clusters, Codes, worth
+from medfact.metrics.clusters import Clusters, Codes, effective_number
 from medfact.metrics.differences import Difference, paired_difference
 from medfact.metrics.uncertainty import Estimate, mean_interval
 
@@ -231,7 +231,7 @@ def coverage(cell: Cell, world: str, seeds: range) -> Covered:
         key = (seed, cell.heads, cell.tails or 0, round(1000 * cell.accuracy))
         answers = simulate(cell.heads, cell.tails, mean, np.random.default_rng(key))
         found = figure.interval(answers)
-        worths += worth(answers.head), worth(answers.tails.ravel())
+        worths += effective_number(answers.head), effective_number(answers.tails.ravel())
         alarms += isinstance(found, Difference) and found.p is not None and found.p <= 0.05
         if found.low is not None and found.high is not None:
             said += 1

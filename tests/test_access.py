@@ -66,7 +66,7 @@ VIEWS = {
     "written sentences to ask": ("?writing={written}", ".mf-sets"),
     "runs": ("runs", "#runs .mf-line"),
     "nothing to compare": ("compare", "#choose"),
-    "compare": ("compare?runs={}", ".mf-matrix"),
+    "compare": ("compare?runs={}", "#compared .mf-plot"),
 }
 
 

@@ -17,7 +17,7 @@ from medfact.results.arrows import in_words
 from medfact.results.compare import Side, sides_of
 from medfact.results.contrasts import across_of_papers
 from medfact.results.live import Live
-from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, Figure, Table
+from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable
 from medfact.results.papers import tables
 from medfact.results.report import Report, report_of
 from medfact.runs.run import answer
@@ -50,7 +50,7 @@ def rephrased(side: Side) -> Side:
     return replace(side, run=replace(side.run, spec=replace(side.run.spec, writer="openai:writer")))
 
 
-def row_of(tables_of: list[Table], name: str, model: str, dataset: str = "") -> dict[str, Any]:
+def row_of(tables_of: list[PaperTable], name: str, model: str, dataset: str = "") -> dict[str, Any]:
     """Column → arrow."""
     (table,) = (one for one in tables_of if one.name == name)
     (row,) = (row for row in table.rows if row.model == model and row.detail.startswith(dataset))
@@ -125,10 +125,10 @@ def test_runs_of_other_models_or_other_parts_are_not_compared(runs: list[str], s
 
 
 def test_arrows_in_words() -> None:
-    assert in_words(None) == in_words(Figure(None)) == ""
-    assert in_words(Figure(0.019)) == "↑1.9"
-    assert in_words(Figure(-0.0001, -0.02, 0.02, 40)) == "0.0 points (−2.0 to +2.0), n = 40 facts"
-    assert in_words(Figure(-0.125, None, None, 1)) == "↓12.5 points (too few diseases to say), n = 1 fact"
+    assert in_words(None) == in_words(PaperFigure(None)) == ""
+    assert in_words(PaperFigure(0.019)) == "↑1.9"
+    assert in_words(PaperFigure(-0.0001, -0.02, 0.02, 40)) == "0.0 points (−2.0 to +2.0), n = 40 facts"
+    assert in_words(PaperFigure(-0.125, None, None, 1)) == "↓12.5 points (too few diseases to say), n = 1 fact"
 
 
 def test_files_and_pages_tell_arrows(runs: list[str], store: Store, medfact: Callable[..., Any]) -> None:

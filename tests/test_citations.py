@@ -11,7 +11,7 @@ import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.answers import Demonstration
-from medfact.results.citations import ENTRIES, bibtex, cited, latex_citations, plain_citations
+from medfact.results.citations import bibtex, cited, entries, latex_citations, plain_citations
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.report import report_of
 from medfact.runs.demonstrations import shot_notes
@@ -136,8 +136,11 @@ def test_two_runs_say_what_differs(store: Store) -> None:
 
 
 def test_entries_have_what_bibtex_needs() -> None:
-    for key, (authors, title, year) in ENTRIES.items():
-        assert authors
-        assert title
-        assert year or key == "tpeval"
-        assert (authors + title).count("{") == (authors + title).count("}")
+    assert len(entries()) == 16
+    for key, entry in entries().items():
+        fields = dict(re.findall(r"^  (\w+) = {(.*)},?$", entry, re.M))
+        assert fields["author"]
+        assert fields["title"]
+        assert fields.get("year") or key == "tpeval"
+        assert entry.startswith(f"@misc{{{key},\n")
+        assert entry.count("{") == entry.count("}")

@@ -15,11 +15,11 @@ from small_facts import Answerer, rows_of_facts, write_csv
 from medfact.errors import Mistake, UnknownName
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.results import findings
-from medfact.results.compare import Comparisons, Pair, Side, comparison, races_of, sides_of, verdict
+from medfact.results.compare import Comparisons, Pair, Side, comparison, difference, races_of, sides_of, verdict
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.score_card import difference_in_words
-from medfact.results.text import difference
+from medfact.results.sections.beside import pair_cell
 from medfact.results.wording import ABSENT
 from medfact.runs.jobs import Jobs
 from medfact.runs.run import answer
@@ -27,7 +27,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.web.pages import Visitor
-from medfact.web.pages.compare import CompareShow, _cell, view
+from medfact.web.pages.compare import CompareShow, view
 from medfact.web.services import Services
 
 PAIRS = 27
@@ -206,10 +206,10 @@ def test_what_interval_and_p_do_not_both_say_is_nowhere_called_a_difference() ->
             verdict(at_odds, names),
             findings.of_differences([at_odds], names),
             difference_in_words(at_odds, names),
-            _cell(at_odds, names).verdict,
+            pair_cell(at_odds, names).under[-1],
         ]
         assert not any("more" in sentence.replace("no more", "") for sentence in said), said
-        assert not _cell(at_odds, names).shown
+        assert not pair_cell(at_odds, names).shown
 
 
 def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compared(
@@ -225,9 +225,9 @@ def test_runs_that_ask_different_statements_show_both_sides_over_what_was_compar
     assert (average["share_a"], average["share_b"], average["n"]) == (0.5, 0.5, 2 * PAIRS)
     assert (joint["share_a"], joint["share_b"], joint["n"]) == (0.5, 0.5, 2 * PAIRS)
     told = medfact("compare", cue, plain, "--db", store.url)
-    assert (
-        f"50.0% less 50.0% of what both answered; 0 right only by the first, 0 only by the second, of {2 * PAIRS}" in told.out
-    )
+    line = next(line for line in told.out.splitlines() if "50.0% less 50.0% of what both answered" in line)
+    assert f"Of {2 * PAIRS}, 0 right by" in line
+    assert ", 0 by" in line
 
 
 def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: Store, medfact: Callable[..., Any]) -> None:
@@ -246,8 +246,8 @@ def test_the_race_and_the_comparison_speak_of_one_score(tmp_path: Path, store: S
     said = findings.of_differences(made.pairs, {run.run: run.name for run in made.runs})
     assert said.startswith("true unless denied has 50.0 points more facts with all answers right than always says true")
     told = medfact("compare", cue, always, "--db", store.url).out
-    assert told.index("all statements right (joint accuracy)") < told.index("right answers (average accuracy)")
-    assert "always says true, by at least" in told.partition("race (facts with all answers right;")[2]
+    assert told.index("all eight right (joint accuracy)") < told.index("right answers (average accuracy)")
+    assert "always says true, by at least" in told.partition("Is it decided which is better?")[2]
     assert "has more facts with all answers right than" in told
 
 

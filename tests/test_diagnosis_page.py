@@ -30,7 +30,8 @@ def run(app_home: Path, address: str) -> str:
 def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> None:
     page.goto(f"{address}?run={run}")
     expect(page.locator("#tab")).to_contain_text("What stands out: it mostly says “true”, whatever it is asked.")
-    table = page.get_by_role("region", name="why facts fail")
+    page.locator("[data-key=table-diagnoses]").click()
+    table = page.get_by_role("region", name="share of facts with each diagnosis")
     expect(table.locator("tbody tr")).to_have_count(9)
     tab(page, "Fact by fact")
     page.locator("[data-key=choose-only]").select_option("always-yes")

@@ -20,7 +20,8 @@ from medfact.metrics.discrimination import (
     isotonic,
     probabilities,
 )
-from medfact.results.text import probability_lines
+from medfact.results.sections.probabilities import brier_cell
+from medfact.results.text import in_words
 
 
 def records(p: list[float], true: list[bool], heads: int | None = None) -> Records:
@@ -125,9 +126,9 @@ def test_the_interval_of_auroc_holds_the_truth_where_tails_are_shared() -> None:
 def test_a_brier_score_is_no_percentage() -> None:
     found = probabilities(records([0.9, 0.6, 0.4, 0.2] * 10, [True, False, True, False] * 10, 40))
     assert found is not None
-    said = next(line for line in probability_lines(found) if line.startswith("Brier score, all"))
+    said = in_words(brier_cell(found.overall))
     # 0.01, 0.36, 0.36 and 0.04
-    assert re.search(r"\b0\.192 \(0\.\d{3}–0\.\d{3}\) of 40 statements$", said)
+    assert re.search(r"\b0\.192 \(0\.\d{3}–0\.\d{3}\); of 40 statements", said)
     assert "%" not in said
 
 

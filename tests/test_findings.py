@@ -11,15 +11,20 @@ from small_facts import Answerer, rows_of_facts, write_csv
 from medfact.metrics.measures import Couples, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Completion
-from medfact.results import evidence_plots, findings, probability_plots
+from medfact.results import findings
+from medfact.results.blocks import Differences, Shares
 from medfact.results.compare import Pair
+from medfact.results.plots import plot_of
 from medfact.results.report import Report, report_of
+from medfact.results.sections import SECTIONS, Figures
+from medfact.results.sections.answers import rows_by_type
+from medfact.results.sections.beside import pair_rows
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import IMPLICATIONS
 from medfact.store import Store
-from medfact.views import charts
+from medfact.views.charts import svg
 
 
 @pytest.fixture(scope="module")
@@ -113,20 +118,28 @@ def test_types_of_few_facts_are_listed_below_and_not_ranked(report: Report) -> N
         "": TypeAccuracy(0.5, 0.4, 0.6, 152, 19),
     }
     made = {"m": replace(report, by_tail_type=kinds)}
-    assert list(evidence_plots.rows_by_type(made)) == ["low (100 facts)", "high (20 facts)", "few (19 facts, not ranked)"]
+    assert [row.name for row in rows_by_type(made)] == ["low (100 facts)", "high (20 facts)", "few (19 facts, not ranked)"]
     title = findings.of_types(made)
     assert title == "m: 80.0% right about “high”, 30.0% about “low”. Types of under 20 facts are not ranked"
+
+
+def differences(names: dict[str, str]) -> Differences:
+    rows = pair_rows([pair(0.1, 0.0, 0.2, 0.01)], names)
+    return Differences(name="differences", label="differences", heading="runs", rows=rows, finding="title")
 
 
 def test_every_figure_has_a_title_and_a_name_is_no_markup(report: Report) -> None:
     name = "<b>the & best</b>"
     reports = {name: report, "other": report}
-    figures = [probability_plots.coherence(reports), evidence_plots.by_relation(reports)]
-    figures.append(evidence_plots.paired_differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": name, "y": "other"}))
-    for figure in figures:
-        assert figure["data"]
-        assert "<b>" not in json.dumps(figure)
-    drawn = charts.differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": name, "y": "other"}, "title")
+    made = [SECTIONS[one].make(Figures(reports)) for one in ("coherence", "relations")]
+    figures = [block for section in made if section for block in section.figures]
+    assert len(figures) == 2
+    figures.append(differences({"x": name, "y": "other"}))
+    for block in figures:
+        assert block.finding
+        assert plot_of(block)["data"]
+        assert "<b>" not in json.dumps(plot_of(block))
+    drawn = svg(differences({"x": name, "y": "other"}))
     assert "<b>" not in drawn
     assert "&lt;b&gt;" in drawn
 
@@ -138,16 +151,21 @@ def test_the_points_of_coherence_are_few_however_many_couples(report: Report) ->
     assert one.n == report.coherence.n
     every = tuple(Couples((i + 0.5) / 20, (j + 0.5) / 20, 10_000) for i in range(20) for j in range(20))
     full = replace(report, coherence=replace(report.coherence, couples=every))
-    assert len(json.dumps(probability_plots.coherence({"m": full}))) < 30_000
+    made = SECTIONS["coherence"].make(Figures({"m": full}))
+    assert made is not None
+    assert len(json.dumps(plot_of(made.figures[0]))) < 50_000
 
 
 def test_a_differences_point_lies_where_its_value_says() -> None:
     """+10 of ± 20 points: three quarters of the way from left to right, 190 + 0.75 · 460."""
-    drawn = charts.differences([pair(0.1, 0.0, 0.2, 0.01)], {"x": "X", "y": "Y"}, "title")
+    drawn = svg(differences({"x": "X", "y": "Y"}))
     assert 'cx="535.0"' in drawn
-    assert "X less Y, right answers: +10.0 points of 300 statements, +0.0 to +20.0" in drawn
+    assert "right answers, X less Y: +10.0 points of 300 statements, +0.0 to +20.0" in drawn
 
 
 def test_a_relation_alone_has_no_figure(report: Report, tmp_path: Path) -> None:
     alone = replace(report, by_relation={"symptoms": estimate(0.5, 0.1)})
-    assert evidence_plots.by_relation({"m": alone}) == {}
+    made = SECTIONS["relations"].make(Figures({"m": alone}))
+    assert made is not None
+    assert made.figures == []
+    assert [row.name for block in made.blocks if isinstance(block, Shares) for row in block.rows] == ["symptoms"]

@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
+import numpy as np
 import pytest
 
 from medfact.facts import Fact
 from medfact.metrics.measures import Bin, Calibration
+from medfact.metrics.race import Differences, race
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.probability_plots import has_band
-from medfact.results.wording import SCORES
+from medfact.results.blocks import Section
+from medfact.results.compare import Raced
+from medfact.results.over_models import OverModels
+from medfact.results.sections import SECTIONS, Beside, Figures
+from medfact.results.sections.answers import unjudged_in_words
+from medfact.results.sections.probabilities import band_of
+from medfact.results.wording import score
 from medfact.views.fragments import environment, render
+from medfact.views.sections import on_a_page
 
-PLOT = {"data": [], "layout": {"height": 320}}
+NOTHING_OVER: OverModels = SimpleNamespace()  # type: ignore[assignment]
 
 
 def macro(template: str, name: str, *given: object) -> str:
     return str(getattr(environment().get_template(f"{template}.html").module, name)(*given))
 
 
+def raced(a: str, b: str, heads: int = 12) -> Raced:
+    """Two runs of which the first is right where the second is wrong, on so many diseases."""
+    if not heads:
+        return Raced(a, b, None, None, 1)
+    more = np.ones(heads)
+    found = Differences(more, more, np.arange(heads), np.ones(heads, dtype=np.int64), heads)
+    return Raced(a, b, race(found, 1), found, 1)
+
+
+def races(*found: Raced) -> Section:
+    names = {run: run.upper() for run in "abcde"}
+    made = SECTIONS["races"].make(Figures({}, beside=Beside(names, (), found, (), NOTHING_OVER, ())))
+    assert made is not None
+    return made
+
+
 def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
-    races = [("A and B.", PLOT), ("A and C: none.", {}), ("A and D.", PLOT), ("B and C.", PLOT), ("B and D.", PLOT)]
-    drawn = macro("races", "race_figures", races)
-    assert drawn.count("<figure") == 3
-    for line in ("A and B.", "A and D.", "B and C."):
-        assert f'<figcaption class="mf-finding">{line}</figcaption>' in drawn
-    assert "<li>A and C: none.</li><li>B and D.</li>" in drawn
-    assert "Three races are drawn; the others are said in words alone." in drawn
-    few = macro("races", "race_figures", races[:3])
+    """The fourth race that could be drawn, and one of runs that share nothing, are told in words."""
+    found = [raced("a", "b"), raced("a", "c", 0), raced("a", "d"), raced("b", "c"), raced("b", "d")]
+    html = on_a_page([races(*found)])
+    assert html.count("<figure") == 3
+    for line in ("Enough: A has", "Enough: B has"):
+        assert f'<figcaption class="mf-finding">{line}' in html
+    assert "<li>A and C share no fact, so they do not race.</li><li>Enough: B has" in html
+    assert "Three races are drawn; the others are said in words alone." in html
+    few = on_a_page([races(*found[:3])])
     assert "Three races" not in few
-    assert "<li>A and C: none.</li></ul>" in few
+    assert "<li>A and C share no fact, so they do not race.</li></ul>" in few
 
 
 @pytest.mark.parametrize(
@@ -44,7 +68,7 @@ def test_each_race_stands_above_its_own_figure_and_the_rest_in_words() -> None:
     ],
 )
 def test_more_false_facts_are_more_than_those_listed(unjudged: int, board: tuple[str, ...], said: str) -> None:
-    assert macro("danger_board", "unjudged", SimpleNamespace(unjudged=unjudged, board=board)) == said
+    assert unjudged_in_words(SimpleNamespace(unjudged=unjudged, board=board)) == said  # type: ignore[arg-type]
 
 
 def test_a_name_does_not_turn_what_stands_beside_it() -> None:
@@ -61,12 +85,12 @@ def test_a_dot_separates_two_things(text: str, said: str) -> None:
 
 
 def scores(estimate: Estimate) -> str:
-    report: dict[str, Any] = {"unreadable": 0, "failed": 0, "joint_accuracy": estimate}
+    report = SimpleNamespace(unreadable=0, failed=0, measure={"joint_accuracy": estimate}.get)
     live = SimpleNamespace(run=SimpleNamespace(run="r"), report=report)
     more = {"sort": "", "words_alone": None, "chance": {}, "settings": "", "estimand": "like", "notes": [], "bills": []}
     more |= {"scores_of": {"joint_accuracy": [report]}, "false_on_purpose": "Half are false.", "labels": []}
-    score = SimpleNamespace(**{**vars(SCORES["joint_accuracy"]), "by_chance": lambda _: ""})
-    return render("scores", scores=[score], rows=[("a coin", live)], about_intervals="They are wide.", ids="r", **more)
+    shown = SimpleNamespace(**{**vars(score("joint_accuracy")), "by_chance": lambda _: ""})
+    return render("scores", scores=[shown], rows=[("a coin", live)], about_intervals="They are wide.", ids="r", **more)
 
 
 def test_intervals_are_explained_where_there_are_some() -> None:
@@ -82,6 +106,6 @@ def bins(*bounded: bool) -> Calibration:
 
 
 def test_a_band_needs_two_points() -> None:
-    assert not has_band(bins(False, False))
-    assert not has_band(bins(True, False))
-    assert has_band(bins(True, True))
+    assert not band_of(bins(False, False))
+    assert not band_of(bins(True, False))
+    assert len(band_of(bins(True, True))) == 2

@@ -24,7 +24,7 @@ from medfact.results.wording import FROM_FILE, names_of_runs, run_name, short_na
 from medfact.runs.run import run as ask
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.views.score_card import Line, layout
+from medfact.views.score_card import CardText, layout
 
 NAMES = ["", "GPT-5 " + "measured here " * 12, "GPT-5 \u202e", "GPT-5\n\n\n\n   ", "GPT-5 (from a file) \u2067"]
 """None, a long one, one that turns what follows round, one that puts it on other lines, one that claims it already."""
@@ -113,7 +113,7 @@ def test_the_command_line_says_so_beside_every_figure(two: Two, medfact: Callabl
 def test_the_cards_say_so_where_the_name_stands(two: Two) -> None:
     for runs in ([two.forged], [two.own, two.forged]):
         card = card_of(two.store, runs)
-        drawn = [piece.text for piece in layout(card) if isinstance(piece, Line)]
+        drawn = [piece.text for piece in layout(card) if isinstance(piece, CardText)]
         assert any(text.endswith(f" ({FROM_FILE})") for text in drawn[2:3] if len(runs) == 1) or len(runs) == 2
         assert sum(text.endswith(f" ({FROM_FILE})") for text in drawn) == len(runs) * 2 - (1 if len(runs) == 1 else 2)
         assert f"({FROM_FILE}): " in card.words
@@ -134,7 +134,7 @@ def test_a_notebook_says_so(two: Two) -> None:
         assert FROM_FILE in text
     assert set(opened.report().frame()["imported"]) == {True}
     assert opened.report().record()["imported"] is True
-    assert FROM_FILE in latex_tables(compared.scores._named)
+    assert FROM_FILE in latex_tables(compared.scores.named)
     assert any(FROM_FILE in str(trace.name) for trace in compared.figure("ways of asking").data)
 
 

@@ -13,7 +13,7 @@ from small_facts import rows_of_facts, write_csv
 from visitors import Visitor
 
 from medfact.exchange import export_run, import_run
-from medfact.metrics.places import Place, places
+from medfact.metrics.differences import Place, places
 from medfact.results.compare import Comparisons, Side, comparison, sides_of
 from medfact.results.gallery import Group, Shown, gallery, told_apart
 from medfact.results.live import Reports

@@ -12,7 +12,7 @@ from records import calibrated, measured
 
 from medfact.metrics import FAILED, PENDING, UNREADABLE, Names, Records, codes
 from medfact.metrics.clusters import USUAL, Clusters
-from medfact.metrics.uncertainty import likeness, mean_interval, wilson
+from medfact.metrics.uncertainty import intraclass_correlation, mean_interval, wilson
 from medfact.statements import IMPLICATIONS
 
 SIGNS = {"T": 1, "F": 0, "?": UNREADABLE, "!": FAILED, ".": PENDING}
@@ -318,7 +318,7 @@ def test_average_accuracys_interval_is_clustered_by_head() -> None:
         heads.append(records.head[records.fact == fact][0])
         tails.append(records.tail[records.fact == fact][0])
     clusters = Clusters(np.array(heads), np.array(tails))
-    expected = mean_interval(np.array(parts), clusters._replace(like=likeness(np.array(shares), clusters)))
+    expected = mean_interval(np.array(parts), clusters._replace(intraclass=intraclass_correlation(np.array(shares), clusters)))
     found = measured(records)["average_accuracy"]
     assert found == pytest.approx(expected._asdict() | {"n": len(right)})
     assert found["low"] < value < found["high"]

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from records import two_way_variance
 from test_metrics import records_of
 
 from medfact.metrics import Records
-from medfact.metrics.clusters import Clusters, Likeness, clustered_variance, two_way_variance, variance_by_tail
+from medfact.metrics.clusters import Clusters, IntraclassCorrelation, clustered_variance, variance_by_tail
 from medfact.metrics.differences import holm, paired_difference
 from medfact.metrics.discrimination import Discrimination, isotonic, probabilities
 from medfact.metrics.miscalibration import smooth_ece
@@ -95,7 +96,7 @@ def test_korn_and_graubards_effective_trials(case: Case) -> None:
     values, heads = np.array(case["values"]), np.array(case["heads"])
     n, share, each = len(values), float(values.mean()), len(values) / (heads.max() + 1)
     effect = clustered_variance(values, heads) * n / (share * (1 - share))
-    made = mean_interval(values, Clusters(heads, like=Likeness((effect - 1) / (each - 1), 0)))
+    made = mean_interval(values, Clusters(heads, intraclass=IntraclassCorrelation((effect - 1) / (each - 1), 0)))
     assert (made.low, made.high) == pytest.approx(case["interval"], abs=0.006)
     assert (made.low, made.high) == pytest.approx(wilson(share, case["trials"]), abs=0.006)
 

@@ -24,10 +24,11 @@ from medfact.facts import Fact, KnowledgeBase
 from medfact.models import Completion, Prompt, load_encoder
 from medfact.models.services.settings import ServiceSettings
 from medfact.results.compare import sides_of
-from medfact.results.evidence import blamed, changes
+from medfact.results.evidence import Change, blamed, changes
 from medfact.results.recall import READ, RELATED
 from medfact.results.report import report_of
-from medfact.results.text import change_lines
+from medfact.results.sections.beside import told_changes
+from medfact.results.text import lines_of
 from medfact.runs.corpus import Corpus, corpus_of
 from medfact.runs.costs import costs
 from medfact.runs.events import Failed, Finished, Loading
@@ -170,16 +171,23 @@ def test_what_passages_do_to_p_true_by_hand(mkj: Path, store: Store) -> None:
     assert found["p_true_of_true"] == (pytest.approx(0.665), 20, 19, 0)
     assert found["p_true_of_false"] == (pytest.approx(0.665), 60, 57, 0)
     assert found["brier"] == (pytest.approx(0.399), 80, 57, 19)
-    lines = change_lines(change, dict(zip(runs, "ab", strict=True)), {})
-    assert any(line.startswith("  P(True) of true statements: +0.665 (") for line in lines)
-    assert any("of 80 statements, higher in 57" in line for line in lines)
+    text = " ".join(lines_of_change(change, runs))
+    assert "P(True) of true statements +0.665 (" in text
+    assert "of 80 statements, higher in 57" in text
+
+
+def lines_of_change(change: Change, runs: list[str]) -> list[str]:
+    """What passages change, as a terminal says it."""
+    section = told_changes([change], dict(zip(runs, "ab", strict=True)), {})
+    assert section is not None
+    return list(lines_of(section))
 
 
 def test_without_p_true_nothing_is_said_of_it(mkj: Path, store: Store) -> None:
     runs = [asked(store, spec_of(mkj, **fields)) for fields in ({}, {"retrieval": "sparse"})]
     (change,) = changes(sides_of(store, runs))
     assert change.probabilities == {}
-    assert not any("P(True)" in line for line in change_lines(change, dict(zip(runs, "ab", strict=True)), {}))
+    assert not any("P(True)" in line for line in lines_of_change(change, runs))
 
 
 def test_a_change_needs_the_same_model_data_and_seed(mkj: Path, store: Store) -> None:
@@ -447,8 +455,8 @@ def test_own_documents_by_the_command_line(medfact: Callable[..., Any], facts_fi
     (change,) = json.loads(compared.out)["evidence"]
     assert (change["without"], change["with_"]) == (plain, with_)
     told = medfact("compare", with_, plain, "--db", url).out
-    assert "With retrieved passages" in told
-    assert "  The question changes too (from paper to mkj-documents): this is the effect of both." in told
+    assert "What the passages change" in told
+    assert "the question changes too (from paper to mkj-documents): this is the effect of both." in told
     absent = medfact("run", *options, "--retrieval", "sparse", "--corpus", tmp_path / "absent.txt")
     assert absent.code == 2
     assert "absent.txt" in absent.err

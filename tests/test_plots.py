@@ -3,18 +3,23 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_facts import Answerer, rows_of_facts, write_csv
 
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import Completion
-from medfact.results import plots, probability_plots
+from medfact.results.blocks import Row, Shares
+from medfact.results.plots import Plot, plot_of
 from medfact.results.report import Report, report_of
+from medfact.results.sections import SECTIONS, Figures
+from medfact.results.sections.answers import share_of
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
+from medfact.web.pages.plots import by_statements, three_views
 
 NAME = '<a href="https://example.org">the best model</a>'
 
@@ -27,30 +32,42 @@ def report(tmp_path: Path, store: Store) -> Report:
     return report_of(store, store.run(run))
 
 
+def drawn(section: str, **reports: Report) -> Plot:
+    """The first figure of a section."""
+    made = SECTIONS[section].make(Figures(reports))
+    assert made is not None
+    return plot_of(made.figures[0])
+
+
 @pytest.mark.parametrize(
-    "draw", [plots.ways_of_asking, plots.diagnoses, plots.risk_coverage, probability_plots.calibration, plots.three_views]
+    "section", ["ways of asking", "why facts fail", "surest answers", "calibration", "coherence", "relations"]
 )
-def test_a_name_is_no_link(report: Report, draw: object) -> None:
-    assert callable(draw)
-    plot = draw({NAME: report, "another": replace(report, run="x")})
-    told = json.dumps(plot)
+def test_a_name_is_no_link(report: Report, section: str) -> None:
+    told = json.dumps(drawn(section, **{NAME: report, "another": replace(report, run="x")}))
+    assert "<a" not in told
+    assert "&lt;a" in told
+
+
+def test_nor_in_the_three_views(report: Report) -> None:
+    told = json.dumps(plot_of(three_views({NAME: report, "another": replace(report, run="x")})))
     assert "<a" not in told
     assert "&lt;a" in told
 
 
 def test_neither_where_it_names_a_row(report: Report) -> None:
-    told = json.dumps(plots.scores({NAME: report.joint_accuracy}, "fact"))
+    row = Row(NAME, {"all right": share_of(report.joint_accuracy, "fact")})
+    told = json.dumps(plot_of(Shares(name="s", label="scores", heading="run", rows=(row,), finding="", alone=True)))
     assert "<a" not in told
     assert "&lt;a" in told
 
 
 def test_the_figures_hold_what_the_report_has(report: Report) -> None:
     """12 pairs, always True: 12 facts of 24 are right where they are affirmed; no fact is mastered."""
-    diagnosed = plots.diagnoses({"m": report})["data"][0]
+    diagnosed = drawn("why facts fail", m=report)["data"][0]
     assert {of for of, _ in diagnosed["customdata"]} == {"24 facts"}
     assert len(diagnosed["x"]) == 9
     assert sum(diagnosed["x"]) == pytest.approx(100)
-    sure = plots.risk_coverage({"m": report})["data"][0]
+    sure = drawn("surest answers", m=report)["data"][0]
     assert sure["customdata"][-1][0] == "192 statements"
     assert sure["x"] == [pytest.approx(50)] * 4
 
@@ -61,6 +78,11 @@ def curve(report: Report, model: str, **changes: object) -> Report:
     return replace(report, model=model, curves=replace(report.curves, joint_any_order=points), **changes)  # type: ignore[arg-type]
 
 
+def traces(reports: dict[str, Report]) -> list[dict[str, Any]]:
+    """The lines of mastery against the number of statements."""
+    return list(plot_of(by_statements(0, "before", reports, "joint_any_order"))["data"])
+
+
 def test_the_mean_over_models_is_a_curve_of_its_own(report: Report) -> None:
     """3/4 and 1/4 of the one, 1/4 and 1/4 of the other: 1/2 and 1/4, between the means of the bounds. A coin that is asked too
     does not count, nor does a model with other demonstrations."""
@@ -68,21 +90,21 @@ def test_the_mean_over_models_is_a_curve_of_its_own(report: Report) -> None:
     points = (Estimate(0.25, 0.2, 0.3, 24), Estimate(0.25, 0.1, 0.4, 24))
     other = replace(one, model="other", curves=replace(one.curves, joint_any_order=points))
     shots = curve(report, "third", shots=5)
-    drawn = plots.by_statements({"1": one, "2": other, "3": coin, "4": shots}, "joint_any_order")["data"]
+    drawn = traces({"1": one, "2": other, "3": coin, "4": shots})
     assert [line["name"] for line in drawn] == ["a coin", "1", "2", "3", "4", "mean of 2 models"]
     mean = drawn[-1]
     assert mean["y"] == pytest.approx([50, 25])
     assert mean["error_y"]["arrayminus"] == pytest.approx([10, 15])
     assert mean["error_y"]["array"] == pytest.approx([10, 15])
-    assert mean["customdata"] == [24, 24]
+    assert [n for n, _ in mean["customdata"]] == [24, 24]
     assert mean["line"]["dash"] == "dash"
-    alone = plots.by_statements({"1": one, "2": shots}, "joint_any_order")["data"]
+    alone = traces({"1": one, "2": shots})
     assert [line["name"] for line in alone] == ["a coin", "1", "2"], "of one model there is no mean"
 
 
 def test_means_of_two_methods_are_two_curves(report: Report) -> None:
     asked = {f"{model} {method}": curve(report, model, method=method) for model in "ab" for method in ("LLMEval", "whole")}
-    drawn = plots.by_statements(asked, "joint_any_order")["data"]
+    drawn = traces(asked)
     assert [line["name"] for line in drawn if line["name"].startswith("mean")] == [
         "mean of 2 models, LLMEval on facts.csv", "mean of 2 models, whole on facts.csv"
     ]  # fmt: skip

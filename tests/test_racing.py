@@ -19,11 +19,13 @@ from waiting import until
 from medfact.errors import Mistake, StoreError
 from medfact.models import Completion, Prompt, ServiceSettings, load_model
 from medfact.results.compare import races_of, sides_of
-from medfact.results.endings import how_it_ended
 from medfact.results.model_card import model_card
-from medfact.results.race_plot import race_course, race_figure
+from medfact.results.plots import plot_of
+from medfact.results.race_course import race_course
 from medfact.results.report import report_of
+from medfact.results.sections.beside import race_curve
 from medfact.results.text import report_text
+from medfact.results.wording import how_it_ended
 from medfact.runs import racing
 from medfact.runs.ask import BATCH
 from medfact.runs.events import Finished
@@ -134,12 +136,12 @@ def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
     assert course.decided_at is not None
     assert course.heads[course.decided_at] == found.race.decided_at
     assert course.low[course.decided_at] > 0 >= course.low[course.decided_at - 1] or found.race.decided_at >= 10
-    figure = race_figure(course)
+    figure = plot_of(race_curve(1, "finding", course))
     assert [trace["name"] for trace in figure["data"]][-2:] == ["difference so far", "decided"]
     assert figure["data"][-1]["x"] == [found.race.decided_at]
     assert figure["data"][-2]["y"][-1] == pytest.approx(100 * found.race.value, abs=0.01)
     assert "dtick" not in figure["layout"]["xaxis"]
-    assert race_figure(replace(course, of=4))["layout"]["xaxis"]["dtick"] == 1, "no tick at half a disease"
+    assert plot_of(race_curve(1, "", replace(course, of=4)))["layout"]["xaxis"]["dtick"] == 1, "no tick at half a disease"
     page = html_report(store, [run.run for run in runs], "2026-11-24T20:00:00+00:00")
     assert "Enough: " in page
     assert f"decided after {found.race.decided_at} diseases" in page

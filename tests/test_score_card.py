@@ -25,7 +25,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import STOPPED, Store
 from medfact.views import score_card
-from medfact.views.score_card import HEIGHT, LEFT, RIGHT, WIDTH, Bar, Line, fitted, layout, png_of, width_of
+from medfact.views.score_card import HEIGHT, LEFT, RIGHT, WIDTH, CardBar, CardText, fitted, layout, png_of, width_of
 
 
 @pytest.fixture
@@ -38,11 +38,11 @@ def runs(store: Store, tmp_path: Path) -> list[str]:
 
 
 def texts(card: ScoreCard) -> list[str]:
-    return [piece.text for piece in layout(card) if isinstance(piece, Line)]
+    return [piece.text for piece in layout(card) if isinstance(piece, CardText)]
 
 
-def bars(card: ScoreCard) -> list[Bar]:
-    return [piece for piece in layout(card) if isinstance(piece, Bar)]
+def bars(card: ScoreCard) -> list[CardBar]:
+    return [piece for piece in layout(card) if isinstance(piece, CardBar)]
 
 
 def picture(card: ScoreCard) -> Image.Image:
@@ -91,7 +91,7 @@ def test_the_picture_has_its_size_its_words_and_its_bars(store: Store, runs: lis
 
 def assert_nothing_runs_over(card: ScoreCard) -> None:
     for piece in layout(card):
-        if isinstance(piece, Line):
+        if isinstance(piece, CardText):
             width = width_of(piece.text, piece.size, "")
             left = piece.x - width if piece.at_right else piece.x
             assert left >= LEFT - 1, piece

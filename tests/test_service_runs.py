@@ -17,9 +17,10 @@ from waiting import until
 
 from medfact.errors import Mistake
 from medfact.models import ServiceSettings
-from medfact.results.plots import COLOURS
-from medfact.results.probability_plots import calibration, of_one_source
-from medfact.results.report import report_of
+from medfact.results.plots import COLOURS, plot_of
+from medfact.results.report import Report, report_of
+from medfact.results.sections import SECTIONS, Figures
+from medfact.results.sections.probabilities import of_one_source
 from medfact.results.text import report_text
 from medfact.runs.costs import bill_in_words, costs
 from medfact.runs.events import AnswersSaved, Finished
@@ -337,11 +338,18 @@ def test_sources_of_p_true_are_never_mixed(facts_file: Path, store: Store) -> No
     reports = {run_id: report_of(store, store.run(run_id)) for run_id in runs}
     assert [reports[run_id].p_true_source for run_id in runs] == ["logprobs", "repeats"]
     assert list(of_one_source(reports)) == [runs[0]]
-    assert {trace["name"] for trace in calibration(reports)["data"] if trace.get("name")} == {runs[0]}
+    assert {trace["name"] for trace in drawn(reports) if trace.get("name")} == {runs[0]}
     nothing = replace(reports[runs[0]].calibration, n=0, bins=())
-    swapped = calibration({"unasked": replace(reports[runs[0]], calibration=nothing), **reports})["data"]
+    swapped = drawn({"unasked": replace(reports[runs[0]], calibration=nothing), **reports})
     colours = {trace["line"]["color"] for trace in swapped if trace.get("name")}
     assert colours == {COLOURS[1]}, "a model has the same colour in every figure"
+
+
+def drawn(reports: dict[str, Report]) -> list[dict[str, Any]]:
+    """The traces of the calibration curves."""
+    section = SECTIONS["calibration"].make(Figures(reports))
+    assert section is not None
+    return list(plot_of(section.figures[0])["data"])
 
 
 @pytest.fixture

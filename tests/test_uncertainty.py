@@ -11,11 +11,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from records import two_way_variance
 from scipy import stats
 
-from medfact.metrics.clusters import USUAL, Clusters, Likeness, clustered_variance, two_way_variance, variance_by_tail, worth
+from medfact.metrics.clusters import (
+    USUAL,
+    Clusters,
+    IntraclassCorrelation,
+    clustered_variance,
+    effective_number,
+    variance_by_tail,
+)
 from medfact.metrics.differences import FLIPS, Difference, holm, least_p, paired_difference
-from medfact.metrics.uncertainty import NOTHING, Estimate, likeness, linear_interval, mean_interval, too_few, wilson
+from medfact.metrics.uncertainty import (
+    NOTHING,
+    Estimate,
+    intraclass_correlation,
+    linear_interval,
+    mean_interval,
+    too_few,
+    wilson,
+)
 
 
 def array(*values: float) -> np.ndarray:
@@ -58,12 +74,12 @@ def test_the_factor_of_unequal_clusters_by_hand() -> None:
     values, heads = array(1, 1, 1, 0), codes(0, 0, 1, 2)
     # mean ¾; sums ½, ¼, −¾; squares (4 + 1 + 9) / 16 / 4² = 7/128
     assert clustered_variance(values, heads) == pytest.approx(7 / 128 * 24 / 13)
-    assert worth(heads) == pytest.approx(8 / 3)
+    assert effective_number(heads) == pytest.approx(8 / 3)
 
 
 def test_thirty_tails_that_follow_zipf_are_worth_ten() -> None:
     counts = [round(10_000 / rank) for rank in range(1, 31)]
-    assert worth(np.repeat(np.arange(30), counts)) == pytest.approx(9.9, abs=0.05)
+    assert effective_number(np.repeat(np.arange(30), counts)) == pytest.approx(9.9, abs=0.05)
 
 
 def test_a_clustered_variance_has_no_bias_however_unequal_the_clusters() -> None:
@@ -84,10 +100,7 @@ def shared_tails(randomness: np.random.Generator, effect: float) -> tuple[np.nda
 @pytest.mark.parametrize("effect", [0.0, 0.5])
 def test_what_tails_add_has_no_bias(effect: float) -> None:
     randomness = np.random.default_rng(2)
-    made = [
-        (float(values.mean()), two_way_variance(values, *of))
-        for values, *of in (shared_tails(randomness, effect) for _ in range(3000))
-    ]
+    made = [(float(values.mean())(values, *of)) for values, *of in (shared_tails(randomness, effect) for _ in range(3000))]
     means, variances = zip(*made, strict=True)
     # what is below 0 counts as 0: so a little too much where tails have no effect
     assert 0.95 < np.mean(variances) / np.var(means) < 1.35
@@ -144,7 +157,7 @@ def test_where_all_are_equal_the_usual_likeness_says_what_the_facts_are_worth(va
 
 def test_a_figure_near_0_borrows_the_likeness_that_others_show() -> None:
     heads = np.repeat(np.arange(10), 8)
-    alike, none = Clusters(heads, np.arange(80), like=Likeness(0.5, 0)), Clusters(heads, np.arange(80))
+    alike, none = Clusters(heads, np.arange(80), intraclass=IntraclassCorrelation(0.5, 0)), Clusters(heads, np.arange(80))
     # 1 + 7 · 0.5 = 4.5 against 1.42
     assert mean_interval(np.zeros(80), alike).high > 2 * mean_interval(np.zeros(80), none).high
 
@@ -170,9 +183,9 @@ def test_likeness_is_what_facts_of_one_head_share() -> None:
     heads = np.repeat(np.arange(400), 5)
     # effects of variance 1 of heads and 3 of facts: 1 / 4
     values = randomness.normal(0, 1, 400)[heads] + randomness.normal(0, 3**0.5, 2000)
-    assert likeness(values, Clusters(heads, np.arange(2000))).head == pytest.approx(0.25, abs=0.05)
-    assert likeness(np.zeros(2000), Clusters(heads, np.arange(2000))) == USUAL
-    assert likeness(values[:30], Clusters(heads[:30], np.arange(30))) == USUAL  # six heads
+    assert intraclass_correlation(values, Clusters(heads, np.arange(2000))).head == pytest.approx(0.25, abs=0.05)
+    assert intraclass_correlation(np.zeros(2000), Clusters(heads, np.arange(2000))) == USUAL
+    assert intraclass_correlation(values[:30], Clusters(heads[:30], np.arange(30))) == USUAL  # six heads
 
 
 def test_a_share_of_independent_facts_is_near_wilsons_and_of_repeated_ones_wider() -> None:
@@ -522,7 +535,7 @@ def test_unequal_heads_that_are_worth_fewer_than_ten_get_no_interval() -> None:
     # 10 heads, one of 9 facts and nine of 8: shares 9/81 and 8/81; worth 1 / (0.0123 + 9 · 0.0098) = 9.99, as good as ten
     enough, few = (np.repeat(np.arange(12), [largest, *[4] * 11]) for largest in (11, 12))
     nearly = np.repeat(np.arange(10), [9, *[8] * 9])
-    assert [worth(heads) for heads in (enough, few, nearly)] == pytest.approx([10.19, 9.8, 9.99], abs=0.01)
+    assert [effective_number(heads) for heads in (enough, few, nearly)] == pytest.approx([10.19, 9.8, 9.99], abs=0.01)
     assert [too_few(heads) for heads in (enough, few, nearly, codes(*range(10)), codes(*range(9)), codes())] == [
         False,
         True,

@@ -14,8 +14,10 @@ from medfact.facts import Fact
 from medfact.metrics.witnesses import AFFIRMS, DENIES, NEITHER, against_labels, belief
 from medfact.prototypes import load_pool
 from medfact.results.compare import sides_of
-from medfact.results.over_models import over_models
-from medfact.results.over_models_text import hardest_in_words, over_models_lines, suspects_in_words
+from medfact.results.over_models import OverModels, over_models
+from medfact.results.over_models_text import hardest_in_words, suspects_in_words
+from medfact.results.sections import SECTIONS, Beside, Figures
+from medfact.results.text import lines_of
 from medfact.reviews.queues import unanimous
 from medfact.runs.run import answer
 from medfact.runs.start import start
@@ -116,8 +118,8 @@ def test_two_runs_put_the_suspect_first(store: Store, tmp_path: Path, medfact: C
     assert found.rasch is None
     assert found.mastered_by_none == 1
     assert "On 1 fact all models say the opposite of the label" in suspects_in_words(found)
-    lines = list(over_models_lines(found))
-    assert "    [true] disease07 | symptoms | sign07: both models say the opposite of the label in all eight ways" in lines
+    lines = lines_over(found)
+    assert "  [true] disease07 | symptoms | sign07: both models say the opposite of the label in all eight ways" in lines
     told = medfact("compare", first, second, always, "--json", "--db", store.url)
     assert told.code == 0
     assert '"against_label": [{"fact_id"' in told.out
@@ -144,6 +146,13 @@ def test_one_model_twice_is_one_witness(store: Store, tmp_path: Path) -> None:
     assert [reason for _, reason in found.left_out] == ["its model is here already, and counts once"]
 
 
+def lines_over(found: OverModels) -> list[str]:
+    """What all models show, as a terminal says it."""
+    section = SECTIONS["over models"].make(Figures({}, beside=Beside({}, (), (), (), found, ())))
+    assert section is not None
+    return list(lines_of(section))
+
+
 def test_five_models_have_a_rasch_model(store: Store, tmp_path: Path) -> None:
     file = write_csv(tmp_path / "facts.csv", rows_of_facts(30))
     bad = {("disease07", "sign07"), ("disease01", "drug01")}
@@ -152,7 +161,7 @@ def test_five_models_have_a_rasch_model(store: Store, tmp_path: Path) -> None:
     assert found.rasch is not None
     assert {one.fact.head for one in found.hardest[:2]} == {"disease07", "disease01"}
     assert found.hardest[0].middling is not None
-    assert any("an average model would have" in line for line in over_models_lines(found))
+    assert any("an average model would have" in line for line in lines_over(found))
 
 
 def test_what_all_contradict_comes_first_in_review() -> None:
@@ -176,7 +185,7 @@ def test_without_denied_statements_nothing_is_said_of_labels(store: Store, tmp_p
     rows = [{**row, "head": f"other {row['head']}"} for row in rows_of_facts(30)]
     apart = over_models(sides_of(store, [runs[0], asked_plainly(store, write_csv(tmp_path / "b.csv", rows), "three")]), store)
     assert (apart.facts, apart.hardest, apart.pairs) == (0, (), ())
-    lines = list(over_models_lines(apart))
+    lines = lines_over(apart)
     assert lines[-1] == "  No fact was answered by all of them, so nothing can be said of any label."
     assert not any("not shown to know" in line for line in lines)
 

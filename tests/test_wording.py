@@ -9,6 +9,7 @@ import pytest
 
 import medfact
 from medfact.metrics.race import Race
+from medfact.metrics.registry import MEASURES
 from medfact.metrics.uncertainty import NOTHING, Estimate
 from medfact.results import model_card, wording
 from medfact.results.race_words import race_in_words
@@ -101,7 +102,7 @@ def test_a_race_that_is_shown_on_these_facts_alone_says_so() -> None:
 
 def things_counted() -> list[tuple[str, str]]:
     """Where something is counted, and the word for one of it, as the code and the templates give it."""
-    found = [("a score", score.of) for score in wording.SCORES.values()]
+    found = [("a score", score.of) for score in MEASURES.values()]
     found += [("the card of a model", of) for _, of in model_card._FIGURES.values()]
     for file in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

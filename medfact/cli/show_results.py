@@ -18,18 +18,18 @@ from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.metrics.estimand import ESTIMANDS
 from medfact.results import papers
-from medfact.results.compare import Side, comparison, sides_of
-from medfact.results.contrasts import across_of_papers, across_runs
+from medfact.results.beside import beside_of
+from medfact.results.compare import comparison
+from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import danger_of
-from medfact.results.evidence import changes
 from medfact.results.latex import latex_tables
 from medfact.results.logs import LOGS, log_of
 from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import model_card
-from medfact.results.over_models import over_models
 from medfact.results.report import board_of, report_of
 from medfact.results.score_card import card_of
-from medfact.results.text import comparison_text, report_text
+from medfact.results.sides import Side, sides_of
+from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.wording import counted, names_of_runs
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
@@ -146,19 +146,12 @@ def compare(options: argparse.Namespace) -> int:
     sides = sides_of(store, options.run)
     compared = comparison(sides)
     reports = [report_of(store, side.run) for side in sides]
-    found, together, across = changes(sides), over_models(sides, store), across_runs(sides)
+    names = names_in_a_terminal(compared)
+    beside = beside_of(store, sides, names)
     if options.json:
-        evidence = {"evidence": record_of(found)} if found else {}
-        print(
-            json_line(
-                {
-                    **compared.record(),
-                    "contrasts": [one.record() for one in across],
-                    "over_models": together.record(),
-                    **evidence,
-                }
-            )
-        )
+        evidence = {"evidence": record_of(beside.changes)} if beside.changes else {}
+        record = {"contrasts": [one.record() for one in beside.across], "over_models": beside.over_models.record()}
+        print(json_line({**compared.record(), **record, **evidence}))
     else:
-        print(comparison_text(compared, reports, found, together, across))
+        print(comparison_text(compared, reports, beside))
     return OK

@@ -9,7 +9,7 @@ from medfact.facts import Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
-from medfact.metrics.measures import Harm, Measures, OfDifficulty, TypeAccuracy
+from medfact.metrics.measures import DifficultyFigures, Harm, Measures, TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.spec import NO_RETRIEVAL
 from medfact.statements import Statement
@@ -66,7 +66,7 @@ def score_rows(run: str, model: str, measures: Measures, imported: bool = False)
 
     Left out are the curves over ways of asking and over the surest answers, and how far P(True) is off in parts.
     """
-    for group, value in vars(measures).items():
+    for group, value in {**vars(measures), **measures.more}.items():
         for name, figure, estimate in _figures(group, value):
             bounds = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
             yield {"run": run, "model": model, "imported": imported, "figure": figure, "group": group, "name": name, **bounds}
@@ -88,7 +88,7 @@ def _figures(group: str, value: Any) -> Iterator[tuple[str, str, Estimate | Type
             yield from ((name, figure, getattr(good, figure)) for figure in ("auroc", "brier") if good)
             yield from ((name, figure, getattr(off, figure)) for figure in ("ece", "shift", "overconfidence") if off)
     for name, of_name in value.items() if group.startswith("by_") else ():
-        if isinstance(of_name, OfDifficulty):
+        if isinstance(of_name, DifficultyFigures):
             yield from ((name, figure, part) for figure, part in vars(of_name).items() if isinstance(part, Estimate))
         else:
             yield name, "average_accuracy", of_name

@@ -13,9 +13,10 @@ import numpy as np
 from medfact.metrics import averages
 from medfact.metrics.coherence import coherence
 from medfact.metrics.joint import Facts, curves_of, facts_of, pair_joint
-from medfact.metrics.measures import Chance, Measures, OfDifficulty, record_of
+from medfact.metrics.measures import Chance, DifficultyFigures, Measures, fields_among, record_of
 from medfact.metrics.probability import calibration
 from medfact.metrics.records import FAILED, PENDING, UNREADABLE, Names, Records, codes
+from medfact.metrics.registry import MEASURES
 from medfact.metrics.uncertainty import Estimate
 from medfact.negatives import DIFFICULTIES
 from medfact.statements import FORM_NAMES, VARIANTS, WRITTEN
@@ -25,10 +26,11 @@ __all__ = ["FAILED", "PENDING", "UNREADABLE", "Measures", "Names", "Records", "c
 
 def measure(records: Records) -> Measures:
     """All figures of a run."""
-    everything = np.ones(len(records.fact), dtype=bool)
     facts = facts_of(records)
     curves = curves_of(records, facts)
     by_tail_type = averages.by_tail_type(records)
+    scores = {name: one.compute(records, facts) for name, one in MEASURES.items()}
+    own = fields_among(scores)
     return Measures(
         statements=len(records.fact),
         facts=facts.count // max(len(np.unique(records.draw)), 1),
@@ -38,17 +40,9 @@ def measure(records: Records) -> Measures:
         unreadable=int((records.answer == UNREADABLE).sum()),
         failed=int((records.answer == FAILED).sum()),
         standing=len(np.unique(records.triplet)) - len(np.unique(records.triplet[records.scored & ~records.right])),
-        average_accuracy=records.accuracy(everything),
-        joint_accuracy=facts.joint(),
-        pair_joint_accuracy=pair_joint(records, facts),
         macro_accuracy=averages.macro(records),
-        yes_bias=averages.yes_bias(records),
         false_affirmation=averages.harm(records, positive=False, answer=1),
         false_denial=averages.harm(records, positive=True, answer=0),
-        positive_accuracy=records.accuracy(records.positive),
-        negative_accuracy=records.accuracy(~records.positive),
-        accuracy_gap=averages.gap(records),
-        mkj_accuracy=averages.mkj_accuracy(records, facts.negatives),
         chance=_chance(facts),
         joint_accuracy_at=_values(curves.joint_any_order),
         joint_accuracy_ordered=_values(curves.joint_ordered),
@@ -64,10 +58,12 @@ def measure(records: Records) -> Measures:
         error_prone=averages.error_prone(by_tail_type),
         calibration=calibration(records),
         coherence=coherence(records),
+        **{name: scores[name] for name in own},
+        more={name: of for name, of in scores.items() if name not in own},
     )
 
 
-def by_difficulty(records: Records) -> dict[str, OfDifficulty]:
+def by_difficulty(records: Records) -> dict[str, DifficultyFigures]:
     """Figures by the difficulty of the false partners; a true fact with false partners of two difficulties counts for both."""
     made = {}
     for difficulty in DIFFICULTIES:
@@ -75,7 +71,7 @@ def by_difficulty(records: Records) -> dict[str, OfDifficulty]:
         if false.any():
             pairs = records.only(false | (records.positive & np.isin(records.pair, records.pair[false])))
             facts = facts_of(pairs)
-            made[difficulty] = OfDifficulty(
+            made[difficulty] = DifficultyFigures(
                 negatives=len(np.unique(records.triplet[false])),
                 average_accuracy=pairs.accuracy(np.ones(len(pairs.fact), dtype=bool)),
                 joint_accuracy=facts.joint(),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from medfact.metrics.clusters import Codes, worth
+from medfact.metrics.clusters import Codes, effective_number
 from medfact.metrics.uncertainty import LEVEL, NOTHING, Estimate, wilson
 
 MISSING = -1
@@ -104,7 +104,7 @@ def _estimate(figure: _Figure, ratings: Codes, clusters: Codes, whole: NDArray[n
 
 def _at_an_end(found: _Found, clusters: Codes) -> tuple[float, float]:
     """Bounds where all agree, or none: that nothing varies makes nothing certain. Wilson's, of what the clusters are worth."""
-    low, high = wilson(found.observed, min(len(clusters), worth(clusters)))
+    low, high = wilson(found.observed, min(len(clusters), effective_number(clusters)))
     return found.beyond_chance(low), found.beyond_chance(high)
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats
-from medfact.metrics.redrawn import redrawn
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, redrawn
 from medfact.metrics.uncertainty import t_quantile, too_few, widened
 
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _DRAWN = 1_000, 200, 200_000

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from medfact.metrics.clusters import Bools, Clusters, count_of
+from medfact.metrics.joint import Facts
 from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
 from medfact.metrics.records import Names, Records
+from medfact.metrics.registry import measured
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, linear_interval, wilson
 from medfact.statements import IMPLICATIONS
 
@@ -20,6 +22,24 @@ IMPLICATION_SETS = {
     "+all": tuple(IMPLICATIONS),
 }
 """PretextTrans' ablation of implication types (its Table 5): name → the variants that count."""
+
+
+@measured("average_accuracy", "right answers", "average accuracy: the share of right answers over all statements")
+def average_accuracy(records: Records, _: Facts) -> Estimate:
+    """The share of right answers."""
+    return records.accuracy(np.ones(len(records.fact), dtype=bool))
+
+
+@measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")
+def positive_accuracy(records: Records, _: Facts) -> Estimate:
+    """The same over statements of facts that hold."""
+    return records.accuracy(records.positive)
+
+
+@measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
+def negative_accuracy(records: Records, _: Facts) -> Estimate:
+    """The same over statements of false facts."""
+    return records.accuracy(~records.positive)
 
 
 def by_names(records: Records, names: Names, order: Sequence[str] = ()) -> dict[str, Estimate]:
@@ -90,13 +110,22 @@ def macro(records: Records) -> Estimate:
     return _within(_open(estimate, clusters), 0.0)
 
 
-def gap(records: Records) -> Estimate:
+@measured(
+    "accuracy_gap",
+    "Acc_gap, the gap",
+    "Acc_gap: accuracy over facts that hold less accuracy over false ones",
+    coin=0.0,
+    signed=True,
+)
+def gap(records: Records, _: Facts) -> Estimate:
     """Accuracy over statements of positive facts less that over statements of negative ones."""
     return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
 
 
-def mkj_accuracy(records: Records, negatives: int) -> Estimate:
+@measured("mkj_accuracy", "Acc", "Acc: right answers, true and false statements weighted 1 : k false partners")
+def mkj_accuracy(records: Records, facts: Facts) -> Estimate:
     """MKJ's Acc (its Section 4.2): accuracies over statements of positive and of negative facts, weighted 1 : k negatives."""
+    negatives = facts.negatives
     return _of_both_sides(records, 1 / (1 + negatives), negatives / (1 + negatives), lowest=0.0)
 
 
@@ -133,7 +162,15 @@ def _open(estimate: Estimate, clusters: Clusters) -> Estimate:
     return estimate._replace(low=estimate.value - (high - low), high=estimate.value + (high - low))
 
 
-def yes_bias(records: Records) -> Estimate:
+@measured(
+    "yes_bias",
+    "leaning to “true”",
+    "yes-bias: share of True answers less share of true statements",
+    of="answer",
+    coin=0.0,
+    signed=True,
+)
+def yes_bias(records: Records, _: Facts) -> Estimate:
     """Share of True answers less the share of True labels, over readable answers."""
     rows = records.readable
     parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)

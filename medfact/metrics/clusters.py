@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +21,14 @@ Codes = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class Likeness(NamedTuple):
-    """How far facts of one head, and facts of one tail, stand or fall together: intra-cluster correlations, from 0 to 1."""
+class IntraclassCorrelation(NamedTuple):
+    """How far facts of one head, and facts of one tail, stand or fall together, from 0 to 1."""
 
     head: float
     tail: float
 
 
-USUAL = Likeness(0.06, 0.02)
+USUAL = IntraclassCorrelation(0.06, 0.02)
 """What is taken for granted before anything is seen; of tails less, since a tail is shared by more facts."""
 
 
@@ -36,7 +37,8 @@ class Clusters(NamedTuple):
 
     tails: one of each value, or (values, k) where one has several, such as a pair its true and its false partner, −1 where
     there is none; None where tails say nothing. draws: of demonstrations; None: all are of one. both: heads and tails crossed,
-    where they are known already. like: how far facts of one head and of one tail are alike.
+    where they are known already. intraclass: correlations of facts of one
+    head, and of one tail.
 
     unseen: for a mean over a finite population, of each value the share of its stratum (a relation) that was not asked, 0
     where all of it was; values with equal shares are taken for one stratum. None: a mean over all heads and tails like these.
@@ -46,14 +48,14 @@ class Clusters(NamedTuple):
     tails: Codes | None = None
     draws: Codes | None = None
     both: Codes | None = None
-    like: Likeness = USUAL
+    intraclass: IntraclassCorrelation = USUAL
     unseen: Floats | None = None
 
     def of(self, rows: Bools | Codes) -> Clusters:
         """The clusters of some values."""
         tails, draws, both = (None if codes is None else codes[rows] for codes in (self.tails, self.draws, self.both))
         unseen = None if self.unseen is None else self.unseen[rows]
-        return Clusters(self.heads[rows], tails, draws, both, self.like, unseen)
+        return Clusters(self.heads[rows], tails, draws, both, self.intraclass, unseen)
 
 
 def unseen_share(clusters: Clusters) -> float:
@@ -61,8 +63,10 @@ def unseen_share(clusters: Clusters) -> float:
     return 1.0 if clusters.unseen is None else float(clusters.unseen.mean())
 
 
-def worth(clusters: Codes) -> float:
-    """How many equal clusters these are worth: 1 / Σ share², the inverse of Simpson's index; needs at least one row."""
+def effective_number(clusters: Codes) -> float:
+    """The effective number of these clusters, which is how many equal ones say as much: 1 / Σ share², the inverse of Simpson’s
+    index; needs at least one row.
+    """
     shares = shares_of(clusters)
     return float(1 / np.square(shares).sum())
 
@@ -121,7 +125,7 @@ def variance_by_tail(values: Floats, heads: Codes, tails: Codes, both: Codes | N
     row, tail = entries(tails)
     n = len(values)
     shares = np.bincount(tail)[np.bincount(tail) > 0] / n
-    each, squares, within = len(tail) / n, float(np.square(shares).sum()), 1 / worth(both)
+    each, squares, within = len(tail) / n, float(np.square(shares).sum()), 1 / effective_number(both)
     seen = _kept_of_tails(row, tail, n) - (each - squares) * within * each
     if squares * LEAST_WORTH > each**2 or squares <= each * within or seen <= 0:
         return 0.0
@@ -156,11 +160,6 @@ def _kept_of_tails(row: Codes, tail: Codes, n: int) -> float:
     return (float(np.square(together).sum()) - 2 * cross / n + float(np.square(counts).sum()) ** 2 / n**2) / n**2
 
 
-def two_way_variance(values: Floats, heads: Codes, tails: Codes, both: Codes | None = None) -> float:
-    """Variance of the mean, clustered by head and by tail; never below that by head alone. `both`: their crossed codes."""
-    return clustered_variance(values, heads) + variance_by_tail(values, heads, tails, both)
-
-
 def count_of(clusters: Codes) -> int:
     return int(np.count_nonzero(np.bincount(clusters)))
 
@@ -174,11 +173,11 @@ class Part(NamedTuple):
     """A part of a variance, and the degrees of freedom of its estimate."""
 
     variance: float
-    free: float
+    degrees_of_freedom: float
 
 
 _LEANING = 2
-"""Few tails say more of themselves than of others: their part grows by (w / (w − 1))², where w is their worth."""
+"""Few tails say more of themselves than of others: their part grows by (w / (w − 1))², w being their effective number."""
 
 
 def parts_of(values: Floats, clusters: Clusters) -> list[Part]:
@@ -188,9 +187,9 @@ def parts_of(values: Floats, clusters: Clusters) -> list[Part]:
     parts = [Part(clustered_variance(values.mean() + errors, heads), _freedom(errors, heads))]
     if tails is not None:
         row, tail = entries(tails)
-        worth_of_tails = max(worth(tail), 1.5)
+        effective = max(effective_number(tail), 1.5)
         variance = variance_by_tail(values, heads, tails, clusters.both)
-        leaning = (worth_of_tails / (worth_of_tails - 1)) ** _LEANING
+        leaning = (effective / (effective - 1)) ** _LEANING
         parts.append(Part(variance * leaning, _freedom(errors[row], tail)))
     if draws is not None and count_of(draws) > 1:
         parts.append(Part(draw_variance(values, heads, draws), float(count_of(draws) - 1)))
@@ -207,20 +206,31 @@ def unseen_errors(values: Floats, unseen: Floats | None) -> Floats:
 
 
 def _freedom(errors: Floats, clusters: Codes) -> float:
-    """Degrees of freedom of a clustered variance: the clusters' worth less one, and fewer where a few of them say nearly all.
+    """Degrees of freedom of a clustered variance: the effective number of clusters less one, and fewer where a few of them say
+    nearly all.
 
     The variance of a sample variance is (kurtosis − 1) / C of its square, and that of a χ² with f degrees 2 / f.
     """
-    count, squares = worth(clusters), np.square(np.bincount(clusters, weights=errors))
+    count, squares = effective_number(clusters), np.square(np.bincount(clusters, weights=errors))
     if not squares.any():
         return max(count - 1, 1.0)
     excess = float(np.square(squares).sum() / squares.sum() ** 2) - 1 / count
     return max(1.0, min(count - 1, 2 / excess if excess > 0 else math.inf))
 
 
-def together(parts: Sequence[Part]) -> Part:
+def sum_of_parts(parts: Sequence[Part]) -> Part:
     """The sum of independent parts, with Welch and Satterthwaite's degrees of freedom."""
     total = sum(part.variance for part in parts)
     if not total > 0:
-        return Part(total, parts[0].free)
-    return Part(total, total**2 / sum(part.variance**2 / part.free for part in parts))
+        return Part(total, parts[0].degrees_of_freedom)
+    return Part(total, total**2 / sum(part.variance**2 / part.degrees_of_freedom for part in parts))
+
+
+@lru_cache(8)
+def redrawn(heads: int, draws: int) -> Codes:
+    """Heads drawn with replacement, as a bootstrap draws them: how often each head comes up in each draw of as many as there
+    are: (draw, head). The same draws at every call.
+    """
+    times = np.random.default_rng(0).multinomial(heads, np.full(heads, 1 / heads), draws)
+    times.setflags(write=False)
+    return np.asarray(times)

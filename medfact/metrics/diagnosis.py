@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, unseen_share
+from medfact.metrics.clusters import Clusters, Codes, Floats, redrawn, unseen_share
 from medfact.metrics.records import UNREADABLE, Records
-from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import Estimate, is_known, mean_interval, too_few, widened
 from medfact.statements import IMPLICATIONS
 
@@ -142,14 +140,6 @@ class _Facts:
     @property
     def code(self) -> Codes:
         return np.asarray(_CODE_OF[self.positive, self.pattern], dtype=np.int64)
-
-
-def diagnoses_of(records: Records) -> NDArray[np.int64]:
-    """Of each fact by its code in the records, the place of its diagnosis in DIAGNOSES; −1 where it has none."""
-    found = np.full(int(records.fact.max(initial=-1)) + 1, -1, dtype=np.int64)
-    facts, places, _ = _facts_of(records)
-    found[places] = facts.code
-    return found
 
 
 def diagnosis(records: Records) -> Diagnosis | None:

@@ -8,13 +8,13 @@ trial, raises false alarms.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, Part, count_of, parts_of, together
+from medfact.metrics.clusters import Clusters, Codes, Floats, Part, count_of, parts_of, sum_of_parts
 from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few, wilson
 
 
@@ -79,7 +79,7 @@ def paired_difference(
     if len(sums) < 2:
         return Difference(value, None, None, None, n)
     by_head, *added = parts_of(differences, Clusters(heads, tails, draws))
-    error = together([by_head, *added])
+    error = sum_of_parts([by_head, *added])
     p = max(_flipped(sums, seed), _p_of_t(value, error) if any(part.variance for part in added) else 0.0)
     if too_few(heads):
         return Difference(value, None, None, p, n)
@@ -90,7 +90,7 @@ def paired_difference(
         # where few heads differ, what is drawn of them varies less than others would, and a t interval more: the middle holds
         by_t = t_quantile(len(sums) - 1, level) * math.sqrt(by_head.variance)
         low, high = min(low, (low + value - by_t) / 2), max(high, (high + value + by_t) / 2)
-        half = t_quantile(error.free, level) * math.sqrt(sum(part.variance for part in added))
+        half = t_quantile(error.degrees_of_freedom, level) * math.sqrt(sum(part.variance for part in added))
         return max(-1.0, value - math.hypot(value - low, half)), min(1.0, value + math.hypot(high - value, half))
 
     return Difference(value, *bounds(LEVEL), p, n, *bounds(1 - (1 - LEVEL) / family))
@@ -115,7 +115,7 @@ def least_p(heads: Codes) -> float | None:
 
 def _p_of_t(value: float, error: Part) -> float:
     """The two-sided p of a t test."""
-    return 2 * float(special.stdtr(error.free, -abs(value) / math.sqrt(error.variance)))
+    return 2 * float(special.stdtr(error.degrees_of_freedom, -abs(value) / math.sqrt(error.variance)))
 
 
 def _percentiles(drawn: Floats, heads: int, level: float) -> tuple[float, float]:
@@ -190,3 +190,23 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, (len(order) - rank) * p))
         adjusted[place] = largest
     return adjusted
+
+
+class Place(NamedTuple):
+    """first: 1 + how many are shown to be better; last: how many there are less those shown to be worse. From 1."""
+
+    first: int
+    last: int
+
+
+def places(count: int, shown: Iterable[tuple[int, int]]) -> list[Place]:
+    """The place of each of so many. shown: (better, worse) for every two of which one is shown to be better.
+
+    If all of `shown` holds, so do all places: each lies between first and last (Mogstad, Romano, Shaikh and Wilhelm 2024).
+    Being told apart is not transitive: with A better than C alone, A has the places 1 to 2, B 1 to 3 and C 2 to 3.
+    """
+    better, worse = [0] * count, [0] * count
+    for winner, loser in set(shown):
+        better[loser] += 1
+        worse[winner] += 1
+    return [Place(1 + above, count - below) for above, below in zip(better, worse, strict=True)]

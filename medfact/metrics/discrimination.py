@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, unseen_share
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, redrawn, unseen_share
 from medfact.metrics.miscalibration import Miscalibration, miscalibration
 from medfact.metrics.probability import counted_rows
 from medfact.metrics.records import Names, Records
-from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import NOTHING, Estimate, is_known, mean_interval, too_few, widened
 
 COVERAGES = (1.0, 0.8, 0.5, 0.2)

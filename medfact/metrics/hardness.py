@@ -182,8 +182,8 @@ def _variances(answers: _Answers, mode: _Mode, before: Variances) -> Variances:
     spread = np.maximum(answers.asked * p * (1 - p), 1e-6)
     there = answers.asked > 0
     off = float((np.square(answers.right - answers.asked * p) / spread)[there].sum())
-    free = (1 - mode.of_difficulty / before.difficulty).sum() + (1 - mode.of_testlet / before.testlet).sum()
-    dispersion = off / max(float(there.sum() - free - len(p)), 1.0)
+    degrees = (1 - mode.of_difficulty / before.difficulty).sum() + (1 - mode.of_testlet / before.testlet).sum()
+    dispersion = off / max(float(there.sum() - degrees - len(p)), 1.0)
     difficulty = float((mode.difficulty**2 + mode.of_difficulty).mean())
     testlet = float((mode.testlet**2 + mode.of_testlet).mean())
     return Variances(max(difficulty, 1e-4), max(testlet, 1e-4), max(1.0, dispersion))

@@ -10,6 +10,7 @@ import numpy as np
 from medfact.metrics.clusters import Bools, Clusters, Codes
 from medfact.metrics.measures import Curves
 from medfact.metrics.records import Records
+from medfact.metrics.registry import measured
 from medfact.metrics.uncertainty import NOTHING, Estimate, mean_interval
 from medfact.statements import VARIANTS
 
@@ -107,6 +108,23 @@ def tails_of_pairs(facts: Facts, positives: Codes) -> Codes:
     return tails
 
 
+@measured(
+    "joint_accuracy",
+    "all right",
+    "joint accuracy: the share of facts, true and false ones, with all answers right",
+    of="fact",
+)
+def joint(_: Records, facts: Facts) -> Estimate:
+    """Mastery: the share of facts with all answers right."""
+    return facts.joint()
+
+
+@measured(
+    "pair_joint_accuracy",
+    "all right, false partner too",
+    "pair joint accuracy: the share of true facts that are mastered together with their false partners",
+    of="pair",
+)
 def pair_joint(records: Records, facts: Facts) -> Estimate:
     """Over positive facts with at least one negative and every statement of the pair answered: share with all right."""
     if not facts.count:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -35,9 +35,13 @@ class TypeAccuracy:
     n: int
     facts: int
 
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate(self.value, self.low, self.high, self.n)
+
 
 @dataclass(frozen=True)
-class OfDifficulty:
+class DifficultyFigures:
     """Figures over the pairs whose false partners have one difficulty: these false facts and the true ones they go with.
 
     negatives: how many false facts. negative_accuracy: over their statements alone; the others as in `Measures`.
@@ -137,7 +141,7 @@ class Measures:
 
     statements, answered, right, wrong, unreadable, failed: counts of statements. facts: true and false ones, each once.
     standing: facts without a wrong answer so far. `by_*`: average accuracy by name. `*_at`, `*_ordered`: the values of the
-    curves.
+    curves. more: registered measures that have no field here, by name; in JSON they stand beside the others.
     """
 
     statements: int
@@ -170,10 +174,21 @@ class Measures:
     by_form: Estimates
     by_implications: Estimates
     by_tail_type: Mapping[str, TypeAccuracy]
-    by_difficulty: Mapping[str, OfDifficulty]
+    by_difficulty: Mapping[str, DifficultyFigures]
     error_prone: ErrorProne
     calibration: Calibration
     coherence: Coherence
+    more: Estimates = field(default_factory=dict, metadata={"spread": True})
+
+    def measure(self, name: str) -> Estimate:
+        """A registered measure of the run."""
+        found: Estimate = self.more[name] if name in self.more else getattr(self, name)
+        return found
+
+
+def fields_among(names: Iterable[str]) -> set[str]:
+    """Those of the names of measures that are fields of `Measures`."""
+    return {field.name for field in fields(Measures)} & set(names)
 
 
 def record_of(value: Any) -> Any:
@@ -181,7 +196,10 @@ def record_of(value: Any) -> Any:
     if isinstance(value, Estimate):
         return value._asdict()
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: record_of(getattr(value, field.name)) for field in fields(value)}
+        parts = {field.name: record_of(getattr(value, field.name)) for field in fields(value)}
+        for spread in (field.name for field in fields(value) if field.metadata.get("spread")):
+            parts |= parts.pop(spread)
+        return parts
     if isinstance(value, Mapping):
         return {name: record_of(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft, optimize
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, together, unseen_share
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, redrawn, sum_of_parts, unseen_share
 from medfact.metrics.probability import BINS
 from medfact.metrics.records import Records
-from medfact.metrics.redrawn import redrawn
 from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few, widened
 
 TOO_HIGH, TOO_LOW, OVERCONFIDENT, UNDERCONFIDENT = "too-high", "too-low", "overconfident", "underconfident"
@@ -97,12 +96,12 @@ def defect_of(shift: Floats, sureness: Floats, clusters: Clusters) -> str | None
         return None
     found: dict[str, tuple[float, float]] = {}
     for names, values in (((TOO_HIGH, TOO_LOW), shift), ((OVERCONFIDENT, UNDERCONFIDENT), sureness)):
-        (variance, free), mean = together(parts_of(values, clusters)), abs(float(values.mean()))
+        (variance, degrees), mean = sum_of_parts(parts_of(values, clusters)), abs(float(values.mean()))
         # where one truth decides a fact and its negation alike, their sum is never off, and nothing is tested
         if max(variance, mean) > 1e-12:
-            found[names[int(values.mean() < 0)]] = mean / max(variance, 1e-24) ** 0.5, free
+            found[names[int(values.mean() < 0)]] = mean / max(variance, 1e-24) ** 0.5, degrees
     level = 1 - (1 - LEVEL) / max(len(found), 1)
-    shown = {name: times for name, (times, free) in found.items() if times > t_quantile(free, level)}
+    shown = {name: times for name, (times, degrees) in found.items() if times > t_quantile(degrees, level)}
     return max(shown, key=lambda name: shown[name]) if shown else None
 
 

@@ -39,8 +39,8 @@ def expected_error(clusters: Clusters, statements: int) -> float:
 
 def power(difference: float, error: float) -> float:
     """How often a difference of this size is found, at 5 %, by a test with this standard error."""
-    reach = float(special.ndtri(0.5 + LEVEL / 2))
-    return float(special.ndtr(abs(difference) / error - reach) + special.ndtr(-abs(difference) / error - reach))
+    half_width = float(special.ndtri(0.5 + LEVEL / 2))
+    return float(special.ndtr(abs(difference) / error - half_width) + special.ndtr(-abs(difference) / error - half_width))
 
 
 def least_difference(error: float) -> float:

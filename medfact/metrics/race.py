@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from medfact.metrics.clusters import Clusters, Codes, Floats, parts_of, together
+from medfact.metrics.clusters import Clusters, Codes, Floats, parts_of, sum_of_parts
 from medfact.metrics.uncertainty import LEVEL, t_quantile, too_few
 
 _PLACES = 801
@@ -148,8 +148,8 @@ def _also_of_others(found: Differences, tails: Codes, at: int, *, up: bool, fami
     while at <= found.counted:
         rows = found.heads < at
         if not too_few(found.heads[rows]):
-            variance, free = together(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
-            if float(differences[rows].mean()) > t_quantile(free, level) * math.sqrt(variance):
+            variance, degrees = sum_of_parts(parts_of(differences[rows], Clusters(found.heads[rows], tails[rows])))
+            if float(differences[rows].mean()) > t_quantile(degrees, level) * math.sqrt(variance):
                 return at
         if at == len(found.sizes):
             return None
@@ -203,7 +203,7 @@ def _more(found: Differences, now: Band, family: int) -> int | None:
     needed = 1 / (1 / heads + min(1, (value / width) ** 2 if width > 0 else 1) * (1 / counted - 1 / heads))
     if found.tails is not None:
         differences = (found.least + found.most) / 2
-        variance, free = together(parts_of(differences, Clusters(found.heads, found.tails)))
-        needed = max(needed, counted * variance * (t_quantile(free, 1 - (1 - SURER) / family) / value) ** 2)
+        variance, degrees = sum_of_parts(parts_of(differences, Clusters(found.heads, found.tails)))
+        needed = max(needed, counted * variance * (t_quantile(degrees, 1 - (1 - SURER) / family) / value) ** 2)
     more = max(1, math.ceil(min(needed, 2 * heads)) - counted)
     return more if counted + more < heads else None

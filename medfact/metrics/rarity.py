@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medfact.metrics.clusters import Codes, Floats, Part, count_of, crossed, together
+from medfact.metrics.clusters import Codes, Floats, Part, count_of, crossed, sum_of_parts
 from medfact.metrics.uncertainty import NOTHING, Estimate, t_quantile
 
 FEWEST_FREQUENCIES = 3
@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """A line: share = intercept + slope · x, where x = log10(frequency + 1).
 
     slope: change of the share for a tenfold frequency, with its 95% interval; n: points. intercept: the share at x = 0, a
@@ -55,7 +55,7 @@ class Line:
     band: tuple[Place, ...]
 
 
-NO_LINE = Line(NOTHING, NOTHING, ())
+NO_LINE = FittedLine(NOTHING, NOTHING, ())
 
 
 def log_frequency(counts: Floats) -> Floats:
@@ -63,7 +63,7 @@ def log_frequency(counts: Floats) -> Floats:
     return np.log10(counts + 1)
 
 
-def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> Line:
+def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> FittedLine:
     """The line through points (x, share), all of one length; heads, tails: codes of the clusters of each point.
 
     No line where there are fewer than FEWEST_FREQUENCIES different x, or fewer than FEWEST_CLUSTERS heads or tails. A line
@@ -72,11 +72,11 @@ def line(x: Floats, shares: Floats, heads: Codes, tails: Codes) -> Line:
     """
     few = min(count_of(heads), count_of(tails)) < FEWEST_CLUSTERS if len(x) else True
     if few or len(np.unique(x)) < FEWEST_FREQUENCIES:
-        return Line(NOTHING._replace(n=len(x)), NOTHING._replace(n=len(x)), ())
+        return FittedLine(NOTHING._replace(n=len(x)), NOTHING._replace(n=len(x)), ())
     fit = _Fit(x, shares, heads, tails)
     places = np.linspace(x.min(), x.max(), BAND_POINTS)
     band = tuple(Place(float(at), *fit.at(float(at))[:3]) for at in places)  # type: ignore[arg-type]
-    return Line(fit.slope(), fit.at(0.0), band)
+    return FittedLine(fit.slope(), fit.at(0.0), band)
 
 
 class _Fit:
@@ -105,9 +105,9 @@ class _Fit:
             return Estimate(round(value, 9) + 0.0 if self._exact else value, None, None, self.n)  # no slope of −1e−17
         by_head, by_tail, by_both = (clusters.part(contrast) for clusters in self._by)
         # never below the variance by head alone, as everywhere: a negative difference is noise
-        added = Part(max(0.0, by_tail.variance - by_both.variance), by_tail.free)
-        variance, free = together([by_head, added])
-        half = t_quantile(free) * math.sqrt(variance)
+        added = Part(max(0.0, by_tail.variance - by_both.variance), by_tail.degrees_of_freedom)
+        variance, degrees = sum_of_parts([by_head, added])
+        half = t_quantile(degrees) * math.sqrt(variance)
         return Estimate(value, value - half, value + half, self.n)
 
 
@@ -122,15 +122,15 @@ class _Clusters:
         place = np.unique(codes, return_inverse=True)[1]
         count = int(place.max()) + 1
 
-        def summed(values: Floats) -> Floats:
+        def sum_of_parts(values: Floats) -> Floats:
             return np.bincount(place, weights=values, minlength=count).astype(float)
 
-        self.hats = np.array([[summed(basis[:, i] * basis[:, j]) for i in range(2)] for j in range(2)]).transpose(2, 0, 1)
+        self.hats = np.array([[sum_of_parts(basis[:, i] * basis[:, j]) for i in range(2)] for j in range(2)]).transpose(2, 0, 1)
         sizes, axes = np.linalg.eigh(np.eye(2) - self.hats)
         self.one_decides = bool(sizes.min() < _NONE)
         inverse = np.where(sizes > _NONE, 1 / np.maximum(sizes, _NONE), 0.0)
         self.inverses = np.einsum("gij,gj,gkj->gik", axes, inverse, axes)
-        sums = np.stack([summed(basis[:, i] * errors) for i in range(2)], axis=1)
+        sums = np.stack([sum_of_parts(basis[:, i] * errors) for i in range(2)], axis=1)
         self.scores = np.einsum("gij,gj->gi", self.inverses, sums)
 
     def part(self, contrast: Floats) -> Part:

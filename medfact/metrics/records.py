@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, Likeness, crossed
-from medfact.metrics.uncertainty import NOTHING, Estimate, likeness, mean_interval
+from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, IntraclassCorrelation, crossed
+from medfact.metrics.uncertainty import NOTHING, Estimate, intraclass_correlation, mean_interval
 from medfact.statements import VARIANTS
 
 UNREADABLE, FAILED, PENDING = -1, -2, -3
@@ -107,14 +107,14 @@ class Records:
         return Clusters(np.unique(first[self.pair], return_inverse=True)[1], None, self.draw, None, unseen=self.unseen)
 
     @cached_property
-    def like(self) -> Likeness:
+    def intraclass(self) -> IntraclassCorrelation:
         """How far facts of one head, and of one tail, are alike in their shares of right answers."""
         facts, shares, _ = self._by_fact(self.scored)
-        return likeness(shares, self._of_fact.of(facts))
+        return intraclass_correlation(shares, self._of_fact.of(facts))
 
     def clusters(self, rows: Bools | Codes) -> Clusters:
         """What stands or falls together, of the chosen statements."""
-        return self._clusters.of(rows)._replace(like=self.like)
+        return self._clusters.of(rows)._replace(intraclass=self.intraclass)
 
     @cached_property
     def first_of_fact(self) -> Codes:
@@ -150,7 +150,7 @@ class Records:
         facts = np.flatnonzero(count)
         value = holding.sum() / len(rows)
         parts = value + (holding[facts] - value * count[facts]) * len(facts) / len(rows)
-        return mean_interval(parts, self._of_fact.of(facts)._replace(like=self.like))._replace(n=len(rows))
+        return mean_interval(parts, self._of_fact.of(facts)._replace(intraclass=self.intraclass))._replace(n=len(rows))
 
 
 class Names:

@@ -17,18 +17,18 @@ from medfact.metrics.clusters import (
     Clusters,
     Codes,
     Floats,
-    Likeness,
+    IntraclassCorrelation,
     Part,
     clustered_variance,
     count_of,
+    effective_number,
     entries,
     parts_of,
     shares_of,
-    together,
+    sum_of_parts,
     unseen_errors,
     unseen_share,
     variance_by_tail,
-    worth,
 )
 
 LEVEL = 0.95
@@ -58,9 +58,9 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
-def t_quantile(free: float, level: float = LEVEL) -> float:
+def t_quantile(degrees_of_freedom: float, level: float = LEVEL) -> float:
     """How many standard errors an interval reaches to each side."""
-    return float(special.stdtrit(free, 0.5 + level / 2))
+    return float(special.stdtrit(degrees_of_freedom, 0.5 + level / 2))
 
 
 def linear_interval(values: Floats, clusters: Clusters) -> Estimate:
@@ -75,8 +75,8 @@ def linear_interval(values: Floats, clusters: Clusters) -> Estimate:
         return Estimate(value, value, value, n)
     if too_few(clusters.heads):
         return Estimate(value, None, None, n)
-    variance, free = together(parts_of(values, clusters))
-    half = t_quantile(free) * math.sqrt(variance)
+    variance, degrees = sum_of_parts(parts_of(values, clusters))
+    half = t_quantile(degrees) * math.sqrt(variance)
     return Estimate(value, value - half, value + half, n)
 
 
@@ -88,15 +88,15 @@ def widened(value: float, low: float, high: float, linear: Floats, clusters: Clu
     variance = sum(part.variance for part in added)
     if not variance > 0:
         return low, high
-    half = t_quantile(together([by_head, *added]).free) * math.sqrt(variance)
+    half = t_quantile(sum_of_parts([by_head, *added]).degrees_of_freedom) * math.sqrt(variance)
     return value - math.hypot(value - low, half), value + math.hypot(high - value, half)
 
 
 _USUAL_WEIGHT = 10.0
-"""The usual likeness counts as so many heads."""
+"""The usual correlation counts as so many heads."""
 
 
-def likeness(values: Floats, clusters: Clusters) -> Likeness:
+def intraclass_correlation(values: Floats, clusters: Clusters) -> IntraclassCorrelation:
     """How far values of one head, and of one tail, are alike: as far as seen, and for few heads nearly the usual.
 
     values: one a fact. A figure that is near 0 or 1 borrows it: there too few facts differ to see it in the figure itself.
@@ -113,7 +113,7 @@ def likeness(values: Floats, clusters: Clusters) -> Likeness:
         return (seen * min(max(found, 0.0), 1.0) + _USUAL_WEIGHT * usual) / (seen + _USUAL_WEIGHT)
 
     by_tail = variance_by_tail(values, heads, tails, clusters.both) + spread / most
-    return Likeness(of(clustered_variance(values, heads), heads, USUAL.head), of(by_tail, tails, USUAL.tail))
+    return IntraclassCorrelation(of(clustered_variance(values, heads), heads, USUAL.head), of(by_tail, tails, USUAL.tail))
 
 
 def _facts(clusters: Clusters) -> float:
@@ -127,7 +127,7 @@ FEWEST_HEADS = 10
 
 def too_few(heads: Codes) -> bool:
     """Whether the heads of some values are worth fewer than FEWEST_HEADS equal ones, but for a tenth of one."""
-    return not len(heads) or worth(heads) < FEWEST_HEADS - 0.1
+    return not len(heads) or effective_number(heads) < FEWEST_HEADS - 0.1
 
 
 def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
@@ -137,7 +137,8 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     many trials as the facts are worth: n over a design effect, and fewer by as much as t reaches further with so few clusters
     than with n facts (Korn and Graubard 1998). The design effect is that of two-way clustered errors. Where few heads have
     anything else than 0 (or than 1) it is hardly seen, and would be smallest where there is nothing to see: so it is drawn
-    towards 1 + (m − 1) · likeness, for m facts a head, which counts as one such head. Coverage: `benchmarks/intervals.py`.
+    towards 1 + (m − 1) · ρ, for m facts a head with correlation ρ, which counts as one such head.
+    Coverage: `benchmarks/intervals.py`.
     """
     if len(values) == 0:
         return NOTHING
@@ -149,18 +150,18 @@ def mean_interval(values: Floats, clusters: Clusters) -> Estimate:
     facts, heads = _facts(clusters), clusters.heads
     # facts of one head are never taken for less alike than independent ones
     independent = Part(float(np.square(unseen_errors(values, clusters.unseen)).mean()) / facts, max(facts - 1, 1.0))
-    clustered = together(parts_of(values, clusters))
-    variance, free = independent if independent.variance >= clustered.variance else clustered
+    clustered = sum_of_parts(parts_of(values, clusters))
+    variance, degrees = independent if independent.variance >= clustered.variance else clustered
     rarer = np.bincount(heads, weights=values if value <= 0.5 else 1 - values).clip(min=0)
     seen = float(rarer.sum() ** 2 / np.square(rarer).sum()) if rarer.any() else 0.0
     effect = usual_effect(clusters, facts)
     if 0 < value < 1:
         found = seen * variance * facts / (value * (1 - value))
         # what is taken for granted is not in doubt, so that there are more degrees of freedom
-        free *= (1 + effect / found) ** 2 if found else 1.0
+        degrees *= (1 + effect / found) ** 2 if found else 1.0
         effect = (found + effect) / (seen + 1)
-    reach = t_quantile(max(facts - 1, 1)) / t_quantile(free)
-    return Estimate(value, *wilson(value, facts / effect * reach**2), n)
+    wider = t_quantile(max(facts - 1, 1)) / t_quantile(degrees)
+    return Estimate(value, *wilson(value, facts / effect * wider**2), n)
 
 
 def is_known(clusters: Clusters) -> bool:
@@ -170,13 +171,13 @@ def is_known(clusters: Clusters) -> bool:
 
 
 def usual_effect(clusters: Clusters, facts: float) -> float:
-    """The design effect of a share near 0 or 1: 1 + (m − 1) · likeness for m facts a head, and so on for tails. Where a row has
-    several tails, such as a pair, each is behind as much less of it.
+    """The design effect of a share near 0 or 1: 1 + (m − 1) · ρ for m facts a head with correlation ρ, and so on for
+    tails. Where a row has several tails, such as a pair, each counts for that much less.
     """
-    effect = 1 + _beyond_one(clusters.heads, facts) * clusters.like.head
+    effect = 1 + _beyond_one(clusters.heads, facts) * clusters.intraclass.head
     if clusters.tails is not None:
         row, tail = entries(clusters.tails)
-        effect += _beyond_one(tail, facts * len(row) / len(clusters.heads)) * clusters.like.tail
+        effect += _beyond_one(tail, facts * len(row) / len(clusters.heads)) * clusters.intraclass.tail
     return effect * unseen_share(clusters)
 
 

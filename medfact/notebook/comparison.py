@@ -9,12 +9,13 @@ from markupsafe import Markup
 
 from medfact.errors import Mistake
 from medfact.notebook.evaluation import Evaluated, open_run
-from medfact.notebook.report import NOT_FOR_USE, Scores
+from medfact.notebook.report import NOT_FOR_USE, Scores, figure_of
 from medfact.notebook.source import frame_of
+from medfact.results.beside import beside_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
-from medfact.results.contrasts import across_runs
 from medfact.results.report import report_of
-from medfact.results.text import comparison_text
+from medfact.results.sections import SECTIONS, Beside, Figures
+from medfact.results.text import comparison_text, names_in_a_terminal
 from medfact.results.wording import TOO_FEW, counted, points
 from medfact.store import Store
 
@@ -39,16 +40,23 @@ class Compared:
         """The scores of each run by itself, over all its facts."""
         return Scores(tuple(report_of(self._store, side.run) for side in self._sides), self._store)
 
+    def _beside(self, names: dict[str, str]) -> Beside:
+        return beside_of(self._store, self._sides, names)
+
     def frame(self) -> pandas.DataFrame:
         """A row a pair and score: a, b, metric, difference (a − b, a share), low, high, p, p_holm, only_a, only_b, n."""
         return frame_of(self.comparison.record()["pairs"])
 
     def figure(self, name: str = "ways of asking") -> plotly.graph_objects.Figure:
         """A figure of all the runs; see `Scores.figure`."""
-        return self.scores.figure(name)
+        if name not in SECTIONS or SECTIONS[name].tab != "compare":  # what runs show beside each other takes long
+            return self.scores.figure(name)
+        names = {one.run: one.name for one in self.comparison.runs}
+        return figure_of(Figures(self.scores.named, beside=self._beside(names)), name)
 
     def __str__(self) -> str:
-        return comparison_text(self.comparison, list(self.scores.reports), across=across_runs(self._sides))
+        beside = self._beside(names_in_a_terminal(self.comparison))
+        return comparison_text(self.comparison, list(self.scores.reports), beside)
 
     def __repr__(self) -> str:
         return f"<{len(self._sides)} runs on {counted(self.comparison.shared_facts, 'shared fact')}>"

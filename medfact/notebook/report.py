@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -16,26 +16,18 @@ from medfact.exchange.rows import score_rows
 from medfact.extras import named_if_missing
 from medfact.metrics import record_of
 from medfact.notebook.source import frame_of
-from medfact.results import plots, probability_plots
+from medfact.results.plots import plot_of
 from medfact.results.remarks import false_on_purpose
 from medfact.results.report import Report
+from medfact.results.sections import NOTEBOOK, SECTIONS, Figures
 from medfact.results.text import report_text
-from medfact.results.wording import SCORES, count, first_scores, names_of_runs, score, ways_of
-from medfact.spec import PROTOCOLS
+from medfact.results.wording import count, first_scores, names_of_runs, score, ways_of
 from medfact.store import Store
 from medfact.views.report import html_report
 
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects
-
-FIGURES = {
-    "ways of asking": plots.ways_of_asking,
-    "why facts fail": plots.diagnoses,
-    "calibration": probability_plots.calibration,
-    "surest answers": plots.risk_coverage,
-}
-"""What can be drawn of runs."""
 
 NOT_FOR_USE = "Not a measure of clinical competence, and not for clinical use."
 
@@ -48,7 +40,7 @@ class Scores:
         self._store = store
 
     @cached_property
-    def _named(self) -> dict[str, Report]:
+    def named(self) -> dict[str, Report]:
         """The reports, by what a person calls their runs."""
         names = names_of_runs([self._store.run(report.run) for report in self.reports])
         return dict(zip(names, self.reports, strict=True))
@@ -65,10 +57,10 @@ class Scores:
         return dict(record_of(self.reports[0]))
 
     def figure(self, name: str = "ways of asking") -> plotly.graph_objects.Figure:
-        """One of FIGURES. Raises UnknownName where there is no such figure, and Mistake where nothing can be drawn."""
-        if name not in FIGURES:
-            raise UnknownName("figure", name, FIGURES)
-        return drawn(FIGURES[name](self._named), name)
+        """The figure of a section: "ways of asking", "why facts fail", "relations", "calibration", "surest answers" and others,
+        which an unknown name lists. Raises UnknownName where there is no such section, and Mistake where nothing can be drawn.
+        """
+        return figure_of(Figures(self.named), name)
 
     def save_html(self, file: str | Path) -> Path:
         """Writes the report that opens offline and prints. Raises Mistake where the file cannot be written."""
@@ -84,29 +76,38 @@ class Scores:
         return "\n".join(report_text(report) for report in self.reports)
 
     def __repr__(self) -> str:
-        return one_line(f"<scores of {', '.join(self._named)}>")
+        return one_line(f"<scores of {', '.join(self.named)}>")
 
     def _repr_html_(self) -> str:
         shown = first_scores(self.reports)
         titles = [score(name, ways_of(of)).heading for name, of in shown.items()]
         head = Markup("").join(Markup("<th>{}</th>").format(title) for title in ("run", *titles, "unreadable", "failed"))
-        rows = Markup("").join(_row(name, report, shown) for name, report in self._named.items())
-        asked = {name: f"{report.dataset}, {report.method}, {report.shots} shots" for name, report in self._named.items()}
+        rows = Markup("").join(_row(name, report, shown) for name, report in self.named.items())
+        asked = {name: f"{report.dataset}, {report.method}, {report.shots} shots" for name, report in self.named.items()}
         alike = len(set(asked.values())) == 1
         how = asked[next(iter(asked))] if alike else "; ".join(f"{name}: {one}" for name, one in asked.items())
         about = f"{how}{',' if alike else '.'} 95% intervals. {false_on_purpose(self.reports)} {NOT_FOR_USE}"
         return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>").format(head, rows, about)
 
 
-def _row(name: str, report: Report, shown: Iterable[str]) -> Markup:
-    first = PROTOCOLS[report.protocol].first
-    cells = [f"{SCORES[one].of_report(report)}, n = {count(getattr(report, one).n)}" if one in first else "–" for one in shown]
+def _row(name: str, report: Report, shown: Mapping[str, Sequence[Report]]) -> Markup:
+    cells = [
+        f"{score(one).of_report(report)}, n = {count(report.measure(one).n)}" if report in of else "–"
+        for one, of in shown.items()
+    ]
     cells += [f"{count(report.unreadable)} of {count(report.answered)}", count(report.failed)]
     return Markup("<tr><th>{}</th>{}</tr>").format(name, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))
 
 
-def drawn(plot: Mapping[str, Any], name: str) -> plotly.graph_objects.Figure:
-    """A plot as a figure. Raises Mistake where there is nothing to draw, and PartMissing without plotly."""
+def figure_of(figures: Figures, name: str) -> plotly.graph_objects.Figure:
+    """The first figure of a section. Raises UnknownName where there is no such section, Mistake where it has nothing to draw,
+    and PartMissing without plotly.
+    """
+    known = [entry.name for entry in SECTIONS.values() if NOTEBOOK in entry.where]
+    if name not in known:
+        raise UnknownName("figure", name, known)
+    made = SECTIONS[name].make(figures)
+    plot = plot_of(made.figures[0]) if made and made.figures else {}
     if not plot:
         raise Mistake(f"There is nothing to draw of {name!r}.", "No answer of these runs has what it needs.")
     with named_if_missing():

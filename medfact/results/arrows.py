@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from medfact.metrics.contrasts import Contrasted
 from medfact.results.contrasts import Across
-from medfact.results.paper_rows import PUBLISHED, Cell, Figure, Row, Table
+from medfact.results.paper_rows import PUBLISHED, Cell, PaperFigure, PaperRow, PaperTable
 from medfact.results.report import Report
 from medfact.results.wording import TOO_FEW, counted, points
 
@@ -25,7 +25,7 @@ _WITHIN = {
 """Column → the contrast within a run that is its arrow, and 1, or −1 where the contrast is the other way round."""
 
 
-def pointed(table: Table, reports: Sequence[Report], across: Sequence[Across]) -> Table:
+def pointed(table: PaperTable, reports: Sequence[Report], across: Sequence[Across]) -> PaperTable:
     """The table with the arrows of its rows; as it is where the paper's has none. across: of every two runs of a row."""
     if not table.base:
         return table
@@ -38,12 +38,14 @@ def pointed(table: Table, reports: Sequence[Report], across: Sequence[Across]) -
     return replace(table, rows=tuple(rows))
 
 
-def _arrow(table: Table, row: Row, place: int, base: int, known: Mapping[str, Report], across: Sequence[Across]) -> Cell:
+def _arrow(
+    table: PaperTable, row: PaperRow, place: int, base: int, known: Mapping[str, Report], across: Sequence[Across]
+) -> Cell:
     cell, less = row.cells[place], row.cells[base]
     if place == base or cell is None or less is None or cell.value is None or less.value is None:
         return None
     if row.origin == PUBLISHED:
-        return Figure(cell.value - less.value)
+        return PaperFigure(cell.value - less.value)
     if not row.runs:
         return None
     run, other = row.runs[place], row.runs[base]
@@ -64,7 +66,7 @@ def _signed(found: Contrasted | None, sign: int) -> Cell:
         return None
     ends = (found.low, found.high) if sign > 0 else (found.high, found.low)
     low, high = (None if end is None else sign * end for end in ends)
-    return Figure(sign * found.value, low, high, found.n)
+    return PaperFigure(sign * found.value, low, high, found.n)
 
 
 def in_words(arrow: Cell) -> str:

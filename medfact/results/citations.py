@@ -7,82 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import PurePath
 
 from medfact import __version__
+from medfact.assets import ASSETS
 from medfact.datasets import bundled_names
 from medfact.results.latex import escaped
 from medfact.store import Run
-
-ENTRIES: Mapping[str, tuple[str, str, str]] = {
-    "zhou2024pretexttrans": (
-        "Zhou, Yuxuan and Liu, Xien and Ning, Chen and Zhang, Xiao and Wu, Ji",
-        "{PretextTrans}: Investigating Medical Factual Knowledge Mastery of {LLMs} with Predicate-text Dual Transformation",
-        "2024",
-    ),
-    "tpeval": (
-        "Anonymous",
-        "{TPEval}: A Novel Truth-Preserving Evaluation Method for Probing {LLMs} Professional Factual Knowledge Mastery",
-        "",
-    ),
-    "li2025fact": (
-        "Li, Jiaxi and Wang, Yiwei and Zhang, Kai and Cai, Yujun and Hooi, Bryan and Peng, Nanyun and Chang, Kai-Wei and "
-        "Lu, Jin",
-        "Fact or Guesswork? {Evaluating} Large Language Models' Medical Knowledge with Structured One-Hop Judgments",
-        "2025",
-    ),
-    "bodenreider2004umls": (
-        "Bodenreider, Olivier",
-        "The {Unified Medical Language System} ({UMLS}): Integrating Biomedical Terminology",
-        "2004",
-    ),
-    "wilson1927": ("Wilson, Edwin B.", "Probable Inference, the Law of Succession, and Statistical Inference", "1927"),
-    "korn1998": (
-        "Korn, Edward L. and Graubard, Barry I.",
-        "Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from Survey Data",
-        "1998",
-    ),
-    "cameron2011": (
-        "Cameron, A. Colin and Gelbach, Jonah B. and Miller, Douglas L.",
-        "Robust Inference with Multiway Clustering",
-        "2011",
-    ),
-    "cochran1977": ("Cochran, William G.", "Sampling Techniques", "1977"),
-    "holm1979": ("Holm, Sture", "A Simple Sequentially Rejective Multiple Test Procedure", "1979"),
-    "kumar2019": ("Kumar, Ananya and Liang, Percy and Ma, Tengyu", "Verified Uncertainty Calibration", "2019"),
-    "blasiok2023": (
-        r"B{\l}asiok, Jaros{\l}aw and Nakkiran, Preetum",
-        "Smooth {ECE}: Principled Reliability Diagrams via Kernel Smoothing",
-        "2023",
-    ),
-    "dimitriadis2021": (
-        "Dimitriadis, Timo and Gneiting, Tilmann and Jordan, Alexander I.",
-        "Stable Reliability Diagrams for Probabilistic Classifiers",
-        "2021",
-    ),
-    "brocker2007": (
-        r"Br{\"o}cker, Jochen and Smith, Leonard A.",
-        "Increasing the Reliability of Reliability Diagrams",
-        "2007",
-    ),
-    "waudbysmith2024": (
-        "Waudby-Smith, Ian and Ramdas, Aaditya",
-        "Estimating Means of Bounded Random Variables by Betting",
-        "2024",
-    ),
-    "rasch1960": ("Rasch, Georg", "Probabilistic Models for Some Intelligence and Attainment Tests", "1960"),
-    "bradlow1999": (
-        "Bradlow, Eric T. and Wainer, Howard and Wang, Xiaohui",
-        "A {Bayesian} Random Effects Model for Testlets",
-        "1999",
-    ),
-}
-"""Key → authors, title and year ("" where a paper prints none)."""
-
-_MORE = {
-    "zhou2024pretexttrans": ("eprint = {2409.14302}", "archiveprefix = {arXiv}"),
-    "tpeval": ("note = {Anonymous submission}",),
-}
 
 _SOURCES = {
     "rare-core": "Derived from the Human Phenotype Ontology, release 2025-01-16; licence: see its data card",
@@ -101,6 +33,19 @@ _PAPERS = {
 """Protocol → whose method it is."""
 
 _CITED = re.compile(r"\[@([\w, @-]+)\]")
+
+
+@cache
+def entries() -> Mapping[str, str]:
+    """Key → the entry of BibTeX for a paper, from `assets/citations.bib`."""
+    texts = (ASSETS / "citations.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    return {text[text.index("{") + 1 : text.index(",")]: text for text in texts}
+
+
+def _field(entry: str, name: str) -> str:
+    """What an entry has in a field, "" where it has none."""
+    found = re.search(rf"^  {name} = {{(.*)}},?$", entry, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def papers_of(run: Run) -> tuple[str, ...]:
@@ -130,9 +75,9 @@ def plain_citations(text: str, runs: Sequence[Run]) -> str:
     names = {data_key(run): f"fingerprint {_fingerprint(run)}" for run in runs}
 
     def said(key: str) -> str:
-        if key not in ENTRIES:
+        if key not in entries():
             return names[key]
-        authors, _, year = ENTRIES[key]
+        authors, year = _field(entries()[key], "author"), _field(entries()[key], "year")
         families = [one.partition(",")[0] for one in authors.split(" and ")]
         plain = " and ".join(families) if len(families) < 3 else f"{families[0]} et al."
         plain = plain.replace(r"{\l}", "ł").replace(r"{\"o}", "ö")
@@ -172,9 +117,7 @@ def _entry(key: str, facts: Mapping[str, Run]) -> str:
         return _written(key, [f"key = {{{key}}}", f"title = {{{title}}}", f"note = {{Software, version {__version__}}}"])
     if key in facts:
         return _written(key, list(_facts_entry(facts[key])))
-    authors, title, year = ENTRIES[key]
-    known = [f"author = {{{authors}}}", f"title = {{{title}}}", *([f"year = {{{year}}}"] if year else []), *_MORE.get(key, ())]
-    return _written(key, known)
+    return entries()[key]
 
 
 def _facts_entry(run: Run) -> Iterator[str]:

@@ -11,28 +11,29 @@ from typing import Any, cast
 
 import numpy as np
 
-from medfact.errors import Mistake
 from medfact.kept import Alone
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import SIGNIFICANT, holm, is_shown
 from medfact.metrics.paired import Paired, paired, raced
 from medfact.metrics.race import Differences, Race, race
+from medfact.metrics.uncertainty import Estimate
 from medfact.results.contrasts import Across, across_runs
 from medfact.results.fact_table import FactTable, fact_table
 from medfact.results.live import Reports
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
-from medfact.results.report import Board, board_of
-from medfact.results.wording import TOO_FEW, names_of_runs
+from medfact.results.sides import FEWEST as FEWEST
+from medfact.results.sides import MOST as MOST
+from medfact.results.sides import Side as Side
+from medfact.results.sides import checked
+from medfact.results.sides import sides_of as sides_of
+from medfact.results.wording import TOO_FEW, names_of_runs, signed_share
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
 from medfact.runs.racing import of_one_race
 from medfact.spec import COMPARED, PROTOCOLS
 from medfact.store import Run, Store
-
-FEWEST, MOST = 2, 8
-"""So many runs are compared."""
 
 MASTERY = "joint_accuracy"
 """The score that comparisons, races and cards speak of first."""
@@ -42,33 +43,6 @@ METRICS = {
     "average_accuracy": "right answers (average accuracy)",
     "pair_joint_accuracy": "all right, false partner too (pair joint accuracy)",
 }
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the runs that are compared: its record and its rows."""
-
-    run: Run
-    board: Board
-
-    @property
-    def identity(self) -> Codes:
-        """Of each statement, a number that names its fact in every run."""
-        return self.board.sheet.identity[self.board.sheet.fact]
-
-
-def sides_of(store: Store, runs: Sequence[str]) -> list[Side]:
-    """The runs of these ids, or beginnings of ids, as they stand. Raises Mistake and UnknownName."""
-    return checked([Side(record, board_of(store, record.run)) for record in map(store.run, runs)])
-
-
-def checked(sides: list[Side]) -> list[Side]:
-    """The same sides. Raises Mistake where they are too few or too many, or one stands twice."""
-    if not FEWEST <= len(sides) <= MOST:
-        raise Mistake(f"{len(sides)} {'run is' if len(sides) == 1 else 'runs are'} given.", f"Compare {FEWEST} to {MOST}.")
-    if len({side.run.run for side in sides}) < len(sides):
-        raise Mistake("A run is given twice.", "Compare different runs.")
-    return sides
 
 
 @dataclass(frozen=True)
@@ -231,6 +205,11 @@ def settings_of(run: Run, relations: Collection[str] | None = None) -> dict[str,
     }
 
 
+def questions_of(sides: Sequence[Side]) -> dict[str, str]:
+    """Run → how it asks."""
+    return {side.run.run: question_of(side.run.spec) for side in sides}
+
+
 def _told_apart(values: Sequence[tuple[Any, str]]) -> list[Any]:
     """What a person reads of settings that differ; where the names are the same, which of them hold the same."""
     names = [value for value, _ in values]
@@ -241,6 +220,11 @@ def _told_apart(values: Sequence[tuple[Any, str]]) -> list[Any]:
 
 
 # ------------------------------------------------------------------------------------------------ in words
+
+
+def difference(pair: Paired) -> str:
+    """A difference in points with bounds that hold for all pairs together: "+3.2 points (+1.0 to +5.4)"; else "no value"."""
+    return signed_share(Estimate(pair.difference, pair.low_all, pair.high_all, pair.n))
 
 
 def verdict(pair: Pair, names: Mapping[str, str]) -> str:

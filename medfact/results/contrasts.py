@@ -1,70 +1,22 @@
-"""Paired contrasts by fact: between ways of asking within a run, and between runs that ask the same facts in other words."""
+"""Paired contrasts by fact between runs that ask the same facts in other words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from medfact.metrics import record_of
-from medfact.metrics.contrasts import Contrasted, adjusted, title_of
+from medfact.metrics.contrasts import Contrasted, adjusted
 from medfact.metrics.paired import across
-from medfact.results.report import Report
-from medfact.results.wording import TOO_FEW, counted, p_value, percent, points
+from medfact.results.sides import Side
 from medfact.store import Run
-
-if TYPE_CHECKING:
-    from medfact.results.compare import Side
 
 ABOUT = (
     "Both sides of a contrast are of the same facts, those answered in all ways of both; its interval is clustered by head and "
     "tail. It is called shown where it leaves out 0 with the bounds for all contrasts together, and p after Holm is below 0.05."
 )
-
-
-class Line(NamedTuple):
-    """A contrast in words. paper: whose figure it is, or ""."""
-
-    title: str
-    paper: str
-    difference: str
-    interval: str
-    sides: str
-    of: str
-    claim: str
-
-
-def lines_of(found: Mapping[str, Contrasted]) -> list[Line]:
-    """The contrasts of a run in words, in their order."""
-    return [_line(*title_of(name), one) for name, one in found.items()]
-
-
-def lines_of_runs(reports: Mapping[str, Report]) -> dict[str, list[Line]]:
-    """The contrasts of runs in words, of those that have any. reports: by what to call their runs."""
-    return {name: lines_of(report.contrasts) for name, report in reports.items() if report.contrasts}
-
-
-def _line(title: str, paper: str, one: Contrasted) -> Line:
-    p = "" if one.p_holm is None else f"{p_value(one.p_holm)}, {'shown' if one.is_shown else 'not shown'}"
-    return Line(
-        title=title,
-        paper=paper,
-        difference=f"{points(one.value or 0.0)} points",
-        interval=TOO_FEW if one.low is None or one.high is None else f"{points(one.low)} to {points(one.high)}",
-        sides=f"{percent(one.first)} less {percent(one.less)}",
-        of=counted(one.n, "fact"),
-        claim="" if one.low is None else p,
-    )
-
-
-def in_words(line: Line) -> str:
-    """A contrast in a line: "asked plainly, less all eight ways: +9.7 points (+7.2 to +12.1) of 120 facts; …"."""
-    after = "".join(f"; {part}" for part in (line.sides, line.claim, line.paper and f"as in {line.paper}") if part)
-    return f"{line.title}: {line.difference} ({line.interval}) of {line.of}{after}"
-
-
-# ------------------------------------------------------------------------------------------------ between runs
 
 
 @dataclass(frozen=True)
@@ -78,10 +30,6 @@ class Across:
 
     def record(self) -> dict[str, Any]:
         return {"a": self.a, "b": self.b, **record_of(self.found), "paper": self.paper}
-
-    def line(self, names: Mapping[str, str]) -> Line:
-        """names: run → what to call it."""
-        return _line(f"{names[self.a]}, less {names[self.b]}", self.paper, self.found)
 
 
 _ARROWS = {

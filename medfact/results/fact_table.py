@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medfact.facts import Fact
 from medfact.metrics.records import UNREADABLE
+from medfact.results.sides import Side
 from medfact.results.wording import ABSENT, FATES
 from medfact.statements import VARIANTS
 from medfact.store import Store
-
-if TYPE_CHECKING:
-    from medfact.results.compare import Side
 
 SHOWN = {
     "all": "all facts",

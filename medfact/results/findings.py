@@ -12,11 +12,13 @@ from medfact.metrics.diagnosis import OPPOSITE, STANDS_OUT
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.uncertainty import LEVEL, Estimate
 from medfact.results.compare import MASTERY, Pair
-from medfact.results.plots import Reports
 from medfact.results.rarity import Rarity
 from medfact.results.report import Report
 from medfact.results.wording import counted, nothing_stands_out, percent, points, share
 from medfact.statements import VARIANTS
+
+Reports = Mapping[str, Report]
+"""The reports of several runs, by what to call them."""
 
 _POLARITY = {"affirmed": "affirmed", "negated": "denied"}
 
@@ -53,7 +55,7 @@ def of_types(reports: Reports) -> str:
     said = {}
     for name, report in reports.items():
         large = {of: one for of, one in report.by_tail_type.items() if of and one.facts >= FEWEST_FACTS}
-        said[name] = _apart({of: Estimate(one.value, one.low, one.high, one.n) for of, one in large.items()}, "about")
+        said[name] = _apart({of: one.estimate for of, one in large.items()}, "about")
     small = any(0 < one.facts < FEWEST_FACTS for report in reports.values() for of, one in report.by_tail_type.items() if of)
     title = _title(said, "no semantic type is shown to be known better than another", "some semantic types are known better")
     return f"{title}. Types of under {FEWEST_FACTS} facts are not ranked" if small else title

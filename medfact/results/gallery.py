@@ -9,13 +9,12 @@ from itertools import combinations
 
 import numpy as np
 
-from medfact.metrics.differences import holm, is_shown
+from medfact.metrics.differences import Place, holm, is_shown, places
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
-from medfact.metrics.places import Place, places
 from medfact.results import wording
 from medfact.results.compare import Side, settings_of
-from medfact.results.endings import state_in_words
 from medfact.results.report import Report
+from medfact.results.wording import state_in_words
 from medfact.store import COMPLETE, Published, Run
 
 RANKED_BY = {"pair_joint_accuracy": paired_pairs, "joint_accuracy": paired_facts}

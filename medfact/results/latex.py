@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from medfact.datasets.printable import one_line
-from medfact.metrics.contrasts import Contrasted, title_of
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
-from medfact.results.contrasts import ABOUT
-from medfact.results.endings import how_it_ended
+from medfact.results.blocks import Note, Table
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
-from medfact.statements import VARIANTS
+from medfact.results.sections import PAPER, Figures, sections_of
+from medfact.results.wording import how_it_ended
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -27,32 +26,19 @@ def escaped(text: str) -> str:
 
 
 def latex_tables(reports: Mapping[str, Report]) -> str:
-    """A table of scores, and one of right answers by the way of asking; reports by what to call them."""
-    by_score = {
-        wording.score(name, wording.ways_of(of)).heading: _under(reports, of, name)
-        for name, of in wording.first_scores(reports.values()).items()
-    }
-    ways = list(dict.fromkeys(key for report in reports.values() for key in report.by_variant))
-    by_way = {
-        VARIANTS[key].plain: {name: report.by_variant[key] for name, report in reports.items() if key in report.by_variant}
-        for key in ways
-    }
-    caption = _caption(reports)
-    return "\n".join(
-        [
-            r"% needs \usepackage{array,booktabs,longtable}",
-            *_table(by_score, caption, "scores"),
-            "",
-            *_table(by_way, f"Right answers by the way of asking. {caption}", "ways"),
-            "",
-            *_contrasts(reports, caption),
-        ]
-    )
-
-
-def _under(reports: Mapping[str, Report], shown: Sequence[Report], score: str) -> dict[str, Estimate]:
-    """What stands under the name of a score: that of each run whose method shows it."""
-    return {name: getattr(report, score) for name, report in reports.items() if any(report is one for one in shown)}
+    """A table for each section that a paper has, among them one of scores and one of right answers by the way of asking;
+    reports by what to call them.
+    """
+    caption, lines = _caption(reports), [r"% needs \usepackage{array,booktabs,longtable}"]
+    for section in sections_of(Figures(reports), PAPER):
+        notes = " ".join(
+            line for block in section.blocks if isinstance(block, Note) and not block.quiet for line in block.lines
+        )
+        about = " ".join(filter(None, [f"{section.title}.", notes, caption]))
+        for block in section.blocks:
+            if isinstance(block, Table):
+                lines += [*_table(block, about), ""]
+    return "\n".join(lines)
 
 
 def _caption(reports: Mapping[str, Report]) -> str:
@@ -67,40 +53,25 @@ def _caption(reports: Mapping[str, Report]) -> str:
     return f"{how}{',' if alike else ';'} in per cent, with 95% intervals; n: of how many. {about}{endings}"
 
 
-def _contrasts(reports: Mapping[str, Report], caption: str) -> list[str]:
-    """The table of paired contrasts by fact; nothing where every run asks in one way."""
-    names = list(dict.fromkeys(name for report in reports.values() for name in report.contrasts))
-    if not names:
-        return []
-    titles = {name: title_of(name) for name in names}
-    rows = {
-        titles[name][0]: {
-            run: _difference(report.contrasts[name]) for run, report in reports.items() if name in report.contrasts
-        }
-        for name in names
-    }
-    papers = " ".join(f"As in {paper}: {title}." for title, paper in titles.values() if paper)
-    about = f"The same facts, asked in two ways, in points. {ABOUT} {papers} {caption}"
-    return [*_table(rows, about, "contrasts"), ""]
-
-
-def _difference(found: Contrasted) -> Estimate:
-    return Estimate(found.value, found.low, found.high, found.n)
-
-
-def _table(rows: Mapping[str, Mapping[str, Estimate]], caption: str, label: str) -> list[str]:
+def _table(table: Table, caption: str) -> list[str]:
     """A line a run under each row's name, so that many runs make the table longer, not wider than a page."""
+    notes = " ".join(dict.fromkeys(f"A{row.note[1:]}: {row.name}." for row in table.rows if row.note.startswith("as in ")))
     lines = [
         line
-        for row, cells in rows.items()
+        for row in table.rows
         for line in (
-            rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row)}}} \\*",
-            *(rf"\quad\hangindent2em {escaped(name)} & {_cells(cell)} \\" for name, cell in cells.items()),
+            rf"\multicolumn{{4}}{{@{{}}l}}{{{escaped(row.name)}}} \\*",
+            *(
+                rf"\quad\hangindent2em {escaped(name)} & {_cells(cell.estimate)} \\"
+                for name, cell in row.cells.items()
+                if cell.estimate
+            ),
         )
+        if any(cell.estimate for cell in row.cells.values())
     ]
     return [
         r"\begin{longtable}{@{}>{\raggedright\arraybackslash}p{.48\linewidth}rrr@{}}",
-        rf"\caption{{{escaped(caption)}}}\label{{tab:medfact-{label}}}\\",
+        rf"\caption{{{escaped(f'{caption} {notes}'.strip())}}}\label{{tab:medfact-{table.name}}}\\",
         r"\toprule",
         r" & \% & 95\% interval & $n$ \\",
         r"\midrule",

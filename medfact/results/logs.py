@@ -11,8 +11,8 @@ from typing import Any
 from medfact import __version__
 from medfact.datasets.printable import escaped
 from medfact.exchange.rows import statement_row
-from medfact.results.endings import how_it_ended, state_in_words
 from medfact.results.report import Report
+from medfact.results.wording import how_it_ended, state_in_words
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text
 from medfact.store import COMPLETE, Answer, Asked, Run, Store
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.models import provider_of
-from medfact.results.paper_rows import RUN, Cell, Row, detail_of
+from medfact.results.paper_rows import RUN, Cell, PaperRow, detail_of
 from medfact.results.report import Report
 from medfact.results.wording import counted, model_of
 
@@ -67,11 +67,11 @@ def series_of(model: str) -> str:
     return re.split(r"[-_: ]", model.strip(), maxsplit=1)[0] or model
 
 
-def rows_of_means(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+def rows_of_means(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[PaperRow]:
     """A row for each group of models, with the means of their figures."""
     for name, of in groups_of(reports):
         columns = zip(*(cells(report) for report in of), strict=True)
-        yield Row(name, RUN, _detail(of), tuple(mean_of(column) for column in columns))
+        yield PaperRow(name, RUN, _detail(of), tuple(mean_of(column) for column in columns))
 
 
 def _detail(of: Sequence[Report]) -> str:

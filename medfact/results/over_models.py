@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from medfact.metrics.uncertainty import Estimate
 from medfact.metrics.witnesses import Against, against_labels, belief
 from medfact.models import FUNCTION, provider_of
 from medfact.results.fact_table import FactTable, fact_table, facts_of_rows
+from medfact.results.sides import Side
 from medfact.results.wording import ABSENT, names_of_runs
 from medfact.statements import VARIANTS
 from medfact.store import Store
-
-if TYPE_CHECKING:
-    from medfact.results.compare import Side
 
 HARDEST = 10
 SUSPECT = 20

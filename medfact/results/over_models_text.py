@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from medfact.facts import Fact
 from medfact.metrics.alikeness import Correlation
 from medfact.metrics.hardness import FEWEST_MODELS
 from medfact.metrics.witnesses import FEWEST_WITNESSES
 from medfact.results.over_models import Missed, OverModels, PairAlike, Suspect
 from medfact.results.wording import MINUS, TOO_FEW, count, counted, share
-
-FALSE_MARK = "FALSE (test statement)"
 
 NOTHING_SHARED = "No fact was answered by all of them, so nothing can be said of any label."
 
@@ -113,25 +108,3 @@ def _correlation(found: Correlation) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", MINUS)
-
-
-def over_models_lines(found: OverModels) -> Iterator[str]:
-    """All of it as lines for a terminal."""
-    yield "what several models show of the facts"
-    if len(found.models) < 2:
-        yield f"  {NOT_ENOUGH}"
-        return
-    yield from (f"  {line}" for line in about_models(found))
-    if not found.facts:
-        yield f"  {NOTHING_SHARED}"
-        return
-    yield f"  Look at the label first: {suspects_in_words(found)}"
-    yield from (f"    {_fact(one.fact)}: {suspect_in_words(one)}" for one in found.suspects)
-    yield f"  Missed most: {hardest_in_words(found)}"
-    yield from (f"    {_fact(one.fact)}: {missed_in_words(one)}" for one in found.hardest)
-    yield from (f"  {alike_in_words(pair)}" for pair in found.pairs)
-
-
-def _fact(fact: Fact) -> str:
-    mark = "true" if fact.positive else FALSE_MARK
-    return f"[{mark}] {fact.head} | {fact.relation} | {fact.tail or '(not known)'}"

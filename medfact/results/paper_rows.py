@@ -18,7 +18,7 @@ from medfact.spec import PROTOCOLS
 FOLDER = ASSETS / "published"
 
 
-class Figure(NamedTuple):
+class PaperFigure(NamedTuple):
     """A figure in a table; a paper's own has no interval."""
 
     value: float | None
@@ -27,7 +27,7 @@ class Figure(NamedTuple):
     n: int | None = None
 
 
-Cell = Figure | Estimate | None
+Cell = PaperFigure | Estimate | None
 """None where a row has no figure in this column."""
 
 RUN, CHANCE, PUBLISHED = "run", "chance", "published"
@@ -37,7 +37,7 @@ NOT_THE_SAME = "published; not the same facts"
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """One model's figures, in the order of the table's columns; `detail` says on what and how.
 
     runs: which run each figure is of, "" where there is none; empty where it is of no run. arrows: the difference of each
@@ -54,7 +54,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A paper's table: its name there, what it shows, its columns, and a sentence on how to read it. base: the column from
     which its arrows start, "" where it has none.
     """
@@ -63,7 +63,7 @@ class Table:
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
     reading: str
     heading: str = "model"
     needs: str = "Choose the paper's method in step 2, and evaluate."
@@ -89,14 +89,14 @@ def detail_of(report: Report) -> str:
     return f"{report.dataset}, {counted(report.facts, 'fact')}, {shots}, {report.method}"
 
 
-def rows_of_runs(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+def rows_of_runs(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[PaperRow]:
     for report in reports:
         made = tuple(cells(report))
         if any(cell and cell.value is not None for cell in made):
-            yield Row(model_of(report), RUN, detail_of(report), made, runs=(report.run,) * len(made))
+            yield PaperRow(model_of(report), RUN, detail_of(report), made, runs=(report.run,) * len(made))
 
 
-def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[Row]:
+def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Sequence[Cell]]) -> Iterator[PaperRow]:
     """A row for the runs of one model on one data set that differ in their sentences: each fills its own columns."""
     together: list[list[tuple[Report, tuple[Cell, ...]]]] = []
     for report in reports:
@@ -116,7 +116,7 @@ def rows_side_by_side(reports: Sequence[Report], cells: Callable[[Report], Seque
         columns = [[(report.run, made[place]) for report, made in row] for place in range(len(row[0][1]))]
         filled = [next((one for one in column if one[1]), ("", None)) for column in columns]
         runs = tuple(run for run, _ in filled)
-        yield Row(model_of(first), RUN, detail, tuple(cell for _, cell in filled), runs=runs)
+        yield PaperRow(model_of(first), RUN, detail, tuple(cell for _, cell in filled), runs=runs)
 
 
 def _is_beside(report: Report, cells: Sequence[Cell], row: Sequence[tuple[Report, Sequence[Cell]]]) -> bool:
@@ -130,13 +130,13 @@ def _setting(report: Report) -> tuple[str, bool, str, int, str]:
     return report.model, report.imported, report.dataset, report.shots, report.protocol
 
 
-def coin(*values: float | None) -> Row:
+def coin(*values: float | None) -> PaperRow:
     """What a fair coin is expected to score."""
-    return Row("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else exactly(v) for v in values))
+    return PaperRow("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else exactly(v) for v in values))
 
 
 def exactly(value: float) -> Cell:
-    return Figure(value)
+    return PaperFigure(value)
 
 
 @cache
@@ -146,7 +146,7 @@ def published(file: str) -> tuple[Mapping[str, str], ...]:
     return tuple(row for _, row in rows)
 
 
-def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str]) -> Iterator[Row]:
+def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns: Sequence[str]) -> Iterator[PaperRow]:
     """A paper's rows: one per model and data set, in the order of the print."""
     found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
     for row in published(file):
@@ -159,7 +159,7 @@ def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns
         rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
         by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
         cells = (exactly(float(by_column[c]["value"])) if by_column.get(c, {}).get("value") else None for c in columns)
-        yield Row(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
+        yield PaperRow(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
 
 
 def values_of(accuracy: TypeAccuracy) -> tuple[float | None, float | None, float | None, int]:

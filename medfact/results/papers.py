@@ -14,9 +14,9 @@ from medfact.results.paper_rows import (
     PUBLISHED,
     RUN,
     Cell,
-    Figure,
-    Row,
-    Table,
+    PaperFigure,
+    PaperRow,
+    PaperTable,
     coin,
     detail_of,
     exactly,
@@ -32,7 +32,7 @@ from medfact.spec import NO_RETRIEVAL
 from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
 
 
-def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Across] = ()) -> list[Table]:
+def tables(reports: Sequence[Report], paper: str | None = None, across: Sequence[Across] = ()) -> list[PaperTable]:
     """All tables of a paper (`pretexttrans`, `tpeval`, `mkj`), or of all three, for these runs.
 
     A run fills the columns that its statements allow; a table for which no run has a figure shows the paper's own rows alone.
@@ -65,13 +65,13 @@ STEPS = ("none", "+dn", "+dn+inv", "+all")
 STEP_NAMES = ("None", "+DN", "+DN+Inv", "+All")
 
 
-def _table_3(reports: Sequence[Report]) -> Table:
+def _table_3(reports: Sequence[Report]) -> PaperTable:
     def cells(report: Report) -> list[Cell]:
         average = report.average_accuracy if report.retrieval == NO_RETRIEVAL else None
         rephrased = average if report.rephraser and fits(report, "pretexttrans") else None
         return [average if report.pool == "origin" else None, average if report.pool == "llmeval" else None, rephrased]
 
-    return Table(
+    return PaperTable(
         "PretextTrans",
         "Table 3",
         "Average accuracy on the original statements, on statements that a model wrote, and by the method",
@@ -88,14 +88,14 @@ def _table_3(reports: Sequence[Report]) -> Table:
     )
 
 
-def _table_13(reports: Sequence[Report]) -> Table:
+def _table_13(reports: Sequence[Report]) -> PaperTable:
     def cells(report: Report) -> list[Cell]:
         average, plain = report.average_accuracy, report.by_implications.get("none")
         if report.rephraser:
             return [average, plain, None]
         return [None, None, average if report.protocol == "pretexttrans" else None]
 
-    return Table(
+    return PaperTable(
         "PretextTrans",
         "Table 13",
         "Average accuracy without a part of the method: without logical implication, without rephrasing (Table 4: two models)",
@@ -111,11 +111,11 @@ def _table_13(reports: Sequence[Report]) -> Table:
     )
 
 
-def _table_14(reports: Sequence[Report]) -> Table:
+def _table_14(reports: Sequence[Report]) -> PaperTable:
     def cells(report: Report) -> list[Cell]:
         return [report.by_implications.get(step) for step in STEPS]
 
-    return Table(
+    return PaperTable(
         "PretextTrans",
         "Table 14",
         "Average accuracy as ways of saying are added (Table 5: two models)",
@@ -136,11 +136,11 @@ def _table_14(reports: Sequence[Report]) -> Table:
 AMOUNTS = ("K=1", "K=8")
 
 
-def _tpeval_table_1(reports: Sequence[Report]) -> Table:
+def _tpeval_table_1(reports: Sequence[Report]) -> PaperTable:
     def cells(report: Report) -> list[Cell]:
         return [report.by_variant.get("S1"), report.average_accuracy]
 
-    return Table(
+    return PaperTable(
         "TPEval",
         "Table 1",
         "Average accuracy with one statement a fact (S1) and with all eight",
@@ -154,13 +154,13 @@ def _tpeval_table_1(reports: Sequence[Report]) -> Table:
     )
 
 
-def _merged(rows: Iterator[Row]) -> Iterator[Row]:
+def _merged(rows: Iterator[PaperRow]) -> Iterator[PaperRow]:
     """The two data sets of TPEval's Table 1 (DiseK, TPDiseK) hold the same facts: one row a model."""
-    found: dict[str, Row] = {}
+    found: dict[str, PaperRow] = {}
     for row in rows:
         before = found.get(row.model)
         cells = row.cells if before is None else tuple(a or b for a, b in zip(before.cells, row.cells, strict=True))
-        found[row.model] = Row(row.model, row.origin, before.detail if before else row.detail, cells)
+        found[row.model] = PaperRow(row.model, row.origin, before.detail if before else row.detail, cells)
     yield from found.values()
 
 
@@ -170,17 +170,19 @@ STATEMENTS = tuple(TRUTH_PRESERVING)
 
 def _view(
     name: str, title: str, columns: Sequence[str], of: Callable[[Report], Sequence[Cell]], chance: Sequence[float], reading: str
-) -> Callable[[Sequence[Report]], Table]:
+) -> Callable[[Sequence[Report]], PaperTable]:
     """A figure of TPEval as a table: the paper draws it, and prints no numbers."""
 
-    def make(reports: Sequence[Report]) -> Table:
+    def make(reports: Sequence[Report]) -> PaperTable:
         own = rows_of_runs(_without_passages(reports, "tpeval"), of)
-        return Table("TPEval", name, title, tuple(columns), (*own, coin(*chance)), f"{reading} The paper prints no numbers.")
+        return PaperTable(
+            "TPEval", name, title, tuple(columns), (*own, coin(*chance)), f"{reading} The paper prints no numbers."
+        )
 
     return make
 
 
-def _tpeval_views() -> tuple[Callable[[Sequence[Report]], Table], ...]:
+def _tpeval_views() -> tuple[Callable[[Sequence[Report]], PaperTable], ...]:
     """Figures 6 and 7: with more and more statements a fact; by whether the fact holds, by polarity, by form of expression."""
     polarities, forms = ("affirmed", "negated"), ("S1", "S2", "S3", "S4")
     return (
@@ -243,13 +245,13 @@ ACCURACIES = {
 OF_METRIC = {metric: name for name, metric in ACCURACIES.items()}
 
 
-def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], Table]:
-    def make(reports: Sequence[Report]) -> Table:
+def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]], PaperTable]:
+    def make(reports: Sequence[Report]) -> PaperTable:
         def cells(report: Report) -> list[Cell]:
             return [getattr(report, metric) for metric in ACCURACIES.values()]
 
         single = _without_passages(reports, "mkj")
-        return Table(
+        return PaperTable(
             "MKJ",
             name,
             title,
@@ -267,15 +269,15 @@ def _accuracies(name: str, file: str, title: str) -> Callable[[Sequence[Report]]
     return make
 
 
-def _mkj_table_2(reports: Sequence[Report]) -> Table:
+def _mkj_table_2(reports: Sequence[Report]) -> PaperTable:
     single = _without_passages(reports, "mkj")
     own = [row for report in single for row in _types(model_of(report), report, report.by_tail_type)]
     own += [row for name, of in groups_of(single) for row in _types(name, of[0], mean_types(of))]
     theirs = tuple(
-        Row(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (exactly(float(row["value"])),), row["group"])
+        PaperRow(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (exactly(float(row["value"])),), row["group"])
         for row in published("mkj_table2")
     )
-    return Table(
+    return PaperTable(
         "MKJ",
         "Table 2",
         "The five most and the five least error-prone semantic types of the tail",
@@ -287,7 +289,7 @@ def _mkj_table_2(reports: Sequence[Report]) -> Table:
     )
 
 
-def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> Iterator[Row]:
+def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> Iterator[PaperRow]:
     """The most and the least error-prone types of a model, or of several on average, and besides them those of the paper's ten
     that it has. report: says what was asked.
     """
@@ -295,14 +297,14 @@ def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> I
     ranked = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(found, side)}
     ten = {row["group"]: "one of the paper's ten" for row in published("mkj_table2") if row["group"] in by_type}
     for name, place in {**ranked, **{name: place for name, place in ten.items() if name not in ranked}}.items():
-        figure = Figure(*values_of(by_type[name]))
-        yield Row(model, RUN, f"{place}; {detail_of(report)}", (figure,), name)
+        figure = PaperFigure(*values_of(by_type[name]))
+        yield PaperRow(model, RUN, f"{place}; {detail_of(report)}", (figure,), name)
 
 
 RETRIEVED = tuple(f"{kind}: {name}" for kind in ("sparse", "dense") for name in list(ACCURACIES)[:3])
 
 
-def _mkj_table_3(reports: Sequence[Report]) -> Table:
+def _mkj_table_3(reports: Sequence[Report]) -> PaperTable:
     def cells(report: Report) -> list[Cell]:
         return [
             getattr(report, ACCURACIES[c.split(": ")[1]]) if report.retrieval == c.split(":")[0] else None for c in RETRIEVED
@@ -311,7 +313,7 @@ def _mkj_table_3(reports: Sequence[Report]) -> Table:
     def column(row: Mapping[str, str]) -> str:
         return f"{row['method'].split()[0].lower()}: {OF_METRIC[row['metric']]}"
 
-    return Table(
+    return PaperTable(
         "MKJ",
         "Table 3",
         "Accuracy with retrieved documents (sparse and dense retrieval)",
@@ -327,7 +329,7 @@ def _mkj_table_3(reports: Sequence[Report]) -> Table:
     )
 
 
-PAPERS: Mapping[str, tuple[Callable[[Sequence[Report]], Table], ...]] = {
+PAPERS: Mapping[str, tuple[Callable[[Sequence[Report]], PaperTable], ...]] = {
     "pretexttrans": (_table_3, _table_13, _table_14),
     "tpeval": (_tpeval_table_1, *_tpeval_views()),
     "mkj": (

@@ -1,4 +1,4 @@
-"""Figures as Plotly specifications. They compute nothing.
+"""Blocks as Plotly specifications, for the page and the notebook. They compute nothing.
 
 Colours are Okabe and Ito's, which the colour-blind can tell apart, and marker shapes differ too. Text and grid colours are
 left to the page, so that dark mode is right.
@@ -11,165 +11,256 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from medfact.metrics.diagnosis import DIAGNOSES
-from medfact.metrics.discrimination import COVERAGES
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.means import curves_of_means
+from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Point, Shares, Square
 from medfact.results.rarity import FactPoint, Rarity
-from medfact.results.report import Report
 from medfact.results.wording import counted, interval
-from medfact.statements import VARIANTS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
 GREY = "#888888"
+_BAND = "rgba(0,114,178,0.18)"
 
 Plot = dict[str, Any]
-Reports = Mapping[str, Report]
-"""The reports of several runs, by what to call them."""
-
-Rows = dict[str, Mapping[str, Estimate | None]]
-"""What a row is called → what a run is called → its share."""
 
 
-def ways_of_asking(reports: Reports) -> Plot:
-    """Right answers by the way of asking: one row a variant, a dot with its interval a model, from 0 to 100."""
-    return dots(rows_by_way(reports))
-
-
-def rows_by_way(reports: Reports) -> Rows:
-    asked = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
-    return {VARIANTS[key].plain: {name: report.by_variant.get(key) for name, report in reports.items()} for key in asked}
-
-
-def three_views(reports: Reports) -> Plot:
-    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form."""
-    forms = dict.fromkeys(form for report in reports.values() for form in report.by_form)
-    rows: dict[str, Mapping[str, Estimate | None]] = {
-        "facts that hold": {name: report.positive_accuracy for name, report in reports.items()},
-        "false facts": {name: report.negative_accuracy for name, report in reports.items()},
-        "affirmed": {name: report.by_polarity.get("affirmed") for name, report in reports.items()},
-        "denied": {name: report.by_polarity.get("negated") for name, report in reports.items()},
-    }
-    return dots(rows | {VARIANTS[form].plain: {name: r.by_form.get(form) for name, r in reports.items()} for form in forms})
-
-
-def diagnoses(reports: Reports) -> Plot:
-    """Why facts fail: a row a diagnosis, a dot with its interval a model, from 0 to 100 % of its facts."""
-    plot = dots(rows_by_diagnosis(reports), "fact")
-    if plot:
-        plot["layout"] |= {"shapes": []}
-        plot["layout"]["xaxis"]["title"] = {"text": "facts, %"}
-    return plot
-
-
-def rows_by_diagnosis(reports: Reports) -> Rows:
-    found = {name: report.diagnosis.by_name for name, report in reports.items() if report.diagnosis}
-    return {diagnosis: {name: by[diagnosis].share for name, by in found.items()} for diagnosis in DIAGNOSES}
-
-
-def risk_coverage(reports: Reports) -> Plot:
-    """Right answers among the surest ones: a row a share of the answers that is kept, a dot with its interval a model."""
-    return dots(rows_by_sureness(reports))
-
-
-def rows_by_sureness(reports: Reports) -> Rows:
-    found = {name: report.probabilities.overall.selective for name, report in reports.items() if report.probabilities}
-    labels = [f"surest {share:.0%}" if share < 1 else "all answers" for share in COVERAGES]
-    return {label: {name: parts[n].accuracy for name, parts in found.items()} for n, label in enumerate(labels)}
-
-
-def dots(rows: Mapping[str, Mapping[str, Estimate | None]], of: str = "statement") -> Plot:
-    """Rows of dots with intervals: row → model → estimate; of: of what. Nothing where there is no value at all."""
-    names = list(next(iter(rows.values()), {}))
-    traces = [dots_of_model(index, name, len(names), rows, of) for index, name in enumerate(names)]
-    if not any(trace["x"] for trace in traces):
+def plot_of(block: Block) -> Plot:
+    """The figure of a block; nothing where it has nothing to draw."""
+    if not isinstance(block, Shares | Square | Curve) or not block.is_drawn:
         return {}
-    return plot_of(
-        traces,
-        xaxis={"title": {"text": "right answers, %"}, "range": [-1, 101], "fixedrange": True, "zeroline": False},
-        yaxis={
-            "tickvals": list(range(len(rows))),
-            "ticktext": list(map(wrapped, rows)),
-            "range": [len(rows) - 0.4, -0.6],
-            "fixedrange": True,
-            "automargin": True,
-            "zeroline": False,
-        },
-        shapes=[
-            {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": GREY}}
-        ],
-        height=110 + len(rows) * max(34, 15 * len(names), 16 * max(map(lines_of, rows)) + 6),
-    )
+    if isinstance(block, Shares):
+        return _dots(block)
+    return _squares(block) if isinstance(block, Square) else _curve(block)
 
 
-def dots_of_model(index: int, name: str, models: int, rows: Mapping[str, Mapping[str, Estimate | None]], of: str) -> Plot:
-    shown = [
-        (place, estimate) for place, by in enumerate(rows.values()) if (estimate := by[name]) and estimate.value is not None
-    ]
-    estimates = [estimate for _, estimate in shown]
+# ------------------------------------------------------------------------------------------------ shares, differences
+
+
+def _dots(block: Shares) -> Plot:
+    """Rows of dots with intervals, a colour and a shape a column."""
+    names = block.heads
+    traces = [_dots_of_column(place, name, len(names), block) for place, name in enumerate(names)]
+    half = {"type": "line", "x0": 50, "x1": 50, "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "color": GREY}}
+    x_axis = {"title": {"text": block.axis}, "range": _range(block), "fixedrange": True, "zeroline": not block.coin}
+    y_axis = {
+        "tickvals": list(range(len(block.rows))),
+        "ticktext": [wrapped(row.name) for row in block.rows],
+        "range": [len(block.rows) - 0.4, -0.6],
+        "fixedrange": True,
+        "automargin": True,
+        "zeroline": False,
+    }
+    tallest = max(lines_of(row.name) for row in block.rows)
+    height = 110 + len(block.rows) * max(34, 15 * len(names), 16 * tallest + 6)
+    more = {} if len(names) > 1 else {"showlegend": False}
+    return specification(traces, xaxis=x_axis, yaxis=y_axis, shapes=[half] if block.coin else [], height=height, **more)
+
+
+def _range(block: Shares) -> list[float]:
+    """What is shown of the axis: all shares there are, or all of the widest difference."""
+    if not isinstance(block, Differences):
+        return [-1, 101]
+    known = [cell.known for row in block.rows for cell in row.cells.values()]
+    ends = [abs(100 * end) for one in known if one for end in one[:3] if end is not None]
+    widest = 1.05 * max(ends, default=0) + 1
+    return [-widest, widest]
+
+
+def _dots_of_column(place: int, name: str, columns: int, block: Shares) -> Plot:
+    shown = [(row, cell) for row, of in enumerate(block.rows) if (cell := of.cells.get(name)) and cell.known]
+    estimates = [cell.known for _, cell in shown if cell.known]
+    sign = "%{x:+.1f} points" if isinstance(block, Differences) else "%{x:.1f}%"
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": [100 * (estimate.value or 0.0) for estimate in estimates],
-        "y": [place + 0.7 * (index - (models - 1) / 2) / models for place, _ in shown],
+        "y": [row + 0.7 * (place - (columns - 1) / 2) / columns for row, _ in shown],
         "error_x": errors(estimates),
-        "marker": marker(index, 10),
-        "customdata": [[counted(estimate.n, of), interval(estimate)] for estimate in estimates],
-        "hovertemplate": "%{x:.1f}% of %{customdata[0]} (%{customdata[1]})",
+        "marker": marker(place, 10),
+        "customdata": [[cell.many, _beside(cell)] for _, cell in shown],
+        "hovertemplate": f"{sign} of %{{customdata[0]}} (%{{customdata[1]}})",
     }
 
 
-def scores(estimates: Mapping[str, Estimate], of: str) -> Plot:
-    """One score of several runs: a row a run, a dot with its interval, from 0 to 100; of: of what."""
-    plot = dots({name: {"": estimate} for name, estimate in estimates.items()}, of)
-    if plot:
-        plot["layout"] |= {"showlegend": False, "shapes": [], "margin": {"l": 56, "r": 12, "t": 8, "b": 30}}
-        del plot["layout"]["xaxis"]["title"]
-    return plot
+def _beside(cell: Cell) -> str:
+    """What stands beside a dot that is pointed at."""
+    if cell.estimate is None:
+        return ""
+    return plain("; ".join(cell.under)) if cell.signed else interval(cell.estimate)
 
 
-def by_statements(reports: Reports, curve: str) -> Plot:
-    """Accuracy against the number of statements a fact, one line per model, with intervals; dashed, the mean over models that
-    were asked the same; dotted, a fair coin's.
+# ------------------------------------------------------------------------------------------------ squares
 
-    Args:
-        curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
-    """
-    means = curves_of_means(reports.values(), curve)
-    lines = {name: getattr(report.curves, curve) for name, report in reports.items()} | means
-    longest = max(map(len, lines.values()), default=0)
-    if not longest:
-        return {}
-    steps = list(range(1, longest + 1))
-    coin = [50.0 if curve == "average_ordered" else 100 * 0.5**step for step in steps]
-    traces = [
-        {"type": "scatter", "x": steps, "y": coin, "mode": "lines", "name": "a coin", "line": {"dash": "dot", "color": GREY}}
-    ]
-    for index, (name, estimates) in enumerate(lines.items()):
-        traces.append(
-            {
-                "type": "scatter",
-                "name": name,
-                "x": steps[: len(estimates)],
-                "y": [100 * estimate.value for estimate in estimates],
-                "error_y": errors(estimates),
-                "mode": "lines+markers",
-                "line": {"color": colour(index)} | ({"dash": "dash", "width": 4} if name in means else {}),
-                "marker": marker(index, 8),
-                "customdata": [estimate.n for estimate in estimates],
-                "hovertemplate": "%{x} statements: %{y:.1f}% (n = %{customdata})",
-            }
-        )
-    title = "right answers, %" if curve == "average_ordered" else "facts with all right, %"
-    return plot_of(
-        traces,
-        xaxis={"title": {"text": "statements a fact"}, "dtick": 1, "fixedrange": True},
-        yaxis={"title": {"text": title}, "range": [0, 102], "fixedrange": True, "automargin": True},
-        height=380,
-    )
+PANELS_A_ROW = 3
+PANEL_PIXELS = 300
 
+LARGEST_DOT = 20
+"""Pixels across of the dot that stands for most."""
+
+
+def _squares(block: Square) -> Plot:
+    """A square a run, three to a row; a run keeps the colour that it has among all."""
+    columns = min(len(block.panels), PANELS_A_ROW)
+    rows = -(-len(block.panels) // columns)
+    traces: list[Plot] = []
+    layout: Plot = {"annotations": []}
+    for place, (name, panel) in enumerate(block.panels.items()):
+        axis = "" if place == 0 else str(place + 1)
+        layout |= _axes_of_panel(block, place, columns, rows, axis)
+        if len(block.panels) > 1:
+            layout["annotations"].append(_name_of_panel(name, place, columns, rows))
+        axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
+        traces += [trace | axes for trace in _traces_of_panel(block, name, panel)]
+    return specification(traces, **layout, showlegend=False, height=120 + PANEL_PIXELS * rows)
+
+
+def _axes_of_panel(block: Square, place: int, columns: int, rows: int, axis: str) -> Plot:
+    left, top, alone = (place % columns) / columns, 1 - (place // columns) / rows, len(block.panels) == 1
+    above = 0.0 if alone else 0.1  # room for the name, and below for the title of the axis of all rows but the last
+    under = 0.2 if rows > 1 else 0.0
+    fixed: Plot = {"fixedrange": True, "range": [-0.04, 1.04], "dtick": 0.25, "constrain": "domain"}
+    if alone:
+        fixed["constraintoward"] = "left"
+    wide, high = [left + 0.06 / columns, left + 0.94 / columns], [top - (1 - under) / rows, top - above / rows]
+    title = {"title": {"text": block.axes[1]}} if place % columns == 0 else {}
+    return {
+        f"xaxis{axis}": {**fixed, "domain": wide, "anchor": f"y{axis}", "title": {"text": block.axes[0]}},
+        f"yaxis{axis}": {**fixed, "domain": high, "anchor": f"x{axis}", "scaleanchor": f"x{axis}", **title},
+    }
+
+
+def _name_of_panel(name: str, place: int, columns: int, rows: int) -> Plot:
+    return {
+        "text": "<br>".join(map(plain, wrap(name, 18))),
+        "xref": "paper",
+        "yref": "paper",
+        "showarrow": False,
+        "x": (place % columns + 0.5) / columns,
+        "y": 1 - (place // columns + 0.08) / rows,
+        "yanchor": "bottom",
+        "xanchor": "center",
+    }
+
+
+def _traces_of_panel(block: Square, name: str, panel: Panel) -> list[Plot]:
+    perfect = [0, 1] if block.rising else [1, 0]
+    line = {"type": "scatter", "x": [0, 1], "y": perfect, "mode": "lines", "line": {"dash": "dot", "color": GREY}}
+    points = {
+        "type": "scatter",
+        "name": name,
+        "x": [point.x for point in panel.points],
+        "y": [point.y for point in panel.points],
+        "mode": "markers+lines" if block.curve else "markers",
+        "marker": {**marker(panel.place, 0), "size": _sizes(panel.points), "opacity": 1 if block.curve else 0.7},
+        "line": {"color": colour(panel.place), "width": 1},
+        "text": [point.words for point in panel.points],
+        "customdata": [point.n for point in panel.points],
+        "hovertemplate": "%{text}",
+    }
+    band = [area(panel.band, "rgba(136,136,136,0.25)")] if panel.band else []
+    return [*band, {**line, "hoverinfo": "skip"}, points]
+
+
+def _sizes(points: Sequence[Point]) -> list[float]:
+    least, largest = 5, max((point.n for point in points), default=1)
+    return [round(least + (LARGEST_DOT - least) * (point.n / largest) ** 0.5, 1) for point in points]
+
+
+def area(band: Sequence[tuple[float, float, float]], fill: str, name: str = "") -> Plot:
+    """What lies between two lines. band: x and both ends, from left to right."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        **({"name": name} if name else {}),
+        "x": [*(x for x, _, _ in band), *(x for x, _, _ in reversed(band))],
+        "y": [*(high for *_, high in band), *(low for _, low, _ in reversed(band))],
+        "fill": "toself",
+        "fillcolor": fill,
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+
+
+# ------------------------------------------------------------------------------------------------ curves
+
+FEW = 10
+"""So few steps have a tick each: the library would put ticks at fractions of one."""
+
+
+def _curve(block: Curve) -> Plot:
+    """Lines with their bounds, as an area or at each point."""
+    traces = [_coin(block.coin)] if block.coin else []
+    for place, (name, line) in enumerate(block.lines.items()):
+        if block.band:
+            ends = zip(line.x, line.low, line.high, strict=True)
+            band = [(x, 100 * (low or 0.0), 100 * (high or 0.0)) for x, low, high in ends]
+            traces.append(area(band, _BAND, "bounds that hold at any time"))
+        traces.append(_line(place, name, line, block))
+    if block.marked:
+        traces.append(_marked(block))
+    longest = block.end or max((line.x[-1] for line in block.lines.values() if line.x), default=0)
+    whole = {"tick0": 0, "dtick": 1} if longest <= FEW else {}
+    x_axis = {"title": {"text": block.axes[0]}, "fixedrange": True, "zeroline": False, **whole}
+    y_axis = {"title": {"text": block.axes[1]}, "fixedrange": True, "automargin": True, "zeroline": False}
+    y_axis["range"] = _reach(block) if block.signed else [0, 102]
+    x_axis |= {"range": [0, block.end]} if block.end else {}
+    zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"dash": "dash", "color": GREY}}
+    shapes = [zero] if block.signed else []
+    return specification(traces, xaxis=x_axis, yaxis=y_axis, shapes=shapes, height=320 if block.band else 380)
+
+
+def _coin(shares: Sequence[float]) -> Plot:
+    line = {"dash": "dot", "color": GREY}
+    x, y = list(range(1, len(shares) + 1)), [100 * share for share in shares]
+    return {"type": "scatter", "x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
+
+
+def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
+    estimates = [Estimate(*of) for of in zip(line.y, line.low, line.high, line.n, strict=True)]
+    bounds = [interval(one).replace("%", "") if one.low is not None else "no interval" for one in estimates]
+    many = zip(line.n, bounds, strict=True)
+    hover = "%{x}: %{y:+.1f} points (%{customdata[1]})" if block.signed else "%{x} statements: %{y:.1f}% (n = %{customdata[0]})"
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": "lines+markers" if len(line.x) < 40 else "lines",
+        "x": list(line.x),
+        "y": [round(100 * share, 2) for share in line.y],
+        **({} if block.band else {"error_y": errors(estimates)}),
+        "line": {"color": colour(place)} | ({"dash": "dash", "width": 4} if name in block.dashed else {}),
+        "marker": marker(place, 5 if block.band else 8),
+        "customdata": [list(one) for one in many],
+        "hovertemplate": hover,
+    }
+
+
+def _marked(block: Curve) -> Plot:
+    place, words = block.marked or (0, "")
+    line = next(iter(block.lines.values()))
+    return {
+        "type": "scatter",
+        "name": "decided",
+        "mode": "markers",
+        "x": [line.x[place]],
+        "y": [100 * line.y[place]],
+        "marker": {"color": COLOURS[5], "symbol": "diamond", "size": 13},
+        "hovertemplate": f"{plain(words)}<extra></extra>",
+    }
+
+
+def _reach(block: Curve) -> list[float]:
+    widest = min(105.0, 100 * half_width(next(iter(block.lines.values()))))
+    return [-widest, widest]
+
+
+def half_width(line: CurveLine) -> float:
+    """How far an axis goes from 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
+    steady = map(abs, line.y[len(line.y) // 10 :])
+    return 1.15 * max(0.1, *steady, *(1.5 * abs(end[-1] or 0.0) for end in (line.low, line.high)))
+
+
+# ------------------------------------------------------------------------------------------------ rarity
 
 MOST_POINTS = 1_500
 """Facts that are drawn; of more, evenly chosen ones."""
@@ -193,7 +284,7 @@ def rarity(view: Rarity, points: Sequence[FactPoint]) -> Plot:
         traces += _line_and_band([(10**place.x, place.share, place.low, place.high) for place in band])
     if any(of.mean_log_frequency is not None for of in view.types.values()):
         traces.append(_dots_of_types(view))
-    return plot_of(
+    return specification(
         traces,
         xaxis={"title": {"text": "times the tail is named, plus 1 (log scale)"}, "type": "log", "fixedrange": True} | decades,
         yaxis={"title": {"text": "right answers, %"}, "range": [-5, 105], "fixedrange": True, "automargin": True},
@@ -222,26 +313,13 @@ def _line_and_band(band: Sequence[tuple[float, float, float | None, float | None
     x = [place[0] for place in band]
     shares = [100 * place[1] for place in band]
     line = {"type": "scatter", "mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": colour(0)}}
-    bounds = [(low, high) for *_, low, high in band if low is not None and high is not None]
-    if len(bounds) < len(band):
-        return [line]
-    outline = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "95% band",
-        "x": [*x, *reversed(x)],
-        "y": [*(100 * high for _, high in bounds), *(100 * low for low, _ in reversed(bounds))],
-        "fill": "toself",
-        "fillcolor": "rgba(0,114,178,0.15)",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-    }
-    return [outline, line]
+    bounds = [(at, 100 * low, 100 * high) for at, _, low, high in band if low is not None and high is not None]
+    return [line] if len(bounds) < len(band) else [area(bounds, "rgba(0,114,178,0.15)", "95% band"), line]
 
 
 def _dots_of_types(view: Rarity) -> Plot:
     shown = {name: of for name, of in view.types.items() if of.mean_log_frequency is not None and of.accuracy.value is not None}
-    estimates = [Estimate(of.accuracy.value, of.accuracy.low, of.accuracy.high, of.accuracy.n) for of in shown.values()]
+    estimates = [of.accuracy.estimate for of in shown.values()]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -254,6 +332,9 @@ def _dots_of_types(view: Rarity) -> Plot:
         "customdata": [[counted(estimate.n, "statement"), interval(estimate)] for estimate in estimates],
         "hovertemplate": "%{text}: right on %{y:.1f}% of %{customdata[0]} (%{customdata[1]})<extra></extra>",
     }
+
+
+# ------------------------------------------------------------------------------------------------ what all share
 
 
 def colour(index: int) -> str:
@@ -278,11 +359,15 @@ LETTERS_A_LINE = 22
 
 def wrapped(label: str) -> str:
     """The name of a row in lines."""
-    return "<br>".join(map(plain, wrap(label, LETTERS_A_LINE)))
+    return "<br>".join(map(plain, _lines(label)))
 
 
 def lines_of(label: str) -> int:
-    return len(wrap(label, LETTERS_A_LINE))
+    return len(_lines(label))
+
+
+def _lines(label: str) -> list[str]:
+    return [line for part in label.split("\n") for line in wrap(part, LETTERS_A_LINE)]
 
 
 def plain(text: str) -> str:
@@ -290,9 +375,10 @@ def plain(text: str) -> str:
     return escape(text, quote=False)
 
 
-def plot_of(traces: Sequence[Plot], **layout: Any) -> Plot:
+def specification(traces: Sequence[Mapping[str, Any]], **layout: Any) -> Plot:
+    """Traces with what every figure has in common."""
     return {
-        "data": [{**trace, "name": plain(trace["name"])} if "name" in trace else trace for trace in traces],
+        "data": [{**trace, "name": plain(trace["name"])} if "name" in trace else dict(trace) for trace in traces],
         "layout": {
             "margin": {"l": 56, "r": 12, "t": 36, "b": 64},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

@@ -16,7 +16,7 @@ from medfact.datasets.frequencies import Frequencies
 from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.metrics.measures import TypeAccuracy
-from medfact.metrics.rarity import NO_LINE, Line, line, log_frequency
+from medfact.metrics.rarity import NO_LINE, FittedLine, line, log_frequency
 from medfact.metrics.records import codes
 from medfact.results.report import Board, Report, board_of, report_of
 from medfact.results.wording import counted
@@ -94,7 +94,7 @@ class Fit:
     these names.
     """
 
-    line: Line
+    line: FittedLine
     facts: int
     without: int
     missing: tuple[str, ...]
@@ -136,7 +136,7 @@ class Rarity:
     by_rarer: Fit
     by_together: Fit | None
     types: Mapping[str, RareType]
-    types_line: Line
+    types_line: FittedLine
 
 
 def names_of(store: Store, run_id: str) -> list[str]:
@@ -247,7 +247,7 @@ def _types(report: Report, points: Sequence[FactPoint]) -> Iterator[tuple[str, R
     yield from sorted(made, key=lambda pair: (pair[1].mean_log_frequency is None, pair[1].mean_log_frequency or 0.0, pair[0]))
 
 
-def _types_line(types: Sequence[RareType]) -> Line:
+def _types_line(types: Sequence[RareType]) -> FittedLine:
     places = [(t.mean_log_frequency, t.accuracy.value) for t in types]
     known = [(x, value) for x, value in places if x is not None and value is not None]
     if len(known) < FEWEST_TYPES:

@@ -21,8 +21,9 @@ from medfact.metrics.contrasts import Contrasted, contrasts
 from medfact.metrics.diagnosis import BLIND, NO, OPPOSITE, YES, Diagnosis, diagnosis
 from medfact.metrics.discrimination import Probabilities, probabilities
 from medfact.metrics.estimand import LIKE, THESE, of_these_facts
-from medfact.metrics.measures import Estimates, read_record
+from medfact.metrics.measures import Estimates, fields_among, read_record
 from medfact.metrics.miscalibration import TOO_HIGH, TOO_LOW
+from medfact.metrics.registry import MEASURES
 from medfact.models import LENGTH
 from medfact.results.categories import by_category, categories_key
 from medfact.results.labels import WellLabelled, well_labelled
@@ -139,7 +140,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
     )
 
 
-@keep_for_all(64, key=lambda records: records.digest)
+@keep_for_all(64, key=lambda records: (records.digest, *MEASURES))
 def _figures(
     records: Records,
 ) -> tuple[Measures, Diagnosis | None, SelfAgreement | None, Mapping[str, Contrasted], Probabilities | None]:
@@ -204,8 +205,9 @@ def kept_report(store: Store, run: Run) -> Report | None:
     kept = store.figures(run.run)
     if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (__version__, FIGURES, categories_key()):
         return None
-    with suppress(ValidationError):  # a report of before this version's last change is made anew
-        return read_record(Report, kept["report"])
+    added = MEASURES.keys() - fields_among(MEASURES)
+    with suppress(ValidationError, KeyError):  # a report of before this version's last change is made anew
+        return read_record(Report, {**kept["report"], "more": {name: kept["report"][name] for name in added}})
     return None
 
 

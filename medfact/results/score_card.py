@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from medfact import __version__
 from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import MASTERY, Pair, comparison, sides_of
-from medfact.results.endings import state_in_words
+from medfact.results.compare import MASTERY, Pair, comparison, difference, sides_of
 from medfact.results.report import Report, report_of
-from medfact.results.text import difference
 from medfact.results.wording import (
     FROM_FILE,
     TOO_FEW,
@@ -26,6 +24,7 @@ from medfact.results.wording import (
     share,
     shortened,
     signed_share,
+    state_in_words,
     ways_of,
 )
 from medfact.spec import PROTOCOLS
@@ -38,7 +37,7 @@ LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
-class Figure:
+class CardScore:
     """A score of every run on the card, None for a run whose method has others. chance: what a fair coin is expected to score,
     None where that is not known. signed: it is a difference, from −1 to 1.
     """
@@ -62,7 +61,7 @@ class ScoreCard:
     names: tuple[str, ...]
     imported: tuple[bool, ...]
     about: str
-    figures: tuple[Figure, ...]
+    figures: tuple[CardScore, ...]
     marks: tuple[str, ...]
     difference: str
     made: str
@@ -120,11 +119,11 @@ def _about(records: Sequence[Run], reports: Sequence[Report]) -> str:
     return f"{datasets}: {facts}{both}, {asked}. Method: {methods}."
 
 
-def _figure(name: str, reports: Sequence[Report]) -> Figure:
+def _figure(name: str, reports: Sequence[Report]) -> CardScore:
     having = [report for report in reports if name in PROTOCOLS[report.protocol].headline]
     shown = score(name, ways_of(having))
     chances = {shown.of_coin(report.chance) for report in having}
-    return Figure(
+    return CardScore(
         shown.heading,
         shown.of,
         tuple(getattr(report, name) if report in having else None for report in reports),

@@ -4,15 +4,17 @@ numbers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
 from medfact.metrics.diagnosis import STANDS_OUT
 from medfact.metrics.estimand import THESE
 from medfact.metrics.measures import Chance
 from medfact.metrics.miscalibration import DEFECTS
+from medfact.metrics.registry import MEASURES, Measure
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.names import FROM_FILE as FROM_FILE
 from medfact.results.names import marked as marked
@@ -32,6 +34,7 @@ from medfact.store import (
     FAILED_RUN,
     INTERRUPTED,
     PAUSED,
+    RESUMABLE,
     RUNNING,
     STOPPED,
     WAITING,
@@ -89,9 +92,7 @@ def signed_share(estimate: Estimate) -> str:
     """A difference of shares with its interval: "−1.7 points (−6.9 to +3.5)"; "no value" where there is none."""
     if estimate.value is None:
         return NO_VALUE
-    low, high = estimate.low, estimate.high
-    bounds = TOO_FEW if low is None or high is None else f"{points(low)} to {points(high)}"
-    return f"{points(estimate.value)} points ({bounds})"
+    return f"{points(estimate.value)} points ({bounds_in_points(estimate.low, estimate.high)})"
 
 
 def plain_value(estimate: Estimate) -> str:
@@ -132,6 +133,27 @@ def nothing_stands_out(reports: Iterable[Report]) -> str:
     found = [report.diagnosis for report in reports if report.diagnosis]
     few = bool(found) and all(one.share.low is None for diagnosis in found for one in diagnosis.by_name.values())
     return f"{TOO_FEW} what stands out" if few else "no single failure stands out"
+
+
+def bounds_in_points(low: float | None, high: float | None) -> str:
+    """The interval of a difference: "+1.0 to +5.4"; why there is none."""
+    return TOO_FEW if low is None or high is None else f"{points(low)} to {points(high)}"
+
+
+def signed_decimals(value: float, digits: int = 3) -> str:
+    """0.12 → "+0.120"; −0.12 → "−0.120"."""
+    return f"{value:+.{digits}f}".replace("-", MINUS)
+
+
+def in_draws(number: int, thing: str, report: Report) -> str:
+    """What a figure counts. Facts and pairs count once for each draw of demonstrations: 30 facts of three draws → "10 facts in
+    3 draws"."""
+    draws = report.shot_draws
+    if draws < 2 or thing not in {"fact", "pair"}:
+        return counted(number, thing)
+    if report.answered == report.statements and number % draws == 0:
+        return f"{counted(number // draws, thing)} in {draws} draws"
+    return f"{counted(number, thing)}, each of {draws} draws counted"
 
 
 def p_value(p: float) -> str:
@@ -175,6 +197,28 @@ STATES = {
 }
 """State of a run → what a person reads."""
 
+
+def state_in_words(state: str, reason: str | None) -> str:
+    """A run's state. What was stopped for a reason was not stopped by hand."""
+    return "stopped" if state == STOPPED and reason else STATES[state]
+
+
+def how_it_ended(state: str, reason: str | None) -> str:
+    """What somebody should know who reads the scores of a run that did not ask everything; "" where it did, or goes on."""
+    if state == STOPPED and not reason:
+        return (
+            "A person stopped this run before its end. Its scores cover only the answers until then and may be biased: whoever "
+            "stops a run can see its scores."
+        )
+    if state == DECIDED:
+        about = (
+            "Its scores cover the diseases asked until then, a random sample fixed in advance. A race tends to end where its "
+            "leader is lucky, so use only the bounds of the race for the difference between the models."
+        )
+        return f"{reason or ''} {about}".strip()
+    return reason or "" if state in RESUMABLE else ""
+
+
 ABSENT = -4
 """A fate beside those of `Records.answer`: the run does not ask this statement."""
 
@@ -210,6 +254,15 @@ def fate(item: Asked) -> Fate:
     return FATES[int(answer.answer == item.statement.label)]
 
 
+FALSE_MARK = "FALSE (test statement)"
+"""What every false fact or statement bears."""
+
+
+def label_of(fact: Fact) -> str:
+    """Whether a fact holds, in the words that stand beside it everywhere."""
+    return "true" if fact.positive else FALSE_MARK
+
+
 CUT = {"length": "it was cut off for its length", "content_filter": "the service's content filter held it back"}
 
 
@@ -238,29 +291,23 @@ def probability(answer: Answer | None) -> str:
 
 
 @dataclass(frozen=True)
-class Score:
-    """A figure of a report, as a table shows it. of: what it is a share of; signed: whether it may be below zero."""
-
-    name: str
-    heading: str
-    explained: str
-    of: str
-    signed: bool = False
+class Score(Measure):
+    """A registered measure, in words."""
 
     @property
-    def titled(self) -> str:
-        """The heading with the papers' term: "right answers (average accuracy)"."""
+    def term(self) -> str:
+        """The papers' term for it, where the heading does not say it."""
         term = self.explained.partition(":")[0]
-        return self.heading if term in self.heading else f"{self.heading} ({term})"
+        return "" if term in self.heading else term
 
     def of_report(self, report: Report) -> str:
         """The score of a report in words, with its interval."""
-        estimate: Estimate = getattr(report, self.name)
+        estimate = report.measure(self.name)
         return signed_share(estimate) if self.signed else share(estimate)
 
     def of_coin(self, chance: Chance) -> float | None:
         """What a fair coin is expected to score; None where that is not known."""
-        value: float | None = 0.0 if self.signed else getattr(chance, self.name, 0.5)
+        value: float | None = getattr(chance, self.name, self.coin)
         return value
 
     def by_chance(self, chance: Chance) -> str:
@@ -271,54 +318,25 @@ class Score:
         return f"{100 * value:.2g}%" if value in (0.0, 0.5) else f"{100 * value:.1g}% (1 in {round(1 / value):,})"
 
 
-_SCORES = (
-    Score("average_accuracy", "right answers", "average accuracy: the share of right answers over all statements", "statement"),
-    Score(
-        "joint_accuracy",
-        "all right",
-        "joint accuracy: the share of facts, true and false ones, with all answers right",
-        "fact",
-    ),
-    Score(
-        "pair_joint_accuracy",
-        "all right, false partner too",
-        "pair joint accuracy: the share of true facts that are mastered together with their false partners",
-        "pair",
-    ),
-    Score("yes_bias", "leaning to “true”", "yes-bias: share of True answers less share of true statements", "answer", True),
-    Score("mkj_accuracy", "Acc", "Acc: right answers, true and false statements weighted 1 : k false partners", "statement"),
-    Score(
-        "positive_accuracy",
-        "Acc_pos, facts that hold",
-        "Acc_pos: right answers over statements of facts that hold",
-        "statement",
-    ),
-    Score("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts", "statement"),
-    Score(
-        "accuracy_gap",
-        "Acc_gap, the gap",
-        "Acc_gap: accuracy over facts that hold less accuracy over false ones",
-        "statement",
-        True,
-    ),
-)
-SCORES: Mapping[str, Score] = {score.name: score for score in _SCORES}
 WAYS = {1: "the one way right", 8: "all eight right"}
 
 
-def score(name: str, ways: int) -> Score:
-    """A score with its heading; ways: in how many ways the runs ask a fact."""
-    known = SCORES[name]
+def score(name: str, ways: int = 0) -> Score:
+    """A score with its heading; ways: in how many ways the runs ask a fact, 0 where they differ in that."""
+    found = Score(**vars(MEASURES[name]))
     if name != "joint_accuracy" or not ways:
-        return known
-    return Score(known.name, WAYS.get(ways, f"all {ways} right"), known.explained, known.of)
+        return found
+    return replace(found, heading=WAYS.get(ways, f"all {ways} right"))
 
 
 def first_scores(reports: Iterable[Report]) -> dict[str, list[Report]]:
-    """The scores that the methods of these runs show first, mastery before all others, and the runs of each."""
+    """The scores that the methods of these runs show first, mastery before all others, and the runs of each; then the measures
+    that are shown of every run.
+    """
     shown: dict[str, list[Report]] = {}
+    always = [name for name, one in MEASURES.items() if one.always]
     for report in reports:
-        for name in sorted(PROTOCOLS[report.protocol].first, key=lambda name: name != "joint_accuracy"):
+        for name in [*sorted(PROTOCOLS[report.protocol].first, key=lambda name: name != "joint_accuracy"), *always]:
             shown.setdefault(name, []).append(report)
     return shown
 

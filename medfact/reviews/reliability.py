@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from medfact.metrics.clusters import worth
+from medfact.metrics.clusters import effective_number
 from medfact.metrics.records import codes
 from medfact.metrics.uncertainty import NOTHING, Estimate, wilson
 from medfact.reviews.verdicts import ADJUDICATOR, FALSE, RANDOM, TRUE, Opinion
@@ -90,7 +90,7 @@ def _shares(verdicts: list[tuple[str, bool, bool]]) -> tuple[Estimate, Estimate]
     if not verdicts:
         return NOTHING, NOTHING
     heads, *columns = zip(*verdicts, strict=True)
-    effective = min(len(verdicts), worth(codes(heads)))
+    effective = min(len(verdicts), effective_number(codes(heads)))
     made = []
     for column in columns:
         share = sum(column) / len(column)

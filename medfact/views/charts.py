@@ -1,19 +1,16 @@
-"""Figures without a script, as SVG: for a report that opens offline and prints."""
+"""Blocks as figures without a script, as SVG: for a report that opens offline and prints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator
 from textwrap import wrap
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from medfact.metrics.measures import Calibration, Coherence
-from medfact.metrics.uncertainty import Estimate
-from medfact.results.compare import Pair
-from medfact.results.evidence_plots import SHORT
-from medfact.results.probability_plots import has_band
-from medfact.results.wording import SCORES, counted, points
+from medfact.results.blocks import Block, Cell, Curve, CurveLine, Differences, Panel, Shares, Square
+from medfact.results.plots import half_width
+from medfact.results.wording import NO_VALUE, bounds_in_points, count, interval, points
 from medfact.views.fragments import render
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -24,9 +21,30 @@ SHAPES = ("circle", "square", "diamond", "triangle")
 _LEFT, _WIDTH, _ROW, _TOP = 190, 460, 15, 26
 """Pixels: for the names, for 0 to 100 %, for a point, and above the first."""
 
-
 _LETTERS = 26
 """Letters of a name that fit beside the points."""
+
+_SIDE, _MARGIN = 300, 56
+"""Pixels of a square."""
+
+_CURVE_LEFT, _CURVE_TOP, _CURVE_WIDTH, _CURVE_HEIGHT = 60, 12, 620, 220
+"""Pixels of a curve's place and size."""
+
+
+def svg(block: Block) -> Markup:
+    """The figure of a block; nothing where it has nothing to draw."""
+    if isinstance(block, Shares):
+        return _dots(block) if block.is_drawn else Markup()
+    if isinstance(block, Square):
+        return Markup().join(_square(block, name, panel) for name, panel in block.panels.items() if panel.points)
+    return _curve(block) if isinstance(block, Curve) and block.is_drawn else Markup()
+
+
+def _colour(place: int) -> str:
+    return COLOURS[place % len(COLOURS)]
+
+
+# ------------------------------------------------------------------------------------------------ shares, differences
 
 
 class Mark(NamedTuple):
@@ -41,114 +59,79 @@ class Mark(NamedTuple):
     title: str
 
 
-def dots(rows: Mapping[str, Mapping[str, Estimate | None]], names: Sequence[str], title: str) -> Markup:
-    """Shares with their intervals: a row each, a point for each of the names. title: the finding, also for who cannot see it.
-
-    rows: what it is called → name → share. Empty where nothing has a value.
-    """
-    ticks = [(_LEFT + _WIDTH * step / 5, f"{20 * step}%") for step in range(6)]
-    return _rows(rows, names, title, ticks, _mark)
-
-
-def differences(pairs: Sequence[Pair], names: Mapping[str, str], title: str) -> Markup:
-    """Paired differences in points with their intervals: a row a pair of runs, a point for each accuracy; at 0 there is none.
-
-    names: run → what to call it.
-    """
-    rows: dict[str, dict[str, Estimate | None]] = {}
-    for pair in pairs:
-        of = Estimate(pair.difference, pair.low_all, pair.high_all, pair.n)
-        rows.setdefault(f"{names[pair.a]}\nless {names[pair.b]}", {})[SHORT[pair.metric]] = of
-    units = {name: SCORES[metric].of for metric, name in SHORT.items()}
-    ends = [abs(end) for of in rows.values() for one in of.values() if one for end in one[:3] if end is not None]
-    reach = -(-100 * max(ends, default=0) // 5) * 5 or 5
-
-    def mark(name: str, label: str, estimate: Estimate, y: float, place: int) -> Mark:
-        value, low, high = (None if end is None else 0.5 + 50 * end / reach for end in estimate[:3])
-        bounds = "" if estimate.low is None or estimate.high is None else f", {points(estimate.low)} to {points(estimate.high)}"
-        size = f"{points(estimate.value or 0.0)} points of {counted(estimate.n, units[name])}"
-        said = f"{' '.join(label.split())}, {name}: {size}{bounds}"
-        return _mark(name, label, Estimate(value, low, high, estimate.n), y, place)._replace(title=said)
-
-    ticks = [
-        (_LEFT + _WIDTH * step / 4, points(reach * (step - 2) / 200).removesuffix(".0") if step != 2 else "0")
-        for step in range(5)
-    ]
-    return _rows(rows, list(SHORT.values()), title, ticks, mark)
-
-
-def _rows(
-    rows: Mapping[str, Mapping[str, Estimate | None]],
-    names: Sequence[str],
-    title: str,
-    ticks: Sequence[tuple[float, str]],
-    mark: Callable[[str, str, Estimate, float, int], Mark],
-) -> Markup:
+def _dots(block: Shares) -> Markup:
+    widest, names = _widest(block), block.heads
     marks: list[Mark] = []
     labels: list[tuple[list[str], float]] = []
     y = float(_TOP)
-    for label, shares in rows.items():
-        start, lines = y, [line for part in label.split("\n") for line in wrap(part, _LETTERS)]
+    for row in block.rows:
+        start, lines = y, [line for part in row.name.split("\n") for line in wrap(part, _LETTERS)]
         for place, name in enumerate(names):
-            estimate = shares.get(name)
             y += _ROW
-            if estimate is not None and estimate.value is not None:
-                marks.append(mark(name, label, estimate, y - _ROW / 2, place))
+            cell = row.cells.get(name)
+            if cell is not None and cell.known:
+                marks.append(_mark(f"{name}, {' '.join(row.name.split())}", cell, y - _ROW / 2, place, widest))
         y = max(y, start + _ROW * len(lines))
         labels.append((lines, (start + y - _ROW * (len(lines) - 1)) / 2))
         y += 8
-    if not marks:
-        return Markup()
-    legend = [(name, COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)]) for place, name in enumerate(names)]
-    return render(
-        "chart_dots", marks=marks, labels=labels, ticks=ticks, legend=legend, height=y + 26, left=_LEFT, line=_ROW, title=title
-    )
+    legend = [(name, _colour(place), SHAPES[place % len(SHAPES)]) for place, name in enumerate(names)]
+    drawn = {"marks": marks, "labels": labels, "ticks": _ticks(widest), "legend": legend, "height": y + 26}
+    return render("chart_dots", **drawn, left=_LEFT, line=_ROW, title=block.finding)
 
 
-def _mark(name: str, label: str, estimate: Estimate, y: float, place: int) -> Mark:
-    def x(share: float | None) -> float | None:
-        return None if share is None else round(_LEFT + _WIDTH * share, 1)
-
-    bounds = "" if estimate.low is None or estimate.high is None else f", {estimate.low:.1%} to {estimate.high:.1%}"
-    said = f"{name}, {label}: {estimate.value:.1%} of {estimate.n:,}{bounds}"
-    colour, shape = COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)]
-    return Mark(x(estimate.value) or _LEFT, y, x(estimate.low), x(estimate.high), colour, shape, said)
-
-
-_SIDE, _MARGIN = 300, 56
+def _widest(block: Shares) -> float | None:
+    """How far a difference may be from 0 on the axis, a multiple of 5 points; None where shares are drawn."""
+    if not isinstance(block, Differences):
+        return None
+    known = [cell.known for row in block.rows for cell in row.cells.values()]
+    ends = [abs(end) for one in known if one for end in one[:3] if end is not None]
+    return (-(-100 * max(ends, default=0) // 5) * 5 or 5) / 100
 
 
-def calibration(name: str, found: Calibration, place: int, title: str) -> Markup:
-    """Share of true statements against mean P(True) of one run, with the band of a calibrated model; points grow with their
-    number of statements. place: of the run among all, for its colour. Empty where nothing has a P(True).
-    """
-    most = max((one.n for one in found.bins), default=0)
-    marks, above, below = [], [], []
-    banded = has_band(found)
-    for one in found.bins:
-        if one.mean_p_true is None or one.positive_rate is None:
-            continue
-        said = f"P(True) {one.mean_p_true:.2f}, true {one.positive_rate:.1%} of {one.n:,}"
-        marks.append((*_place(one.mean_p_true, one.positive_rate), round(2 + 5 * (one.n / most) ** 0.5, 1), said))
-        if banded and one.least is not None and one.most is not None:
-            above.append(_place(one.mean_p_true, one.most))
-            below.append(_place(one.mean_p_true, one.least))
-    axes = ("P(True)", "share that is true")
-    return _square(name, marks, place, title, axes, band=[*above, *reversed(below)], curve=True, rising=True)
+def _ticks(widest: float | None) -> list[tuple[float, str]]:
+    if widest is None:
+        return [(_LEFT + _WIDTH * step / 5, f"{20 * step}%") for step in range(6)]
+    places = [(_LEFT + _WIDTH * step / 4, widest * (step - 2) / 2) for step in range(5)]
+    return [(x, points(value).removesuffix(".0") if value else "0") for x, value in places]
 
 
-def coherence(name: str, found: Coherence, place: int, title: str) -> Markup:
-    """P(True) of a statement's negation against its own, for one run; points grow with their number of couples."""
-    most = max((one.n for one in found.couples), default=0)
+def _mark(what: str, cell: Cell, y: float, place: int, widest: float | None) -> Mark:
+    def x(end: float | None) -> float | None:
+        along = end if end is None or widest is None else 0.5 + 0.5 * end / widest
+        return None if along is None else round(_LEFT + _WIDTH * along, 1)
+
+    value, low, high, _ = cell.known or (0.0, None, None, 0)
+    size = f"{points(value or 0.0)} points" if widest else f"{value:.1%}"
+    between = bounds_in_points(low, high) if widest else interval(cell.known) if cell.known else NO_VALUE
+    title = f"{what}: {size} of {cell.many}, {between}"
+    return Mark(x(value) or _LEFT, y, x(low), x(high), _colour(place), SHAPES[place % len(SHAPES)], title)
+
+
+# ------------------------------------------------------------------------------------------------ squares
+
+
+def _square(block: Square, name: str, panel: Panel) -> Markup:
+    """The square of one run; points grow with how many they stand for."""
+    most = max(point.n for point in panel.points)
+    largest = 5 if block.curve else 6
     marks = [
-        (
-            *_place(one.p_true, one.p_negated),
-            round(1 + 6 * (one.n / most) ** 0.5, 1),
-            f"P(True) about {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: {one.n:,}",
-        )
-        for one in found.couples
+        (*_place(point.x, point.y), round(1.5 + largest * (point.n / most) ** 0.5, 1), point.words) for point in panel.points
     ]
-    return _square(name, marks, place, title, ("P(True) of a statement", "of its negation"), rising=False)
+    above = [_place(x, most) for x, _, most in panel.band]
+    below = [_place(x, least) for x, least, _ in panel.band]
+    return render(
+        "chart_square",
+        name=name,
+        marks=marks,
+        colour=_colour(panel.place),
+        side=_SIDE,
+        margin=_MARGIN,
+        title=panel.finding,
+        axes=block.axes,
+        band=[*above, *reversed(below)],
+        curve=block.curve,
+        rising=block.rising,
+    )
 
 
 def _place(x: float, y: float) -> tuple[float, float]:
@@ -156,15 +139,68 @@ def _place(x: float, y: float) -> tuple[float, float]:
     return round(_MARGIN + _SIDE * x, 1), round(_MARGIN / 2 + _SIDE * (1 - y), 1)
 
 
-def _square(
-    name: str,
-    marks: Sequence[tuple[float, float, float, str]],
-    place: int,
-    title: str,
-    axes: tuple[str, str],
-    **more: object,
-) -> Markup:
-    colour = COLOURS[place % len(COLOURS)]
-    known = {"band": [], "curve": False, **more}
-    values = {"name": name, "marks": marks, "colour": colour, "side": _SIDE, "margin": _MARGIN, "title": title}
-    return render("chart_square", **values, axes=axes, **known) if marks else Markup()
+# ------------------------------------------------------------------------------------------------ curves
+
+
+class _Scale(NamedTuple):
+    """From what is counted and shares to pixels. least, most: of the shares."""
+
+    end: float
+    least: float
+    most: float
+
+    def x(self, step: float) -> float:
+        return round(_CURVE_LEFT + _CURVE_WIDTH * step / self.end, 1)
+
+    def y(self, share: float) -> float:
+        up = (min(max(share, self.least), self.most) - self.least) / (self.most - self.least)
+        return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - up), 1)
+
+
+def _curve(block: Curve) -> Markup:
+    lines = list(block.lines.values())
+    widest = min(1.0, half_width(lines[0])) if block.signed else 1.0
+    end = block.end or max(line.x[-1] for line in lines if line.x)
+    scale = _Scale(end, -widest if block.signed else 0.0, widest)
+    shares = (-widest, -widest / 2, 0.0, widest / 2, widest) if block.signed else (0.0, 0.25, 0.5, 0.75, 1.0)
+    ticks = [(scale.y(one), points(one).removesuffix(".0") if block.signed and one else f"{100 * one:.0f}") for one in shares]
+    place, words = block.marked or (0, "")
+    return render(
+        "chart_curve",
+        title=block.finding,
+        label=block.label,
+        axes=block.axes,
+        lines=[_drawn_line(block, scale, at, name, line) for at, (name, line) in enumerate(block.lines.items())],
+        bands=[_area(scale, line) for line in lines] if block.band else [],
+        coin=" ".join(f"{scale.x(step)},{scale.y(share)}" for step, share in enumerate(block.coin, 1)),
+        ticks=ticks,
+        zero=scale.y(0.0),
+        marked=(scale.x(lines[0].x[place]), scale.y(lines[0].y[place]), words) if block.marked else None,
+        left=_CURVE_LEFT,
+        right=_CURVE_LEFT + _CURVE_WIDTH,
+        bottom=_CURVE_TOP + _CURVE_HEIGHT,
+        end=count(int(end)),
+    )
+
+
+def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: CurveLine) -> dict[str, object]:
+    bounds = [] if block.band else list(_bounds(scale, line))
+    return {"name": name, "colour": _colour(at), "path": _path(scale, line), "bounds": bounds, "dashed": name in block.dashed}
+
+
+def _path(scale: _Scale, line: CurveLine) -> str:
+    return " ".join(f"{scale.x(step)},{scale.y(share)}" for step, share in zip(line.x, line.y, strict=True))
+
+
+def _bounds(scale: _Scale, line: CurveLine) -> Iterator[tuple[float, float, float]]:
+    for step, low, high in zip(line.x, line.low, line.high, strict=True):
+        if low is not None and high is not None:
+            yield scale.x(step), scale.y(low), scale.y(high)
+
+
+def _area(scale: _Scale, line: CurveLine) -> str:
+    low, high = (
+        [f"{scale.x(step)},{scale.y(end or 0.0)}" for step, end in zip(line.x, ends, strict=True)]
+        for ends in (line.low, line.high)
+    )
+    return " ".join([*low, *reversed(high)])

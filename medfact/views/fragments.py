@@ -9,9 +9,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from medfact.metrics.miscalibration import DEFECTS
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
+from medfact.results.blocks import Facts, Note, Shares, Square, Table
 from medfact.statements import VARIANTS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -28,6 +28,8 @@ def environment() -> Environment:
         "points": wording.points,
         "count": wording.count,
         "interval": wording.interval,
+        "bounds": lambda estimate: wording.bounds_in_points(estimate.low, estimate.high),
+        "kind": _kind,
         "p_value": wording.p_value,
         "date": wording.date,
         "counted": wording.counted,
@@ -35,15 +37,14 @@ def environment() -> Environment:
         "twice": lambda names: [(name, name) for name in names],
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {"too_few": wording.TOO_FEW, "defects": DEFECTS}
-    made.globals |= {
-        "VARIANTS": VARIANTS,
-        "FATES": wording.FATES,
-        "too_few": wording.TOO_FEW,
-        "defects": DEFECTS,
-        "DIFFICULTIES": DIFFICULTIES,
-    }
+    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES, "too_few": wording.TOO_FEW, "DIFFICULTIES": DIFFICULTIES}
     return made
+
+
+def _kind(block: object) -> str:
+    """Which part of the template draws a block."""
+    kinds = {Shares: "shares", Table: "table", Square: "square", Facts: "facts", Note: "note"}
+    return next((name for kind, name in kinds.items() if isinstance(block, kind)), "curve")
 
 
 def render(template: str, **values: object) -> Markup:

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 from medfact import __version__
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable
 from medfact.facts import Fact
-from medfact.metrics.coherence import AGREES
-from medfact.metrics.diagnosis import DIAGNOSES, meaning
+from medfact.metrics.diagnosis import meaning
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
-from medfact.negatives import DIFFICULTIES
-from medfact.results import over_models_text, wording
+from medfact.results import wording
+from medfact.results.beside import beside_of
 from medfact.results.citations import bibtex, plain_citations
-from medfact.results.compare import MOST, pairs_of, sides_of
-from medfact.results.contrasts import ABOUT, across_runs, lines_of_runs
-from medfact.results.danger import Danger, danger_of
-from medfact.results.endings import how_it_ended, state_in_words
+from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
-from medfact.results.over_models import over_models
 from medfact.results.pairs import Pairs, pairs_of_run
-from medfact.results.probability_plots import has_band, of_one_source
-from medfact.results.recall import SETTINGS
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Board, Report, board_of, report_of
-from medfact.results.text import in_draws
+from medfact.results.sections import REPORT, Figures, sections_of
+from medfact.results.sides import MOST, sides_of
+from medfact.results.wording import how_it_ended, state_in_words
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import PROTOCOLS, RunSpec, repeated_settings
 from medfact.store import COMPLETE, Asked, Run, Store
-from medfact.views.figures import figures_of
 from medfact.views.fragments import render
-from medfact.views.races import races
+from medfact.views.sections import in_a_file
 
 SHOWN_FAILURES = 30
 """Pairs of a run whose statements are listed, those with the fewest right answers first."""
@@ -59,13 +52,12 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Section:
+class RunPart:
     """A run in the report. failures: the worst pairs; failed: how many pairs are not mastered, of `pairs`."""
 
     name: str
     run: Run
     report: Report
-    danger: Danger
     failures: tuple[Failure, ...]
     failed: int
     pairs: int
@@ -85,98 +77,66 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
         raise Mistake(f"{len(set(run_ids))} runs are given.", f"A report is about 1 to {MOST}.")
     runs = [store.run(run_id) for run_id in dict.fromkeys(run_ids)]
     names = wording.names_of_runs(runs)
-    sections = [_section(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
-    reports = {section.name: section.report for section in sections}
-    sides = sides_of(store, [run.run for run in runs]) if len(runs) > 1 else []
+    parts = [_part(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
+    reports = {part.name: part.report for part in parts}
+    judged = held(opinions(store.verdicts(owners=owners)))
+    dangers = {name: danger_of(store, run, judged) for name, run in zip(names, runs, strict=True)}
     named = dict(zip([run.run for run in runs], names, strict=True))
+    beside = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
     return render(
         "report",
         made_at=made_at,
         version=__version__,
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
-        sections=sections,
-        first=sections[0],
-        headlines=[_headline(section) for section in sections],
-        **_scores(reports.values()),
-        figures=figures_of(reports, pairs_of(sides) if sides else (), named),
-        across=[one.line(named) for one in across_runs(sides)],
-        races=races(store, named),
-        relations=sorted({name for report in reports.values() for name in report.by_relation}),
-        categories=list(dict.fromkeys(name for report in reports.values() for name in report.by_category)),
-        difficulties=_difficulties(list(reports.values())),
-        banded=any(has_band(report.calibration) for report in of_one_source(reports).values()),
-        good={name: report.probabilities for name, report in reports.items() if report.probabilities},
-        meanings=DIAGNOSES,
-        contrasted=lines_of_runs(reports),
-        about_contrasts=ABOUT,
-        agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
-        agrees=AGREES,
-        about_intervals=wording.about_intervals([section.report for section in sections]),
-        together=over_models(sides, store) if sides else None,
-        in_words=over_models_text,
+        parts=parts,
+        first=parts[0],
+        headlines=[_headline(part) for part in parts],
+        false_on_purpose=false_on_purpose(reports.values()),
+        sections=in_a_file(sections_of(Figures(reports, dangers, beside), REPORT)),
+        about_intervals=wording.about_intervals(list(reports.values())),
         methods=plain_citations(text := methods_paragraph(runs, list(reports.values())), runs),
         bibtex=bibtex(text, runs),
-        settings=SETTINGS,
         shown=SHOWN_FAILURES,
     )
 
 
-def _scores(reports: Iterable[Report]) -> dict[str, Any]:
-    """The scores that the runs' methods show first, and which runs have which."""
-    first = wording.first_scores(reports)
-    return {
-        "scores": [wording.score(name, wording.ways_of(of)) for name, of in first.items()],
-        "scores_of": first,
-        "false_on_purpose": false_on_purpose(reports),
-    }
-
-
-def _difficulties(reports: Sequence[Report]) -> dict[str, str]:
-    """The difficulties of false partners that some run asks, with what they mean."""
-    asked = {name for report in reports for name in report.by_difficulty}
-    return {name: meaning for name, meaning in DIFFICULTIES.items() if name in asked}
-
-
-def _headline(section: Section) -> str:
+def _headline(part: RunPart) -> str:
     """What a run shows, in a sentence or two."""
-    report = section.report
+    report = part.report
     joint, average = report.joint_accuracy, report.average_accuracy
     if joint.value is None or average.value is None:
-        return f"{section.name}: nothing has been answered yet."
+        return f"{part.name}: nothing has been answered yet."
     if "joint_accuracy" not in PROTOCOLS[report.protocol].first:
-        told = [
-            f"{of.heading} {of.of_report(report)}" for of in map(wording.SCORES.__getitem__, wording.first_scores([report]))
-        ]
-        return f"{section.name}: {'; '.join(told)}.{_besides(section)}"
+        told = [f"{of.heading} {of.of_report(report)}" for of in map(wording.score, wording.first_scores([report]))]
+        return f"{part.name}: {'; '.join(told)}.{_besides(part)}"
     ways = len(report.by_variant) or 1
     every = "one statement" if ways == 1 else f"all {ways} statements"
     both = ", true and false ones," if report.negative_accuracy.n else ""
     return (
-        f"{section.name} gets {every} right for {wording.share(joint)} of {in_draws(joint.n, 'fact', report)}{both} "
-        f"and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{_besides(section)}"
+        f"{part.name} gets {every} right for {wording.share(joint)} of {wording.in_draws(joint.n, 'fact', report)}{both} "
+        f"and {wording.share(average)} of {wording.counted(average.n, 'statement')}.{_besides(part)}"
     )
 
 
-def _besides(section: Section) -> str:
+def _besides(part: RunPart) -> str:
     """The failure that stands out, and that a run is not complete; "" where there is neither."""
-    first = wording.stands_out(section.report)
+    first = wording.stands_out(part.report)
     told = f" What stands out: {first}." if first else ""
-    if section.run.state != COMPLETE:
-        state = state_in_words(section.run.state, section.run.reason)
+    if part.run.state != COMPLETE:
+        state = state_in_words(part.run.state, part.run.reason)
         told += f" The run is not complete ({state}): its figures are of what was answered."
-        told += f" {how_it_ended(section.run.state, section.run.reason)}".rstrip()
+        told += f" {how_it_ended(part.run.state, part.run.reason)}".rstrip()
     return told
 
 
-def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> Section:
+def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: str) -> RunPart:
     report, board = report_of(store, run, estimand), board_of(store, run.run)
     pairs = pairs_of_run(board.sheet, board.fates())
     missed = pairs.chosen("missed")
-    return Section(
+    return RunPart(
         name=name,
         run=run,
         report=report,
-        danger=danger_of(store, run, held(opinions(store.verdicts(owners=owners)))),
         failures=tuple(_failures(store, run, board, pairs, missed[:SHOWN_FAILURES])),
         failed=len(missed),
         pairs=len(pairs.members),

@@ -11,7 +11,7 @@ from io import BytesIO
 from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.score_card import NOT_COMPETENCE, Figure, ScoreCard
+from medfact.results.score_card import NOT_COMPETENCE, CardScore, ScoreCard
 from medfact.results.wording import NO_VALUE, TOO_FEW, counted, marked, percent, points
 
 WIDTH, HEIGHT = 1200, 630
@@ -46,7 +46,7 @@ _NOTHING = "\uffff"
 
 
 @dataclass(frozen=True)
-class Line:
+class CardText:
     """A text on the card: its left edge (or, at_right, its right one) and its top."""
 
     x: int
@@ -59,7 +59,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Bar:
+class CardBar:
     """A score on a line: its interval, and a coin's score. place: of its run, 0 or 1. ends: of the line, which begins at
     `least` and ends at 1.
     """
@@ -79,7 +79,7 @@ def png_of(card: ScoreCard) -> bytes:
     face = _face_for(card)
     pen.rectangle((0, 0, 20 * _SCALE, HEIGHT * _SCALE), fill=COLOURS[0])
     for piece in layout(card, face):
-        if isinstance(piece, Bar):
+        if isinstance(piece, CardBar):
             _draw_bar(pen, piece)
         else:
             _draw_line(pen, piece, face)
@@ -93,15 +93,15 @@ def png_of(card: ScoreCard) -> bytes:
 # ------------------------------------------------------------------------------------------------ what stands where
 
 
-def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
+def layout(card: ScoreCard, face: str = "") -> Iterator[CardText | CardBar]:
     """All that is drawn. face: the font, "" for Pillow's own."""
     card = _drawable(card, face)
     two = len(card.names) > 1
-    yield Line(LEFT, 28, "medfact", 26, COLOURS[0], bold=True)
-    yield Line(LEFT + 118, 28, "Does a model know a medical fact, or only one way of saying it?", 26, QUIET)
+    yield CardText(LEFT, 28, "medfact", 26, COLOURS[0], bold=True)
+    yield CardText(LEFT + 118, 28, "Does a model know a medical fact, or only one way of saying it?", 26, QUIET)
     title = "Two models, the same facts" if two else _fitted_name(card, 0, 50, RIGHT - LEFT, face)
-    yield Line(LEFT, 76, title, 50, bold=True)
-    yield Line(LEFT, 142, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
+    yield CardText(LEFT, 76, title, 50, bold=True)
+    yield CardText(LEFT, 142, fitted(card.about, 25, RIGHT - LEFT, face), 25, QUIET)
     if len(card.figures) > MOST_BLOCKS:
         yield from _table(card, face)
     for number, figure in enumerate(card.figures if len(card.figures) <= MOST_BLOCKS else ()):
@@ -111,9 +111,9 @@ def layout(card: ScoreCard, face: str = "") -> Iterator[Line | Bar]:
     below += [(line, WARN) for line in wrapped(". ".join(card.marks), 20, RIGHT - LEFT, face)]
     for number, (text, colour) in enumerate(below[:MOST_LINES]):
         last = number == MOST_LINES - 1 and len(below) > MOST_LINES
-        yield Line(LEFT, 472 + number * 25, fitted(f"{text} …", 20, RIGHT - LEFT, face) if last else text, 20, colour)
-    yield Line(LEFT, 579, f"{NOT_COMPETENCE}.", 27, bold=True)
-    yield Line(RIGHT, 582, card.made, 22, QUIET, at_right=True)
+        yield CardText(LEFT, 472 + number * 25, fitted(f"{text} …", 20, RIGHT - LEFT, face) if last else text, 20, colour)
+    yield CardText(LEFT, 579, f"{NOT_COMPETENCE}.", 27, bold=True)
+    yield CardText(RIGHT, 582, card.made, 22, QUIET, at_right=True)
 
 
 def _fitted_name(card: ScoreCard, place: int, size: int, width: int, face: str) -> str:
@@ -122,44 +122,46 @@ def _fitted_name(card: ScoreCard, place: int, size: int, width: int, face: str) 
     return marked(fitted(card.names[place], size, int(width - width_of(mark, size, face)), face), card.imported[place])
 
 
-def _block(figure: Figure, names: Sequence[str], top: int) -> Iterator[Line | Bar]:
+def _block(figure: CardScore, names: Sequence[str], top: int) -> Iterator[CardText | CardBar]:
     """A score: its heading, and a row for each run."""
-    yield Line(LEFT, top, f"{figure.title[0].upper()}{figure.title[1:]}", 27, bold=True)
+    yield CardText(LEFT, top, f"{figure.title[0].upper()}{figure.title[1:]}", 27, bold=True)
     if figure.chance is not None:
         coin = f"thin line: a coin, {100 * figure.chance:.2g}%"
-        yield Line(RIGHT, top + 2, coin, 22, QUIET, at_right=True)
+        yield CardText(RIGHT, top + 2, coin, 22, QUIET, at_right=True)
     for place, estimate in enumerate(figure.estimates):
         y = top + 40 + place * 46
         if estimate is None:
             continue
         if names:
-            yield Line(LEFT, y + 7, names[place], 20)
+            yield CardText(LEFT, y + 7, names[place], 20)
             if estimate.value is not None:
-                yield Line(BARS[1][0] - 22, y, percent(estimate.value), 30, COLOURS[place], bold=True, at_right=True)
-            yield Line(RIGHT, y + 7, f"{_interval(estimate)}, n = {estimate.n:,}", 20, QUIET, at_right=True)
-            yield Bar(y + 19, BARS[1], estimate, figure.chance, place)
+                yield CardText(BARS[1][0] - 22, y, percent(estimate.value), 30, COLOURS[place], bold=True, at_right=True)
+            yield CardText(RIGHT, y + 7, f"{_interval(estimate)}, n = {estimate.n:,}", 20, QUIET, at_right=True)
+            yield CardBar(y + 19, BARS[1], estimate, figure.chance, place)
             continue
-        yield Line(LEFT, y - 4, percent(estimate.value), 60, COLOURS[0], bold=True)
+        yield CardText(LEFT, y - 4, percent(estimate.value), 60, COLOURS[0], bold=True)
         doubt = f"95% interval {_interval(estimate)}" if estimate.low is not None else _interval(estimate)
-        yield Line(BARS[0][0], y + 36, f"{doubt}, of {counted(estimate.n, figure.of)}", 23, QUIET)
-        yield Bar(y + 16, BARS[0], estimate, figure.chance, place)
+        yield CardText(BARS[0][0], y + 36, f"{doubt}, of {counted(estimate.n, figure.of)}", 23, QUIET)
+        yield CardBar(y + 16, BARS[0], estimate, figure.chance, place)
 
 
-def _table(card: ScoreCard, face: str) -> Iterator[Line | Bar]:
+def _table(card: ScoreCard, face: str) -> Iterator[CardText | CardBar]:
     """More scores than blocks have room for: a row a score and run."""
     shown = [(figure, place, one) for figure in card.figures for place, one in enumerate(figure.estimates) if one is not None]
-    yield Line(RIGHT, 174, "thin lines: a coin", 18, QUIET, at_right=True)
+    yield CardText(RIGHT, 174, "thin lines: a coin", 18, QUIET, at_right=True)
     for number, (figure, place, estimate) in enumerate(shown):
         y = 204 + number * min(56, 264 // len(shown))
         title = figure.title if len(card.names) == 1 else f"{figure.title.partition(',')[0]}: "
         room = int(320 - width_of(title, 20, face))
         name = _fitted_name(card, place, 20, room, face) if len(card.names) > 1 else ""
-        yield Line(LEFT, y + 2, f"{title[0].upper()}{title[1:]}{name}", 20)
+        yield CardText(LEFT, y + 2, f"{title[0].upper()}{title[1:]}{name}", 20)
         if estimate.value is not None:
             value = points(estimate.value) if figure.signed else percent(estimate.value)
-            yield Line(ROW[0] - 22, y - 2, value, 28, COLOURS[place], bold=True, at_right=True)
-        yield Line(RIGHT, y + 3, f"{_interval(estimate, signed=figure.signed)}, n = {estimate.n:,}", 18, QUIET, at_right=True)
-        yield Bar(y + 13, ROW, estimate, figure.chance, place, -1.0 if figure.signed else 0.0)
+            yield CardText(ROW[0] - 22, y - 2, value, 28, COLOURS[place], bold=True, at_right=True)
+        yield CardText(
+            RIGHT, y + 3, f"{_interval(estimate, signed=figure.signed)}, n = {estimate.n:,}", 18, QUIET, at_right=True
+        )
+        yield CardBar(y + 13, ROW, estimate, figure.chance, place, -1.0 if figure.signed else 0.0)
 
 
 def _interval(estimate: Estimate, *, signed: bool = False) -> str:
@@ -266,7 +268,7 @@ def wrapped(text: str, size: int, width: int, face: str = "") -> list[str]:
 # ------------------------------------------------------------------------------------------------ with ink
 
 
-def _draw_line(pen: ImageDraw.ImageDraw, line: Line, face: str) -> None:
+def _draw_line(pen: ImageDraw.ImageDraw, line: CardText, face: str) -> None:
     font = _font(face, line.size * _SCALE)
     text = line.text.translate(_ALIKE)
     x = line.x - (width_of(text, line.size, face) if line.at_right else 0)
@@ -274,7 +276,7 @@ def _draw_line(pen: ImageDraw.ImageDraw, line: Line, face: str) -> None:
     pen.text((x * _SCALE, line.y * _SCALE), text, font=font, fill=line.colour, stroke_width=int(line.bold))
 
 
-def _draw_bar(pen: ImageDraw.ImageDraw, bar: Bar) -> None:
+def _draw_bar(pen: ImageDraw.ImageDraw, bar: CardBar) -> None:
     (left, right), y = bar.ends, bar.y * _SCALE
 
     def at(share: float) -> float:

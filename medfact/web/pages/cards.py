@@ -43,7 +43,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Line:
+class StatementLine:
     """A statement on a card, the models' replies to it, and a remark where its wording is doubtful."""
 
     text: str
@@ -53,12 +53,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Row:
+class WayRow:
     """One way of asking: the statement about the true fact, and those about its false partners."""
 
     variant: Variant
-    fact: tuple[Line, ...]
-    partners: tuple[Line, ...]
+    fact: tuple[StatementLine, ...]
+    partners: tuple[StatementLine, ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Card:
 
     fact: Fact
     partners: tuple[Fact, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[WayRow, ...]
     links: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -95,9 +95,9 @@ def card_of_statements(fact: Fact, partners: Sequence[Fact], statements: Sequenc
     """A card without answers. statements: of the fact and its partners, each with a remark or ""."""
     rows = []
     for key in dict.fromkeys(statement.variant for statement, _ in statements):
-        lines = [(s, Line(s.text, s.label, remark=remark)) for s, remark in statements if s.variant == key]
+        lines = [(s, StatementLine(s.text, s.label, remark=remark)) for s, remark in statements if s.variant == key]
         own, others = ([line for s, line in lines if (s.fact.positive is fact.positive) is same] for same in (True, False))
-        rows.append(Row(VARIANTS[key], tuple(own), tuple(others)))
+        rows.append(WayRow(VARIANTS[key], tuple(own), tuple(others)))
     return Card(fact, tuple(partners), tuple(rows), links_of(fact))
 
 
@@ -116,15 +116,15 @@ def card_of_answers(services: Services, sides: Sequence[tuple[str, Run, Sequence
     return Card(about, tuple(fact for fact in facts if fact is not about), tuple(rows), links_of(about))
 
 
-def _row(services: Services, about: Fact, key: str, lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]]) -> Row:
-    own: list[Line] = []
-    others: list[Line] = []
+def _row(services: Services, about: Fact, key: str, lines: dict[tuple[str, str], list[tuple[str, Asked, Run]]]) -> WayRow:
+    own: list[StatementLine] = []
+    others: list[StatementLine] = []
     for (variant, text), replies in lines.items():
         if variant == key:
             statement = replies[0][1].statement
-            line = Line(text, statement.label, tuple(_reply(services, *reply) for reply in replies))
+            line = StatementLine(text, statement.label, tuple(_reply(services, *reply) for reply in replies))
             (own if statement.fact.positive is about.positive else others).append(line)
-    return Row(VARIANTS[key], tuple(own), tuple(others))
+    return WayRow(VARIANTS[key], tuple(own), tuple(others))
 
 
 def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:

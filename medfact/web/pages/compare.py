@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,23 +11,18 @@ from pydantic import Field
 
 from medfact.errors import MedfactError
 from medfact.facts import Fact
-from medfact.metrics.uncertainty import Estimate
-from medfact.results import evidence_plots, findings, over_models_text, plots
-from medfact.results.compare import FEWEST, METRICS, MOST, Comparison, Pair, Raced, verdict
-from medfact.results.contrasts import ABOUT
-from medfact.results.endings import state_in_words
+from medfact.results.compare import FEWEST, MOST, Comparison
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
-from medfact.results.race_plot import race_course, race_figure
-from medfact.results.race_words import race_in_words
-from medfact.results.text import difference, sides_of_pair
-from medfact.results.wording import SCORES, counted, names_of_runs, p_value, short_name
+from medfact.results.sections import PAGE, Beside, Figures, sections_of
+from medfact.results.wording import counted, names_of_runs, short_name, state_in_words
+from medfact.runs.plan import question_of
 from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
+from medfact.views.sections import on_a_page
 from medfact.web.pages import Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_answers
-from medfact.web.pages.evidence import METRICS as CHANGES
-from medfact.web.pages.evidence import change_rows
+from medfact.web.pages.evidence import changes_of
 
 FACTS_A_PAGE = 20
 OFFERED = 24
@@ -86,59 +81,22 @@ def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:
 # ------------------------------------------------------------------------------------------------ scores
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A pair of runs in one accuracy, in words: the run of the row less that of the column."""
-
-    pair: Pair
-    difference: str
-    interval: str
-    p: str
-    sides: str
-    verdict: str
-    shown: bool
-
-
 def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) -> Markup:
+    services, runs = visitor.services, [run.run for run in records]
     names = {run.run: run.name for run in comparison.runs}
-    reports = {run.run: visitor.services.reports.live(run.run).report for run in records}
-    metrics = []
-    for metric, title in METRICS.items():
-        scores: dict[str, Estimate] = {names[run]: getattr(report, metric) for run, report in reports.items()}
-        cells = {(pair.a, pair.b): _cell(pair, names) for pair in comparison.pairs if pair.metric == metric}
-        finding = findings.of_differences([pair for pair in comparison.pairs if pair.metric == metric], names)
-        metrics.append((metric, title, scores, cells, plots.scores(scores, SCORES[metric].of), finding))
-    return render(
-        "compared",
-        shared=_shared(comparison, records),
+    beside = Beside(
         names=names,
-        comparison=comparison,
-        metrics=metrics,
-        differences=evidence_plots.paired_differences(comparison.pairs, names),
-        finding=findings.of_differences(comparison.pairs, names),
-        several=len(records) > FEWEST,
-        across=[one.line(names) for one in visitor.services.comparisons.across([run.run for run in records])],
-        about_contrasts=ABOUT,
-        races=[_race(one, names) for one in comparison.races],
-        together=visitor.services.comparisons.over_models([run.run for run in records]),
-        in_words=over_models_text,
-        review=",".join(run.run for run in records),
-        changes=change_rows(visitor.services, records),
-        change_metrics=CHANGES,
+        pairs=comparison.pairs,
+        races=comparison.races,
+        across=services.comparisons.across(runs),
+        over_models=services.comparisons.over_models(runs),
+        changes=changes_of(services, records),
+        questions={run.run: question_of(run.spec) for run in records},
     )
-
-
-def _race(raced: Raced, names: Mapping[str, str]) -> tuple[str, plots.Plot]:
-    """Where a race stands, in a sentence, and its figure; {} where there is nothing to draw."""
-    course = race_course(raced)
-    return race_in_words(raced.a, raced.b, raced.race, names), race_figure(course) if course else {}
-
-
-def _cell(pair: Pair, names: Mapping[str, str]) -> Cell:
-    value, _, interval = difference(pair).rstrip(")").partition(" (")
-    p = "" if pair.p_holm is None else p_value(pair.p_holm)
-    sides = sides_of_pair(pair) if pair.n else ""
-    return Cell(pair, value, interval, p, sides, verdict(pair, names), pair.is_shown)
+    reports = {names[run]: services.reports.live(run).report for run in runs}
+    figures = Figures(reports, beside=beside, links={"suspects": f"review?run={','.join(runs)}&queue=contested"})
+    told = on_a_page(sections_of(figures, PAGE, "compare"))
+    return render("compared", shared=_shared(comparison, records), comparison=comparison, told=told)
 
 
 def _shared(comparison: Comparison, records: Sequence[Run]) -> str:

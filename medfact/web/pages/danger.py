@@ -1,33 +1,34 @@
-"""The danger board of the shown runs: judged false facts that a model affirms, contraindications first."""
+"""What the sections of the shown runs tell of: their reports, and the judged false facts that each model affirms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from markupsafe import Markup
+from typing import Any
 
 from medfact.datasets import Held
 from medfact.kept import keep
 from medfact.results.danger import Danger, danger
 from medfact.results.live import Live, Version
-from medfact.views.fragments import render
+from medfact.results.sections import Figures
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
 
-def danger_board(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
-    """The board of each run that has ended or rests, under the overview; nothing where no judged false fact was asked."""
-    services, held = visitor.services, visitor.services.held(visitor.reviewers)
-    boards = []
+def figures_of(visitor: Visitor, lives: Mapping[str, Live]) -> Figures:
+    """The figures of the shown runs; of each that has ended or rests, with the false facts that it accepts."""
+    services, judged = visitor.services, visitor.services.held(visitor.reviewers)
+    dangers: dict[str, Danger] = {}
+    opens: dict[tuple[str, int], Mapping[str, Any]] = {}
     for place, (name, live) in enumerate(lives.items()):
         if live.going or not live.report.answered:
             continue
-        found = _made(services, live.run.run, live.version, _Key(held))
-        if found.accepted.n or found.unjudged:
-            pairs = services.reports.pairs(live.run.run)
-            pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
-            boards.append((name, place, found, pair_of, live.run.run))
-    return render("danger", boards=boards) if boards else Markup()
+        dangers[name] = _board(services, live.run.run, live.version, _Key(judged))
+        pairs = services.reports.pairs(live.run.run)
+        pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
+        for one in dangers[name].board:
+            opens[name, one.number] = {"tab": "facts", "chosen": place, "fact": pair_of[one.number]}
+    links = {name: f"review?run={lives[name].run.run}" for name in dangers}
+    return Figures({name: live.report for name, live in lives.items()}, dangers, opens=opens, links=links)
 
 
 class _Key:
@@ -44,7 +45,7 @@ class _Key:
 
 
 @keep(200)
-def _made(services: Services, run: str, _: Version, key: _Key) -> Danger:
+def _board(services: Services, run: str, _: Version, key: _Key) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
     facts = services.store.false_facts(run)
     return danger(services.reports.board(run).records(), facts, key.held, services.run(run).spec.shot_draws)

@@ -11,20 +11,21 @@ from markupsafe import Markup
 from pydantic import Field
 
 from medfact.datasets.bundled import words_alone
-from medfact.results import wording
-from medfact.results.compare import Side
+from medfact.results import sections, wording
 from medfact.results.contrasts import across_of_papers
 from medfact.results.live import PACE, Live
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
+from medfact.results.sides import Side
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import RunSpec
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
+from medfact.views.sections import on_a_page
 from medfact.web.inputs.setup import MOST_MODELS
 from medfact.web.pages import Message, Page, Show, View, Visitor, documents, run_actions, setup
 from medfact.web.pages.case_study import case_study
-from medfact.web.pages.danger import danger_board
+from medfact.web.pages.danger import figures_of
 from medfact.web.pages.erasing import ERASE
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
@@ -32,20 +33,19 @@ from medfact.web.pages.game import done, game
 from medfact.web.pages.hero import hero
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
-from medfact.web.pages.plots import calibration_tab, overview_tab, papers_tab
+from medfact.web.pages.plots import papers_tab
 from medfact.web.pages.progress import endings, progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
 from medfact.web.pages.tour import LAST, compare, tour
 from medfact.web.pages.under_review import under_review
 
-TABS = {
-    "overview": "Overview",
-    "facts": "Fact by fact",
-    "evidence": "With passages",
-    "calibration": "Calibration",
-    "papers": "The papers' tables",
-}
-"""The tab of passages is there only where a run shows any."""
+
+def tabs_of(lives: Mapping[str, Live]) -> dict[str, str]:
+    """The tabs of results, with their titles. That of passages is there only where a run shows any."""
+    told = sections.tabs()
+    first = {"overview": told.pop("overview"), "facts": "Fact by fact"}
+    passages = {"evidence": "With passages"} if is_retrieving(lives) else {}
+    return {**first, **passages, **told, "papers": "The papers' tables"}
 
 
 class EvaluateShow(Show):
@@ -72,7 +72,7 @@ class EvaluateShow(Show):
     missing: bool = False
     kept: str = ""
     unfolded: bool = False
-    tab: Literal["overview", "facts", "evidence", "calibration", "papers"] = "overview"
+    tab: str = Field("overview", max_length=40)
     change: int = Field(0, ge=0, le=10**4)
     flips: Literal["helped", "harmed"] = "helped"
     chosen: int = Field(0, ge=0, le=MOST_MODELS)
@@ -115,9 +115,9 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     own = runs != [visitor.demonstration]
     ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
     show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen})
-    tabs = {name: title for name, title in TABS.items() if name != "evidence" or is_retrieving(lives)}
+    tabs = tabs_of(lives)
     show = show if show.tab in tabs else show.model_copy(update={"tab": "overview"})
-    tab, show = TAB[show.tab](visitor, show, lives)
+    tab, show = TAB.get(show.tab, _sections_tab)(visitor, show, lives)
     going = any(live.going for live in lives.values())
     fragments = {
         "notice": _notice(visitor, missing) + signing_in(visitor, ""),
@@ -234,7 +234,7 @@ def _of_replies(report: Report) -> list[str]:
 
 
 def _value(live: Live, name: str) -> float:
-    value = getattr(live.report, name).value
+    value = live.report.measure(name).value
     return -2.0 if value is None else float(value)
 
 
@@ -256,8 +256,10 @@ def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Mark
     return pair_list(visitor, show, lives)
 
 
-def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
-    return overview_tab(lives) + danger_board(visitor, lives) + under_review(visitor, lives), show
+def _sections_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+    """The sections that stand in a tab."""
+    told = on_a_page(sections.sections_of(figures_of(visitor, lives), sections.PAGE, show.tab))
+    return told + (under_review(visitor, lives) if show.tab == "overview" else Markup()), show
 
 
 def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
@@ -267,15 +269,9 @@ def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Mar
     return papers_tab(lives, show, case, across), show
 
 
-def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[Markup, EvaluateShow]]:
-    return lambda _, show, lives: (tab(lives, show), show)
-
-
 TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
-    "overview": _overview_tab,
     "facts": _facts_tab,
     "evidence": evidence_tab,
-    "calibration": _still(calibration_tab),
     "papers": _papers_tab,
 }
 

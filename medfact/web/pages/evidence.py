@@ -9,48 +9,21 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.kept import keep
-from medfact.metrics.paired import Paired
 from medfact.results.compare import Side
 from medfact.results.evidence import Change, blamed, changes, is_without
 from medfact.results.live import Live, Version
-from medfact.results.recall import SETTINGS, Evidence
-from medfact.results.text import MOVED, difference, moved_in_words
+from medfact.results.sections import Figures
+from medfact.results.sections.beside import told_changes
+from medfact.results.sections.scores import retrieved
 from medfact.results.wording import names_of_runs
+from medfact.runs.plan import question_of
 from medfact.store import COMPLETE, Asked, Retrieved, Run
 from medfact.views.fragments import render
+from medfact.views.sections import on_a_page
 from medfact.web.pages import Visitor
 from medfact.web.services import Services
 
 FLIPS_A_PAGE = 10
-
-METRICS = {
-    "average_accuracy": ("right answers", "Acc: over all statements, true and false ones"),
-    "positive_accuracy": ("about facts that hold", "Acc_pos: over statements about facts that hold"),
-    "negative_accuracy": ("about false facts", "Acc_neg: over statements about false facts"),
-}
-"""Figure → its heading, and what it is."""
-
-
-@dataclass(frozen=True)
-class ChangeRow:
-    """A change, with what to call its runs."""
-
-    change: Change
-    without: str
-    with_: str
-    place: int
-
-    @property
-    def moved(self) -> list[str]:
-        """What the passages do to P(True), a phrase a figure; [] where one of the two runs has none."""
-        found = self.change.probabilities
-        return [f"{name} {moved_in_words(found[metric])}" for metric, name in MOVED.items() if metric in found]
-
-    def cell(self, metric: str) -> tuple[str, str, int]:
-        """A difference in points, its interval, and of how many statements."""
-        found: Paired = self.change.metrics[metric]
-        value, _, interval = difference(found).rstrip(")").partition(" (")
-        return value, interval, found.n
 
 
 @dataclass(frozen=True)
@@ -71,34 +44,32 @@ def is_retrieving(lives: Mapping[str, Live]) -> bool:
 
 def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[Markup, Any]:
     """The tab, and the view with its numbers kept in range."""
-    found = {name: live.report.evidence for name, live in lives.items() if live.report.evidence}
     runs = [live.run for live in lives.values()]
-    rows = change_rows(visitor.services, [*runs, *_without(visitor, runs)])
-    chosen = min(show.change, max(0, len(rows) - 1))
-    positions: Sequence[int] = getattr(rows[chosen].change, show.flips) if rows else ()
+    beside = [*runs, *_without(visitor, runs)]
+    found = changes_of(visitor.services, beside)
+    names = dict(zip((run.run for run in beside), names_of_runs(beside), strict=True))
+    figures = Figures({name: live.report for name, live in lives.items()})
+    questions = {run.run: question_of(run.spec) for run in beside}
+    chosen = min(show.change, max(0, len(found) - 1))
+    change = found[chosen] if found else None
+    positions: Sequence[int] = getattr(change, show.flips) if change else ()
     page = min(show.page, max(0, len(positions) - 1) // FLIPS_A_PAGE)
     shown = positions[page * FLIPS_A_PAGE : (page + 1) * FLIPS_A_PAGE]
     fragment = render(
         "evidence",
-        found=found,
-        settings=_settings(found),
-        rows=rows,
-        metrics=METRICS,
+        told=on_a_page(filter(None, [retrieved(figures), told_changes(found, names, questions)])),
+        choices=[(place, f"{names[one.with_]}, {one.setting}") for place, one in enumerate(found)],
         chosen=chosen,
-        flips=_flips(visitor.services, rows[chosen].change, shown) if shown else [],
+        change=change,
+        flips=_flips(visitor.services, change, shown) if change and shown else [],
         which=show.flips,
         page=page,
         pages=-(-len(positions) // FLIPS_A_PAGE),
         size=FLIPS_A_PAGE,
         total=len(positions),
-        runs=[live.run.run for live in lives.values()],
+        runs=[run.run for run in runs],
     )
     return fragment, show.model_copy(update={"change": chosen, "page": page})
-
-
-def _settings(found: Mapping[str, Evidence | None]) -> dict[str, str]:
-    used = {evidence.setting for evidence in found.values() if evidence}
-    return {name: meaning for name, meaning in SETTINGS.items() if name in used}
 
 
 def _without(visitor: Visitor, runs: Sequence[Run]) -> list[Run]:
@@ -109,12 +80,10 @@ def _without(visitor: Visitor, runs: Sequence[Run]) -> list[Run]:
     return list({run.run: run for run in found if run}.values())
 
 
-def change_rows(services: Services, runs: Sequence[Run]) -> list[ChangeRow]:
+def changes_of(services: Services, runs: Sequence[Run]) -> list[Change]:
     """What passages change in those of the runs that have them and stand beside one without."""
     versions = tuple(services.reports.version(run.run) for run in runs)
-    names = dict(zip((run.run for run in runs), names_of_runs(list(runs)), strict=True))
-    found = _changes(services, tuple(run.run for run in runs), versions)
-    return [ChangeRow(change, names[change.without], names[change.with_], place) for place, change in enumerate(found)]
+    return _changes(services, tuple(run.run for run in runs), versions)
 
 
 @keep(16)

@@ -1,4 +1,4 @@
-"""The tabs of results that draw: an overview by way of asking, calibration, and the papers' tables and curves."""
+"""The tab of results with a paper's tables and curves."""
 
 from __future__ import annotations
 
@@ -8,117 +8,39 @@ from typing import Any
 from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
-from medfact.metrics.coherence import AGREES
-from medfact.metrics.diagnosis import DIAGNOSES
-from medfact.metrics.discrimination import Probabilities
 from medfact.metrics.uncertainty import Estimate
-from medfact.negatives import DIFFICULTIES
-from medfact.results import arrows, evidence_plots, findings, plots, probability_plots
-from medfact.results.contrasts import ABOUT, Across, lines_of_runs
+from medfact.results import arrows
+from medfact.results.blocks import Curve, CurveLine, Note, Row, Section, Shares
+from medfact.results.contrasts import Across
 from medfact.results.live import Live
 from medfact.results.means import WIDE, curves_of_means
 from medfact.results.paper_rows import CHANCE, PUBLISHED
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
-from medfact.results.wording import count, counted, nothing_stands_out, percent, share, stands_out
+from medfact.results.sections.answers import share_of
+from medfact.results.wording import count, counted, percent, share
 from medfact.spec import PROTOCOLS
+from medfact.statements import VARIANTS
 from medfact.views.fragments import render
+from medfact.views.sections import on_a_page
 
-DIFFICULTY_FIGURES = (
-    ("negative_accuracy", "right answers about the false partner", "statement"),
-    ("pair_joint_accuracy", "all right, the true fact too", "pair"),
-)
 BESIDE = ("pretexttrans", LLM_EVAL)
 """A paper, and the pool of sentences whose curve it draws beside its own."""
 
 NOTHING = "No run here has the statements that this needs."
 
 
-def _reports(lives: Mapping[str, Live]) -> dict[str, Report]:
-    return {name: live.report for name, live in lives.items()}
-
-
-def overview_tab(lives: Mapping[str, Live]) -> Markup:
-    """Right answers by the way of asking, and by relation."""
-    reports = _reports(lives)
-    relations = sorted({name for report in reports.values() for name in report.by_relation})
-    categories = dict.fromkeys(name for report in reports.values() for name in report.by_category)
-    asked = {name for report in reports.values() for name in report.by_difficulty}
-    return render(
-        "overview",
-        plot=plots.ways_of_asking(reports),
-        diagnosed=plots.diagnoses(reports),
-        by_relation=evidence_plots.by_relation(reports),
-        by_type=evidence_plots.by_tail_type(reports),
-        findings=findings,
-        reports=reports,
-        relations=relations,
-        diagnoses={name: report.diagnosis for name, report in reports.items() if report.diagnosis},
-        meanings=DIAGNOSES,
-        contrasted=lines_of_runs(reports),
-        about_contrasts=ABOUT,
-        agreements={name: report.self_agreement for name, report in reports.items() if report.self_agreement},
-        agrees=AGREES,
-        stands_out={name: stands_out(report) for name, report in reports.items()},
-        nothing={name: nothing_stands_out([report]) for name, report in reports.items()},
-        categories=list(categories),
-        difficulties={name: meaning for name, meaning in DIFFICULTIES.items() if name in asked},
-        difficulty_figures=DIFFICULTY_FIGURES,
-    )
-
-
-def calibration_tab(lives: Mapping[str, Live], _: Any) -> Markup:
-    """Whether the models' probabilities mean what they say."""
-    reports = _reports(lives)
-    drawn = probability_plots.of_one_source(reports)
-    sentences = [_calibration_sentence(name, report, name in drawn) for name, report in reports.items() if report.answered]
-    found = {name: report.probabilities for name, report in reports.items() if report.probabilities}
-    return render(
-        "calibration",
-        plot=probability_plots.calibration(reports),
-        coherent=probability_plots.coherence(reports),
-        findings=findings,
-        drawn=drawn,
-        banded=any(probability_plots.has_band(report.calibration) for report in drawn.values()),
-        reports=reports,
-        coverage=plots.risk_coverage(reports),
-        surest=[_surest_sentence(name, one) for name, one in found.items()],
-        sentences=sentences or ["Nothing has been asked yet."],
-        found=found,
-    )
-
-
-def _surest_sentence(name: str, found: Probabilities) -> str:
-    whole, *_, least = found.overall.selective
-    every, sure = percent(whole.accuracy.value), percent(least.accuracy.value)
-    return f"{name} is right on {every} of all its answers, and on {sure} of the surest {percent(least.coverage)}."
-
-
-def _calibration_sentence(name: str, report: Report, drawn: bool) -> str:
-    found = report.calibration
-    if not found.n:
-        return f"{name} gives no probabilities, so there is nothing to draw."
-    if not drawn:
-        return f"{name} is not drawn: its probabilities come from repeated answers, which do not compare."
-    return (
-        f"{name}: its probability of “true” is off by {100 * (found.ece or 0):.1f} points on average (n = {count(found.n)} "
-        f"statements). By chance alone a perfectly calibrated model would show {100 * (found.ece_floor_coherent or 0):.1f} if "
-        "it is coherent, one truth deciding all statements of a fact, and "
-        f"{100 * (found.ece_floor or 0):.1f} if each statement were true or false by itself."
-    )
-
-
 def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Sequence[Across]) -> Markup:
     """A paper's tables and curves with these runs as rows, beside the paper's own figures. case: its case study, or nothing.
     across: the differences of runs that the tables' arrows show.
     """
-    reports = _reports(lives)
+    reports = {name: live.report for name, live in lives.items()}
     found = tables(list(reports.values()), show.paper, across)
     return render(
         "papers",
         papers=[(name, PROTOCOLS[name].title) for name in PAPERS],
         paper=show.paper,
-        curves=_curves(reports, show.paper),
+        curves=on_a_page([Section("Curves", tuple(_curves(reports, show.paper)))]),
         case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
@@ -128,28 +50,71 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Seque
     )
 
 
-def _curves(reports: Mapping[str, Report], paper: str) -> list[tuple[str, plots.Plot]]:
-    """What the paper draws beside its tables: sentences, each with its figure or {}."""
+def _curves(reports: Mapping[str, Report], paper: str) -> list[Note | Curve | Shares]:
+    """What the paper draws beside its tables."""
     own = {name: report for name, report in reports.items() if fits(report, paper) or (paper, report.pool) == BESIDE}
     if paper == "mkj":
-        return [("MKJ draws calibration curves (its Figure 4): see the tab “Calibration”.", {})]
+        return [Note(lines=("MKJ draws calibration curves (its Figure 4): see the tab “Calibration”.",))]
     if not own:
-        return [(f"{NOTHING} Choose the paper's method, and evaluate.", {})]
+        return [Note(lines=(f"{NOTHING} Choose the paper's method, and evaluate.",))]
     if paper == "tpeval":
         before = "With the first statement alone, then the first two, and so on"
-        views = "".join(
-            f" {name}: {share(r.positive_accuracy)} right on facts that hold, {share(r.negative_accuracy)} on false ones."
-            for name, r in own.items()
-        )
         return [
-            (f"Figure 6, left. {before}: {_sentence(own, 'joint_ordered')}", plots.by_statements(own, "joint_ordered")),
-            (f"Figure 6, right. {before}: {_sentence(own, 'average_ordered')}", plots.by_statements(own, "average_ordered")),
-            (f"Figure 7, three views: by whether the fact holds, by polarity, by form.{views}", plots.three_views(own)),
+            by_statements(0, f"Figure 6, left. {before}", own, "joint_ordered"),
+            by_statements(1, f"Figure 6, right. {before}", own, "average_ordered"),
+            three_views(own),
         ]
     before = "Figures 5, 9 (PretextTrans) and 10 (LLMEval). With any so many of a fact's statements"
-    wide = f" A mean has {WIDE}." if curves_of_means(own.values(), "joint_any_order") else ""
-    said = f"{before}: {_sentence(own, 'joint_any_order')}{wide}"
-    return [(said, plots.by_statements(own, "joint_any_order"))]
+    return [by_statements(0, before, own, "joint_any_order")]
+
+
+def three_views(reports: Mapping[str, Report]) -> Shares:
+    """TPEval's three views (its Figure 7): by whether the fact holds, by polarity, and by form."""
+    forms = dict.fromkeys(form for report in reports.values() for form in report.by_form)
+    views: dict[str, Mapping[str, Estimate | None]] = {
+        "facts that hold": {name: report.positive_accuracy for name, report in reports.items()},
+        "false facts": {name: report.negative_accuracy for name, report in reports.items()},
+        "affirmed": {name: report.by_polarity.get("affirmed") for name, report in reports.items()},
+        "denied": {name: report.by_polarity.get("negated") for name, report in reports.items()},
+        **{VARIANTS[form].plain: {name: report.by_form.get(form) for name, report in reports.items()} for form in forms},
+    }
+    rows = tuple(Row(view, {name: share_of(one, "statement") for name, one in of.items()}) for view, of in views.items())
+    both = "".join(
+        f" {name}: {share(r.positive_accuracy)} right on facts that hold, {share(r.negative_accuracy)} on false ones."
+        for name, r in reports.items()
+    )
+    finding = f"Figure 7, three views: by whether the fact holds, by polarity, by form.{both}"
+    return Shares(name="curve-2", label="three views of right answers", heading="view", rows=rows, finding=finding)
+
+
+def by_statements(place: int, before: str, reports: Mapping[str, Report], curve: str) -> Curve:
+    """Accuracy against the number of statements a fact, one line a model, with intervals; dashed, the mean over models that
+    were asked the same; dotted, a fair coin's.
+
+    curve: `joint_any_order` (PretextTrans, Figure 5), `joint_ordered` or `average_ordered` (TPEval, Figure 6).
+    """
+    means = curves_of_means(reports.values(), curve)
+    found = {name: getattr(report.curves, curve) for name, report in reports.items()} | means
+    lines = {name: _line(points) for name, points in found.items()}
+    longest = max(len(line.x) for line in lines.values())
+    average = curve == "average_ordered"
+    coin = tuple(0.5 if average else 0.5**step for step in range(1, longest + 1))
+    axes = ("statements a fact", "right answers, %" if average else "facts with all right, %")
+    wide = f" A mean has {WIDE}." if means else ""
+    finding = f"{before}: {_sentence(reports, curve)}{wide}"
+    name, label = f"curve-{place}", f"{axes[1]} by {axes[0]}"
+    return Curve(name=name, label=label, finding=finding, lines=lines, axes=axes, coin=coin, dashed=tuple(means))
+
+
+def _line(estimates: Sequence[Estimate]) -> CurveLine:
+    known = [(step, one) for step, one in enumerate(estimates, 1) if one.value is not None]
+    return CurveLine(
+        tuple(step for step, _ in known),
+        tuple(one.value or 0.0 for _, one in known),
+        tuple(one.low for _, one in known),
+        tuple(one.high for _, one in known),
+        tuple(one.n for _, one in known),
+    )
 
 
 def _sentence(reports: Mapping[str, Report], curve: str) -> str:

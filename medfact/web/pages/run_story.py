@@ -9,7 +9,7 @@ from markupsafe import Markup
 from medfact.errors import MedfactError
 from medfact.kept import keep
 from medfact.results import wording
-from medfact.results.endings import state_in_words as in_words
+from medfact.results.wording import state_in_words as in_words
 from medfact.runs.plan import changes
 from medfact.store import (
     COMPLETE,

@@ -210,7 +210,7 @@ def _columns(line: Line) -> dict[str, Any]:
     """What the template shows of a run, beside the line itself."""
     report = line.live.report
     ways = len(report.by_variant)
-    first, *others = [(wording.SCORES[name], getattr(report, name)) for name in wording.headlines([report])]
+    first, *others = [(wording.score(name), getattr(report, name)) for name in wording.headlines([report])]
     return {
         "line": line,
         "scores": [[first], others],

@@ -13,10 +13,9 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import BUNDLED_MODEL, NARROW_MODEL
 from medfact.results import wording
-from medfact.results.endings import state_in_words
 from medfact.results.live import PACE, Live, Version
 from medfact.results.pairs import Pairs
-from medfact.results.wording import FATES
+from medfact.results.wording import FATES, state_in_words
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render

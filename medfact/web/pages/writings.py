@@ -10,7 +10,7 @@ from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import provider_of
 from medfact.results import wording
-from medfact.results.endings import state_in_words
+from medfact.results.wording import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
 from medfact.web.pages import Visitor

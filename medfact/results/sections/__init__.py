@@ -1,0 +1,23 @@
+"""The sections of results, each told once: a function from figures to blocks, in a registry that every renderer loops over."""
+
+from medfact.results.sections import answers as answers
+from medfact.results.sections import beside as beside
+from medfact.results.sections import probabilities as probabilities
+from medfact.results.sections import scores as scores
+from medfact.results.sections.registry import (
+    NOTEBOOK,
+    PAGE,
+    PAPER,
+    REPORT,
+    SECTIONS,
+    TERMINAL,
+    Beside,
+    Figures,
+    section,
+    sections_of,
+    tabs,
+)
+
+__all__ = [
+    "NOTEBOOK", "PAGE", "PAPER", "REPORT", "SECTIONS", "TERMINAL", "Beside", "Figures", "section", "sections_of", "tabs",
+]  # fmt: skip

@@ -1,0 +1,282 @@
+"""The sections about runs beside each other: which is better, whether that is decided, and what they show together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from medfact.metrics.paired import Paired
+from medfact.metrics.uncertainty import Estimate
+from medfact.results import findings
+from medfact.results import over_models_text as words
+from medfact.results.blocks import (
+    ABSENT,
+    Block,
+    Cell,
+    Curve,
+    CurveLine,
+    Differences,
+    FactLine,
+    Facts,
+    Note,
+    Row,
+    Section,
+    Shares,
+    Table,
+)
+from medfact.results.compare import METRICS, Pair, verdict
+from medfact.results.contrasts import ABOUT
+from medfact.results.evidence import Change
+from medfact.results.over_models import OverModels
+from medfact.results.race_course import RaceCourse, race_course
+from medfact.results.race_words import ABOUT as ABOUT_RACES
+from medfact.results.race_words import race_in_words
+from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
+from medfact.results.sections.registry import NOTEBOOK, PAGE, Figures, section
+from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, p_value, percent, score, signed_decimals
+
+DRAWN_RACES = 3
+"""So many races are drawn; the others are told in words."""
+
+MOVED = {
+    "p_true_of_true": "P(True) of true statements",
+    "p_true_of_false": "P(True) of false statements",
+    "brier": "Brier score (less is better)",
+}
+"""What passages do to P(True): figure → what it is."""
+
+CHANGED = {
+    "average_accuracy": ("right answers", "Acc: over all statements, true and false ones"),
+    "positive_accuracy": ("about facts that hold", "Acc_pos: over statements about facts that hold"),
+    "negative_accuracy": ("about false facts", "Acc_neg: over statements about false facts"),
+}
+"""Figure → its heading, and what it is."""
+
+SHORT = {
+    "average_accuracy": "right answers",
+    "joint_accuracy": "all right",
+    "pair_joint_accuracy": "all right, false partner too",
+}
+
+
+@section("what passages change", 15, tab="compare", where=NOT_IN_A_PAPER)
+def passages_change(figures: Figures) -> Section | None:
+    """With passages less without them, for each model that was asked both ways."""
+    beside = figures.beside
+    return None if beside is None else told_changes(beside.changes, beside.names, beside.questions)
+
+
+def told_changes(changes: Sequence[Change], names: Mapping[str, str], questions: Mapping[str, Any]) -> Section | None:
+    """The same of these changes. names: run → what to call it; questions: run → how it asks."""
+    if not changes:
+        return None
+    rows = tuple(_changed(change, names) for change in changes)
+    several = ", that hold for all rows together" if len(rows) > 1 else ""
+    caption = (
+        "With passages less without, in points, over the statements that both runs answered; 95% intervals, clustered by head "
+        f"and tail{several}."
+    )
+    table = Table(name="changes", label="what passages change", heading="run with passages", rows=rows, caption=caption)
+    notes = tuple(line for change in changes for line in about_change(change, names, questions))
+    return Section("What the passages change", (table, *([Note(lines=notes)] if notes else [])))
+
+
+def _changed(change: Change, names: Mapping[str, str]) -> Row:
+    cells = {CHANGED[metric][0]: difference_cell(change.metrics[metric], "statement") for metric in CHANGED}
+    cells["helped"] = Cell(text=count(len(change.helped)), under=("right only with passages",))
+    cells["harmed"] = Cell(text=count(len(change.harmed)), under=("right only without",))
+    against = f"{change.setting}; against {names[change.without]}"
+    return Row(names[change.with_], cells, against, against)
+
+
+def about_change(change: Change, names: Mapping[str, str], questions: Mapping[str, Any]) -> list[str]:
+    """What passages do to P(True), and whether the question changes with them. questions: run → how it asks."""
+    found = change.probabilities
+    moved = [f"{name} {moved_in_words(found[metric])}" for metric, name in MOVED.items() if metric in found]
+    name = names[change.with_]
+    lines = [f"{name}, what passages do to P(True), with less without: {'; '.join(moved)}."] if moved else []
+    asked, before = questions.get(change.with_), questions.get(change.without)
+    if asked != before:
+        lines.append(f"{name}: the question changes too (from {before} to {asked}): this is the effect of both.")
+    return lines
+
+
+def moved_in_words(found: Paired) -> str:
+    """A change of P(True) or of the Brier score, in hundredths: "+0.12 (+0.08 to +0.16) of 80 statements, higher in 60"."""
+    if found.difference is None:
+        return NO_VALUE
+    low, high = found.low_all, found.high_all
+    bounds = TOO_FEW if low is None or high is None else f"{signed_decimals(low)} to {signed_decimals(high)}"
+    return f"{signed_decimals(found.difference)} ({bounds}) of {counted(found.n, 'statement')}, higher in {count(found.only_a)}"
+
+
+@section("races", 20, tab="compare", where=NOT_IN_A_PAPER)
+def races(figures: Figures) -> Section | None:
+    """Whether it is decided which of two runs is better: lines that may be looked at as often as one likes."""
+    beside = figures.beside
+    if beside is None or not any(one.race for one in beside.races):
+        return None
+    told = [(race_in_words(one.a, one.b, one.race, beside.names), race_course(one)) for one in beside.races]
+    drawn = list(islice(((words, course) for words, course in told if course), DRAWN_RACES))
+    blocks: list[Block] = [race_curve(place, *one) for place, one in enumerate(drawn, 1)]
+    rest = [one for one in told if one not in drawn]
+    if rest:
+        blocks.append(Note(lines=tuple(words for words, _ in rest), listed=True))
+    if any(course for _, course in rest):
+        blocks.append(Note(lines=("Three races are drawn; the others are said in words alone.",), quiet=True))
+    why = "Who looks at figures while answers come, and stops when they please, finds differences that are not there."
+    blocks.append(Note(lines=(f"{why} {ABOUT_RACES}",)))
+    return Section("Is it decided which is better?", tuple(blocks))
+
+
+def race_curve(place: int, finding: str, course: RaceCourse) -> Curve:
+    """The course of a race: the difference so far, with bounds that hold at any time."""
+    at = course.decided_at
+    marked = None if at is None else (at, f"decided after {counted(course.heads[at], 'disease')}")
+    line = CurveLine(course.heads, course.value, course.low, course.high, course.heads)
+    return Curve(
+        name=f"race-{place}",
+        label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
+        "any time.",
+        finding=finding,
+        lines={"difference so far": line},
+        axes=(f"diseases counted, of {course.of:,}", "difference, points"),
+        band=True,
+        signed=True,
+        marked=marked,
+        end=course.of,
+    )
+
+
+@section("differences", 25, tab="compare", where=NOT_IN_A_PAPER)
+def differences(figures: Figures) -> Section | None:
+    """Paired differences of every two runs in each accuracy."""
+    beside = figures.beside
+    if beside is None or not beside.pairs:
+        return None
+    several = len(beside.names) > 2
+    label = "paired differences in points, with intervals that hold for all pairs together"
+    finding, rows = findings.of_differences(beside.pairs, beside.names), pair_rows(beside.pairs, beside.names)
+    caption = "The first run less the second, in points; a bold frame where a difference is shown."
+    all_pairs = "Interval and p hold for all pairs of an accuracy together: 95% bounds after Bonferroni, p after Holm. "
+    about = (
+        "Differences are paired, of what both runs answered, in points; intervals and p are clustered by head and tail. "
+        f"{all_pairs if several else ''}“No difference shown” does not mean that they are equal."
+    )
+    shares = Differences(name="differences", label=label, heading="runs", rows=rows, finding=finding, caption=caption)
+    return Section("Which is better?", (shares, Note(lines=(about,))))
+
+
+def pair_rows(pairs: Sequence[Pair], names: Mapping[str, str]) -> tuple[Row, ...]:
+    """A row every two runs, with their difference in each accuracy."""
+    couples = dict.fromkeys((pair.a, pair.b) for pair in pairs)
+    metrics = [name for name in METRICS if any(pair.metric == name for pair in pairs)]
+    by = {(pair.a, pair.b, pair.metric): pair for pair in pairs}
+    return tuple(
+        Row(
+            f"{names[a]}\nless {names[b]}",
+            {SHORT[name]: pair_cell(by[a, b, name], names) if (a, b, name) in by else ABSENT for name in metrics},
+        )
+        for a, b in couples
+    )
+
+
+def pair_cell(pair: Pair, names: Mapping[str, str]) -> Cell:
+    """Two runs in one accuracy: their difference, what each has right, and what that shows."""
+    under = [] if pair.p_holm is None else [p_value(pair.p_holm)]
+    if pair.n:
+        under.append(sides_of_pair(pair))
+    alone = f"{count(pair.only_a)} right by {names[pair.a]} alone, {count(pair.only_b)} by {names[pair.b]} alone"
+    under.append(f"{verdict(pair, names)} Of {count(pair.n)}, {alone}.")
+    return difference_cell(pair, score(pair.metric).of, *under, shown=pair.is_shown)
+
+
+def sides_of_pair(pair: Paired) -> str:
+    """What each run has right of what was compared, which is less than it asked where the other asked something else."""
+    return f"{percent(pair.share_a)} less {percent(pair.share_b)} of what both answered"
+
+
+def difference_cell(pair: Paired, thing: str, *under: str, shown: bool = False) -> Cell:
+    """A paired difference, with bounds that hold for all pairs together."""
+    estimate = Estimate(pair.difference, pair.low_all, pair.high_all, pair.n)
+    return Cell(estimate, counted(pair.n, thing), under, signed=True, shown=shown)
+
+
+def _by_run(metric: str, figures: Figures) -> Section | None:
+    """One accuracy of all runs."""
+    if figures.beside is None:
+        return None
+    title, thing = METRICS[metric], score(metric).of
+    rows = tuple(Row(run, {title: share_of(report.measure(metric), thing)}) for run, report in figures.reports.items())
+    finding = findings.of_differences([one for one in figures.beside.pairs if one.metric == metric], figures.beside.names)
+    label = f"{title}, with 95% intervals"
+    shares = Shares(name=metric, label=label, heading="run", rows=rows, finding=finding, axis="%", coin=False, alone=True)
+    return Section(title, (shares,))
+
+
+def _register(metric: str, order: float) -> None:
+    section(metric, order, tab="compare", where=frozenset({PAGE, NOTEBOOK}))(lambda figures: _by_run(metric, figures))
+
+
+for _order, _metric in enumerate(METRICS):
+    _register(_metric, 26 + _order / 10)
+
+
+@section("right answers by fact", 30, tab="compare", where=NOT_IN_A_PAPER)
+def across(figures: Figures) -> Section | None:
+    """Right answers by fact of runs that ask the same facts in different statements."""
+    beside = figures.beside
+    if beside is None or not beside.across:
+        return None
+    rows = []
+    for one in beside.across:
+        paper = f"as in {one.paper}" if one.paper else ""
+        title = f"{beside.names[one.a]}, less {beside.names[one.b]}"
+        rows.append(Row(title, {"difference": difference_of(one.found)}, paper, paper))
+    table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
+    return Section("Right answers by fact, whatever each run asks of it", (table, Note(lines=(ABOUT,))))
+
+
+@section("over models", 200, tab="compare", where=NOT_IN_A_PAPER)
+def over_models(figures: Figures) -> Section | None:
+    """Which facts all models miss, which labels all contradict, and whether models err alike."""
+    beside = figures.beside
+    if beside is None:
+        return None
+    found, title = beside.over_models, "What all models together show"
+    if len(found.models) < 2:
+        return Section(title, (Note(lines=(words.NOT_ENOUGH,)),))
+    about = Note(lines=(" ".join(words.about_models(found)),))
+    if not found.facts:
+        return Section(title, (about, Note(lines=(words.NOTHING_SHARED,))))
+    return Section(title, (about, *_suspects(found, figures), *_missed(found), *_alike(found)))
+
+
+def _suspects(found: OverModels, figures: Figures) -> list[Block]:
+    blocks: list[Block] = [Note(lines=(words.suspects_in_words(found),), heading="Look at the label first")]
+    if not found.suspects:
+        return blocks
+    blocks.append(Facts(lines=tuple(FactLine(one.fact, words.suspect_in_words(one)) for one in found.suspects)))
+    if found.suspects_of > len(found.suspects):
+        first = f"The first {len(found.suspects)} of {count(found.suspects_of)}, the most telling first."
+        blocks.append(Note(lines=(first,)))
+    if address := figures.links.get("suspects"):
+        blocks.append(Note(lines=(), link=(address, "Review these first")))
+    return blocks
+
+
+def _missed(found: OverModels) -> tuple[Block, Block]:
+    lines = tuple(FactLine(one.fact, words.missed_in_words(one)) for one in found.hardest)
+    return Note(lines=(words.hardest_in_words(found),), heading="Facts missed most"), Facts(lines=lines)
+
+
+def _alike(found: OverModels) -> tuple[Block, Block]:
+    about = (
+        "r is the correlation of two models’ shares of right answers per fact, after subtracting the mean of true and of false "
+        "facts separately; 95% intervals come from resampling diseases. The second figure compares only facts of the same "
+        "disease, so that easy and hard diseases create no correlation. Models that miss the same facts cannot check each "
+        "other."
+    )
+    pairs = tuple(words.alike_in_words(pair) for pair in found.pairs)
+    return Note(lines=pairs, heading="Are they right on the same facts?", listed=True), Note(lines=(about,), quiet=True)

@@ -1,0 +1,232 @@
+"""The sections about P(True): calibration, a statement beside its negation, the surest answers, and what it is good for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from medfact.metrics.discrimination import COVERAGES, Discrimination, Probabilities
+from medfact.metrics.measures import Bin, Calibration
+from medfact.metrics.miscalibration import DEFECTS, Miscalibration
+from medfact.results import findings
+from medfact.results.blocks import ABSENT, Block, Cell, Note, Panel, Point, Row, Section, Shares, Square, Table
+from medfact.results.findings import Reports
+from medfact.results.report import Report
+from medfact.results.sections.answers import NOT_IN_A_PAPER, share_of
+from medfact.results.sections.registry import Figures, section
+from medfact.results.wording import count, counted, percent, plain_value
+from medfact.statements import VARIANTS
+
+
+def of_one_source(reports: Reports) -> dict[str, Report]:
+    """The reports whose P(True) comes from where the first one's does; a service's log-probabilities are a model's own."""
+    own = {"first token": "logprobs"}
+    sources = {m: own.get(r.p_true_source, r.p_true_source) for m, r in reports.items() if r.calibration.n}
+    first = next(iter(sources.values()), None)
+    return {model: reports[model] for model, source in sources.items() if source == first}
+
+
+@section("calibration", 110, tab="calibration", where=NOT_IN_A_PAPER)
+def calibration(figures: Figures) -> Section | None:
+    """Whether the models' probabilities mean what they say. Models whose P(True) comes from another source than the first
+    one's are not drawn: the two do not compare."""
+    reports, drawn = figures.reports, of_one_source(figures.reports)
+    said = [_off_by(name, report, name in drawn) for name, report in reports.items() if report.answered]
+    blocks: list[Block] = [Note(lines=tuple(said) or ("Nothing has been asked yet.",))]
+    order = list(reports)
+    panels = {
+        name: Panel(
+            _points(report.calibration),
+            order.index(name),
+            findings.of_calibration({name: report}),
+            band_of(report.calibration),
+        )
+        for name, report in drawn.items()
+    }
+    blocks.append(
+        Square(
+            name="calibration",
+            label="share of true statements against P(True)",
+            finding=findings.of_calibration(drawn) if drawn else "",
+            panels=panels,
+            axes=("P(True)", "share that is true"),
+            rising=True,
+            curve=True,
+        )
+    )
+    if any(panel.band for panel in panels.values()):
+        about = (
+            "Grey: where a calibrated model’s dots would lie in 95 of 100 tests on similar diseases and facts. Statements "
+            "about one fact share its truth, so dots stray together. On the dashed line probabilities mean what they say."
+        )
+        blocks.append(Note(lines=(about,), quiet=True))
+    return Section("Does the model know when it knows?", tuple(blocks))
+
+
+def _points(found: Calibration) -> tuple[Point, ...]:
+    return tuple(
+        Point(one.mean_p_true, one.positive_rate, one.n, _bin_in_words(one))
+        for one in found.bins
+        if one.mean_p_true is not None and one.positive_rate is not None
+    )
+
+
+def _bin_in_words(one: Bin) -> str:
+    words = f"P(True) {one.mean_p_true:.2f}: {one.positive_rate:.0%} of {counted(one.n, 'statement')} are true"
+    if one.least is None or one.most is None:
+        return words
+    return f"{words}; calibrated, {one.least:.0%} to {one.most:.0%} would be"
+
+
+def band_of(found: Calibration) -> tuple[tuple[float, float, float], ...]:
+    """Where a calibrated model's points lie; nothing where there are too few heads to say."""
+    known = [
+        (one.mean_p_true, one.least, one.most)
+        for one in found.bins
+        if one.n and one.mean_p_true is not None and one.least is not None and one.most is not None
+    ]
+    return tuple(known) if len(known) > 1 else ()
+
+
+def _off_by(name: str, report: Report, drawn: bool) -> str:
+    found = report.calibration
+    if not found.n:
+        return f"{name} gives no probabilities, so there is nothing to draw."
+    if not drawn:
+        return f"{name} is not drawn: its probabilities come from repeated answers, which do not compare."
+    return (
+        f"{name}: its probability of “true” is off by {100 * (found.ece or 0):.1f} points on average (ECE, n = "
+        f"{count(found.n)} statements). By chance alone a perfectly calibrated model would show "
+        f"{100 * (found.ece_floor_coherent or 0):.1f} if it is coherent, one truth deciding all statements of a fact, and "
+        f"{100 * (found.ece_floor or 0):.1f} if each statement were true or false by itself."
+    )
+
+
+@section("coherence", 111, tab="calibration", where=NOT_IN_A_PAPER)
+def coherence(figures: Figures) -> Section | None:
+    """P(True) of a statement's negation against its own. Models without P(True) are left out."""
+    order = list(figures.reports)
+    drawn = {name: report for name, report in of_one_source(figures.reports).items() if report.coherence.couples}
+    panels = {
+        name: Panel(_couples(report), order.index(name), findings.of_coherence({name: report}))
+        for name, report in drawn.items()
+    }
+    if not panels:
+        return None
+    square = Square(
+        name="coherence",
+        label="P(True) of a statement’s negation against its own",
+        finding=findings.of_coherence(figures.reports),
+        panels=panels,
+        axes=("P(True) of a statement", "P(True) of its negation"),
+        rising=False,
+        curve=False,
+    )
+    about = (
+        "Each dot is a group of statements with their negations, placed by the two probabilities; larger dots hold more. On "
+        "the dashed line the two probabilities add up to 1; at the upper right both are called true, at the lower left both "
+        "false."
+    )
+    return Section("Does a statement leave room for its negation?", (square, Note(lines=(about,), quiet=True)))
+
+
+def _couples(report: Report) -> tuple[Point, ...]:
+    return tuple(
+        Point(
+            one.p_true,
+            one.p_negated,
+            one.n,
+            f"P(True) about {one.p_true:.2f}, of the negation about {one.p_negated:.2f}: {counted(one.n, 'couple')}",
+        )
+        for one in report.coherence.couples
+    )
+
+
+def _probabilities(reports: Reports) -> dict[str, Probabilities]:
+    return {name: report.probabilities for name, report in reports.items() if report.probabilities}
+
+
+@section("surest answers", 112, tab="calibration", where=NOT_IN_A_PAPER)
+def surest(figures: Figures) -> Section | None:
+    """Right answers among the surest ones."""
+    found = _probabilities(figures.reports)
+    if not found:
+        return None
+    rows = tuple(
+        Row(
+            f"surest {share:.0%}" if share < 1 else "all answers",
+            {run: share_of(of.overall.selective[place].accuracy, "statement") for run, of in found.items()},
+            term="" if share < 1 else "right",
+        )
+        for place, share in enumerate(COVERAGES)
+    )
+    label = "right answers among the surest, against the share of the answers that is kept"
+    finding = findings.of_sureness(figures.reports)
+    shares = Shares(name="coverage", label=label, heading="kept", rows=rows, finding=finding)
+    about = "Surest: those whose P(True) is farthest from ½."
+    return Section("Are sure answers right?", (shares, Note(lines=(about,), quiet=True)))
+
+
+@section("what probabilities are good for", 113, tab="calibration", where=NOT_IN_A_PAPER)
+def good_for(figures: Figures) -> Section | None:
+    """AUROC, Brier score and ECE, over all statements and over affirmed ones alone."""
+    found = _probabilities(figures.reports)
+    if not found:
+        return None
+    rows = []
+    for field, title in (("overall", "all statements"), ("affirmed", "affirmed statements alone")):
+        term = "all" if field == "overall" else "affirmed"
+        of: Mapping[str, Discrimination | None] = {run: getattr(one, field) for run, one in found.items()}
+        ranks = {run: share_of(one.auroc if one else None, "statement") for run, one in of.items()}
+        rows.append(Row("ranks true over false (AUROC)", ranks, f"{title}; 50% is a coin", term))
+        scores = {run: brier_cell(one) if one else ABSENT for run, one in of.items()}
+        rows.append(Row("Brier score", scores, f"{title}; 0 is best, P(True) = ½ throughout gives 0.25", term))
+    for field, title in (("off", "all statements"), ("off_affirmed", "affirmed statements alone")):
+        off: Mapping[str, Miscalibration | None] = {run: getattr(one, field) for run, one in found.items()}
+        cells = {run: _off(one) if one else ABSENT for run, one in off.items()}
+        rows.append(Row("P(True) is off by (ECE)", cells, title, "all" if field == "off" else "affirmed"))
+    label = "how good the probabilities are"
+    about = (
+        "AUROC: how often a true statement gets a higher P(True) than a false one. Miscalibration and ECE are above 0 by "
+        "chance even of a perfect model (CORP: isotonic regression, no bins); a defect is named where P(True) or sureness is "
+        "off by more than chance can do, which happens to 5 in 100 perfect models."
+    )
+    table = Table(name="probabilities", label=label, heading="measure", rows=tuple(rows))
+    blocks = (table, Note(lines=(about,), quiet=True), _by_part(found))
+    return Section("What are the probabilities good for?", blocks)
+
+
+def brier_cell(one: Discrimination) -> Cell:
+    """A Brier score, which is no percentage, and its parts."""
+    parts = (
+        f"miscalibration {one.miscalibration:.3f} − discrimination {one.discrimination:.3f} + uncertainty {one.uncertainty:.3f}"
+    )
+    return Cell(text=plain_value(one.brier), under=(f"of {counted(one.n, 'statement')}", parts))
+
+
+def _off(one: Miscalibration) -> Cell:
+    beyond = f"without what chance adds: {percent(one.debiased)}; smooth ECE: {percent(one.smooth)}"
+    if not one.defect:
+        return share_of(one.ece, "statement", beyond, "no more than chance explains")
+    by = one.shift if one.defect.startswith("too") else one.overconfidence
+    return share_of(one.ece, "statement", beyond, f"{DEFECTS[one.defect]}, by {abs(100 * (by.value or 0.0)):.1f} points")
+
+
+def _by_part(found: Mapping[str, Probabilities]) -> Table:
+    parts = list(dict.fromkeys(part for one in found.values() for part in _parts(one)))
+    rows = tuple(
+        Row(
+            VARIANTS[part].plain if part in VARIANTS else part,
+            {run: _part(_parts(one).get(part)) for run, one in found.items()},
+        )
+        for part in parts
+    )
+    title = "ECE by way of asking, relation and difficulty"
+    return Table(name="off-by-part", label=title, heading="part", rows=rows, folded=title, compact=True)
+
+
+def _parts(one: Probabilities) -> dict[str, Miscalibration]:
+    return {**one.by_variant, **one.by_relation, **one.by_difficulty}
+
+
+def _part(one: Miscalibration | None) -> Cell:
+    return ABSENT if one is None else share_of(one.ece, "statement", f"without what chance adds: {percent(one.debiased)}")

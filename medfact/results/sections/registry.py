@@ -1,0 +1,95 @@
+"""Which sections results have, in which order and where each is shown. A section is a function from figures to a `Section`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from medfact.results.blocks import Section
+from medfact.results.compare import Pair, Raced
+from medfact.results.contrasts import Across
+from medfact.results.danger import Danger
+from medfact.results.evidence import Change
+from medfact.results.over_models import OverModels
+from medfact.results.report import Report
+
+PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK = "page", "report", "terminal", "paper", "notebook"
+"""Where sections are shown: the page, the report that is one file, `report` on the command line, LaTeX, a notebook."""
+
+EVERYWHERE = frozenset({PAGE, REPORT, TERMINAL, PAPER, NOTEBOOK})
+
+TABS = {"overview": "Overview", "calibration": "Calibration"}
+"""Tab of the results → its title. A section that names another tab adds it."""
+
+ELSEWHERE = {"scores", "evidence", "compare"}
+"""Sections that the page shows elsewhere: above the tabs, in a tab with more to do, and on the page Compare."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What runs beside each other show. names: run → what to call it. questions: run → how it asks."""
+
+    names: Mapping[str, str]
+    pairs: Sequence[Pair]
+    races: Sequence[Raced]
+    across: Sequence[Across]
+    over_models: OverModels
+    changes: Sequence[Change]
+    questions: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What sections tell of. reports: by what to call their runs. dangers: the false facts that each accepts.
+
+    opens: on a page, (run, number of a fact) → what to show when it is clicked; links: run → the page that reviews it.
+    """
+
+    reports: Mapping[str, Report]
+    dangers: Mapping[str, Danger] = field(default_factory=dict)
+    beside: Beside | None = None
+    opens: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+Make = Callable[[Figures], Section | None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A section in the registry."""
+
+    name: str
+    make: Make
+    order: float
+    tab: str
+    where: frozenset[str]
+
+
+SECTIONS: dict[str, Entry] = {}
+"""Every section by its name, which is that of its figure in a notebook."""
+
+
+def section(name: str, order: float, tab: str = "overview", where: frozenset[str] = EVERYWHERE) -> Callable[[Make], Make]:
+    """Registers a section. It gives None where these figures have nothing to tell. order: smaller ones come first."""
+
+    def register(make: Make) -> Make:
+        SECTIONS[name] = Entry(name, make, order, tab, where)
+        return make
+
+    return register
+
+
+def tabs() -> dict[str, str]:
+    """The tabs that hold sections, with their titles."""
+    return TABS | {entry.tab: entry.tab.capitalize() for entry in SECTIONS.values() if entry.tab not in {*TABS, *ELSEWHERE}}
+
+
+def sections_of(figures: Figures, where: str, tab: str | None = None) -> Iterator[Section]:
+    """The sections that these figures have, in their order. tab: those of one tab alone."""
+    for entry in sorted(SECTIONS.values(), key=lambda one: one.order):
+        if where in entry.where and tab in {None, entry.tab}:
+            made = entry.make(figures)
+            if made is not None and made.blocks:
+                yield made

@@ -1,0 +1,144 @@
+"""What is registered once is shown everywhere: a measure and a section of this file's own, with n and interval."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_facts import rows_of_facts, write_csv
+
+from medfact.metrics.joint import Facts
+from medfact.metrics.records import Records
+from medfact.metrics.registry import MEASURES, measured
+from medfact.metrics.uncertainty import Estimate
+from medfact.notebook import open_run
+from medfact.results.blocks import Row, Section, Shares
+from medfact.results.compare import Comparisons
+from medfact.results.live import Reports
+from medfact.results.sections import SECTIONS, Figures, section
+from medfact.results.sections.answers import share_of
+from medfact.runs.jobs import Jobs
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+from medfact.views.report import html_report
+from medfact.web.pages import Visitor
+from medfact.web.pages.evaluate import EvaluateShow, view
+from medfact.web.services import Services
+
+AT = "2026-11-24T02:00:00+00:00"
+
+
+@pytest.fixture
+def run(tmp_path: Path, store: Store) -> str:
+    file = write_csv(tmp_path / "facts.csv", rows_of_facts(30))
+    made = start(RunSpec(model="baseline:negation-cue", facts=str(file), shots=0), store)
+    list(answer(made, store))
+    return made
+
+
+@pytest.fixture
+def page(store: Store) -> Iterator[Callable[..., str]]:
+    """Shows runs on the page, as HTML."""
+    jobs = Jobs(store)
+    reports = Reports(store, jobs)
+    services = Services(store, jobs, reports, Comparisons(store, reports))
+
+    def shown(run: str, part: str, **more: Any) -> str:
+        fragment = view(Visitor(services, "dora", ("dora",), run), EvaluateShow(run=run, **more)).fragments[part]
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", fragment)).split())
+
+    yield shown
+    jobs.close()
+
+
+@pytest.fixture
+def measure() -> Iterator[None]:
+    """The share of right answers to what is denied, registered as anybody would who computes it."""
+
+    @measured("denied_accuracy", "right when denied", "denied accuracy: right answers over denied statements", always=True)
+    def denied(records: Records, _: Facts) -> Estimate:
+        return records.accuracy(records.negated)
+
+    yield
+    del MEASURES["denied_accuracy"]
+
+
+def text_of(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_a_measure_is_shown_wherever_scores_are(
+    measure: None, run: str, store: Store, page: Callable[..., str], medfact: Callable[..., Any]
+) -> None:
+    """“True unless denied” has half of all denied statements right."""
+    found = json.loads(medfact("report", run, "--json", "--db", store.url).out)["denied_accuracy"]
+    assert (found["value"], found["n"]) == (0.5, store.run(run).statements // 2)
+    n, bounds = found["n"], f"{100 * found['low']:.1f}–{100 * found['high']:.1f}%"
+    terminal = medfact("report", run, "--db", store.url).out
+    assert re.search(rf"right when denied \(denied accuracy\) +50\.0% \({bounds}\) of {n} statements", terminal)
+    assert f"50.0% of {n} statements, {bounds}" in page(run, "scores").partition("right when denied")[2]
+    report = text_of(html_report(store, [run], AT)).partition("right when denied")[2]
+    assert report.startswith(" denied accuracy: right answers over denied statements; a coin: 50%")
+    assert f"50.0% of {n} statements, {bounds}" in report
+    latex = medfact("report", run, "--latex", "--db", store.url).out.partition("{right when denied}")[2]
+    assert re.search(rf"& 50\.0 & {100 * found['low']:.1f} to {100 * found['high']:.1f} & {n} ", latex.splitlines()[1])
+    notebook = open_run(run, store.url).report()
+    assert f"50.0% ({bounds}), n = {n}" in notebook._repr_html_()
+    rows = notebook.frame().set_index("figure")
+    assert rows.loc["denied_accuracy", "n"] == n
+    again = open_run(run, store.url).report().reports[0]
+    assert again.more["denied_accuracy"].n == n, "a report that was kept has it too"
+
+
+def test_a_report_that_was_kept_before_a_measure_is_made_anew(run: str, store: Store, request: pytest.FixtureRequest) -> None:
+    assert not open_run(run, store.url).report().reports[0].more
+    request.getfixturevalue("measure")
+    assert open_run(run, store.url).report().reports[0].more["denied_accuracy"].value == 0.5
+
+
+@pytest.fixture(params=["overview", "my tab"])
+def chart(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Right answers to what holds and to what does not, in a tab that is there and in a new one."""
+
+    @section("by truth", 300, tab=request.param)
+    def by_truth(figures: Figures) -> Section:
+        of = {"facts that hold": "positive_accuracy", "false facts": "negative_accuracy"}
+        rows = tuple(
+            Row(name, {run: share_of(report.measure(one), "statement") for run, report in figures.reports.items()})
+            for name, one in of.items()
+        )
+        shares = Shares(name="truth", label="by truth", heading="fact", rows=rows, finding="My finding <b>")
+        return Section("Right answers by truth", (shares,))
+
+    yield request.param
+    del SECTIONS["by truth"]
+
+
+def test_a_section_is_drawn_wherever_results_are(
+    chart: str, run: str, store: Store, page: Callable[..., str], medfact: Callable[..., Any]
+) -> None:
+    terminal = medfact("report", run, "--db", store.url).out
+    assert "Right answers by truth: My finding <b>" in terminal
+    line = next(line for line in terminal.splitlines() if line.strip().startswith("false facts "))
+    (share, bounds, n) = re.findall(r"(\d+\.\d%) \((.*?)\) of ([\d,]+) statements", line)[0]
+    shown = page(run, "tab", tab=chart)
+    assert "My finding <b>" in shown
+    assert f"false facts {share} of {n} statements, {bounds}" in shown
+    html = html_report(store, [run], AT)
+    drawn = html.partition("<figcaption>My finding &lt;b&gt;</figcaption>")[2].partition("</figure>")[0]
+    assert f"false facts: {share} of {n} statements, {bounds}" in drawn, "the figure"
+    assert f"false facts {share} of {n} statements, {bounds}" in text_of(html), "the table"
+    latex = medfact("report", run, "--latex", "--db", store.url).out
+    assert r"\label{tab:medfact-truth}" in latex
+    assert f"& {n} " in latex.partition("{false facts}")[2].splitlines()[1]
+    figure = open_run(run, store.url).report().figure("by truth")
+    assert figure.data[0].x[1] == pytest.approx(float(share.rstrip("%")), abs=0.05)
+    assert figure.data[0].customdata[1][0] == f"{n} statements"
+    assert figure.data[0].error_x.array[1] > 0
