@@ -14,6 +14,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -30,9 +31,6 @@ STATE = "medfact-sign-in"
 STATE_SECONDS, PERSON_SECONDS = 600, 14 * 86_400
 ANSWER_SECONDS, KNOWN_SECONDS = 10.0, 3_600.0
 LONGEST_NAME = 120
-PAGES = ("facts", "review", "studio", "write", "runs", "compare")
-"""Where one may be led back to, besides the first page: never to an address that a link names."""
-
 CANNOT = "Signing in did not work. Go back to the page and try again; everything works without it, with lower limits."
 
 
@@ -46,13 +44,15 @@ def owner_of_person(person: str) -> str:
     return SIGNED_IN + hashlib.sha256(f"{os.environ.get('OPENID_PROVIDER_URL', '')} {person}".encode()).hexdigest()[:32]
 
 
-def routes() -> APIRouter:
-    """The addresses for signing in and out. Without a provider they are not there."""
+def routes(pages: Collection[str]) -> APIRouter:
+    """The addresses for signing in and out. Without a provider they are not there. pages: where one may be led back to, besides
+    the first page: never to an address that a link names.
+    """
     router = APIRouter(include_in_schema=False)
 
     @router.get("/sign-in")
     async def begin(request: Request, to: str = "") -> Response:
-        return await _begun(request, to) if is_offered() else Response(status_code=404)
+        return await _begun(request, to if to in pages else "") if is_offered() else Response(status_code=404)
 
     @router.get("/login/callback")
     async def back(request: Request, state: str = "", code: str = "") -> Response:
@@ -87,7 +87,7 @@ async def _begun(request: Request, to: str) -> Response:
         "code_challenge_method": "S256",
     }
     answer = RedirectResponse(f"{where}?{urlencode(asked)}", status_code=303)
-    content = {"state": state, "verifier": verifier, "to": to if to in PAGES else ""}
+    content = {"state": state, "verifier": verifier, "to": to}
     _set(answer, STATE, sealed(STATE, content, STATE_SECONDS), STATE_SECONDS, "lax")
     return answer
 

@@ -220,4 +220,13 @@ def _true_fact(visitor: Visitor, table: FactTable, row: int) -> Fact | None:
     return visitor.services.reports.true_fact(table.runs[index], int(table.number[index, row]))
 
 
-COMPARE = Page(CompareShow, view, {}, address=("runs",))
+PAGE = Page(
+    "compare",
+    "Compare",
+    ("choose", "compared", "facts", "drawer"),
+    CompareShow,
+    view,
+    address=("runs",),
+    introduction="# Compare\nTwo to eight runs: what they share, where they differ, and every fact.",
+    place=6,
+)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from medfact.datasets import bundled_names
 from medfact.errors import FactsError, MedfactError
 from medfact.facts import Fact
 from medfact.reviews.blindness import show_labels
@@ -32,10 +30,10 @@ from medfact.statements import Statement
 from medfact.store.engine import home
 from medfact.store.said import GAMES, VERDICTS
 from medfact.views.fragments import render
+from medfact.web.evaluate.form import data_sets, own_source
 from medfact.web.pages import Message, Page, View, Visitor
 from medfact.web.pages.cards import links_of
-from medfact.web.pages.erasing import ERASE, erasable
-from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
+from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.pages.review_actions import all_fine, judge, jump, undo
 from medfact.web.pages.review_desk import (
     OF_RUNS,
@@ -52,6 +50,10 @@ from medfact.web.visitors import NOBODY, is_adjudicator
 
 ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place")
 """The fields of the page's address."""
+
+INTRODUCTION = """# Review
+Is what a model is asked true, clear and fair? The keys stand on the buttons; at the foot of the page they can be switched off.
+"""
 
 QUEUE_TITLES = {
     RANDOM: "a random sample, the same for all",
@@ -90,7 +92,7 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
         )
     except MedfactError as error:
         fact = render("message", message=Message(error.public, "warn"))
-    return View({"choice": _choice(visitor, show, relations), "fact": fact}, show, query=_query(show), title="Review · medfact")
+    return View({"choice": _choice(visitor, show, relations), "fact": fact}, show, query=_query(show))
 
 
 def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Markup:
@@ -105,8 +107,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
         datasets=[
-            *((name, name) for name in bundled_names()),
-            *([(OWN_DATA, own_name(own))] if own else []),
+            *data_sets(own),
             *([(OF_RUNS, "what the run of this link asked")] if show.run else []),
         ],
         queues=[(name, title) for name, title in QUEUE_TITLES.items() if name != DISPUTED or show.adjudicating],
@@ -122,10 +123,8 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
 
 def _query(show: ReviewShow) -> str:
     """The address, from which a reload goes on: who reviews what, and where in the queue."""
-    changed = {name: getattr(show, name) for name in ADDRESS if getattr(show, name) != ReviewShow.model_fields[name].default}
-    if show.data == (OF_RUNS if show.run else RunSpec.dataset):
-        del changed["data"]
-    return f"?{urlencode(changed)}" if changed else ""
+    usual = show.data == (OF_RUNS if show.run else RunSpec.dataset)
+    return PAGE.query(show.model_copy(update={"data": ""}) if usual else show)
 
 
 def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, Opinion]]:
@@ -197,4 +196,15 @@ def _minutes_left(said: Mapping[str, Opinion], left: int) -> int | None:
     return None if not seconds else max(1, round(seconds[len(seconds) // 2] * left / 60))
 
 
-REVIEW = Page(ReviewShow, view, {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE}, address=ADDRESS)
+PAGE = Page(
+    "review",
+    "Review",
+    ("choice", "said", "fact"),
+    ReviewShow,
+    view,
+    {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE},
+    address=ADDRESS,
+    introduction=INTRODUCTION,
+    place=2,
+    is_listed=False,
+)

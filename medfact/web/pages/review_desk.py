@@ -7,7 +7,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from medfact.datasets import bundled_names
 from medfact.facts import Fact, name_key
 from medfact.reviews.queues import disputed, shuffled
 from medfact.reviews.transfer import LONGEST_NAME
@@ -15,8 +14,8 @@ from medfact.reviews.verdicts import ADJUDICATOR, CONTESTED, DISPUTED, RANDOM, R
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import Verdict
+from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Show, Visitor
-from medfact.web.pages.own_data import OWN_DATA, own_source
 from medfact.web.pages.review_material import SEED, Material, contested_facts, of_runs, of_source
 from medfact.web.visitors import is_adjudicator
 
@@ -48,8 +47,7 @@ class ReviewShow(Show):
 
 def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
     """What is shown, with the name of who has signed in, data that there are, and no more than the reviewer may see."""
-    own = own_source(visitor)
-    known = [*bundled_names(), *([OWN_DATA] if own else []), *([OF_RUNS] if show.run else [])]
+    known = [*dict(data_sets(own_source(visitor))), *([OF_RUNS] if show.run else [])]
     name = visitor.user or show.reviewer
     adjudicating = show.adjudicating and is_adjudicator(name, signed_in=bool(visitor.user))
     return show.model_copy(
@@ -65,8 +63,7 @@ def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
 def material_of(visitor: Visitor, show: ReviewShow) -> Material:
     if show.data == OF_RUNS:
         return of_runs(visitor, show.run)
-    own = own_source(visitor)
-    return of_source(visitor, own if own and show.data == OWN_DATA else {"dataset": show.data})
+    return of_source(visitor, source_called(show.data, own_source(visitor)))
 
 
 def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:

@@ -34,7 +34,7 @@ from medfact.store import (
     UnreadRun,
 )
 from medfact.views.fragments import render
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
 from medfact.web.pages.run_story import run_story, state_in_words
@@ -108,7 +108,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
         "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
     }
     again = visitor.services.reports.pace() if going else PACE if behind else None
-    return View(fragments, show.model_copy(update={"page": page}), again=again, title="Runs · medfact")
+    return View(fragments, show.model_copy(update={"page": page}), again=again)
 
 
 def matches(run: Run, words: Sequence[str], state: str) -> bool:
@@ -335,4 +335,14 @@ def _short(run: Run) -> str:
     return wording.short_name(run)
 
 
-RUNS = Page(RunsShow, view, {"save": save, "delete": delete, "undo": undo, "bring": bring})
+PAGE = Page(
+    "runs",
+    "Runs",
+    ("notice", "filters", Bring("Bring a run from a file (.gz)", "bring", [".gz"], "runs-import"), "runs", "said", "chosen"),
+    RunsShow,
+    view,
+    {"save": save, "delete": delete, "undo": undo, "bring": bring},
+    introduction="# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its "
+    "answers.",
+    place=5,
+)

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from pydantic import Field
 
 from medfact.bounds import BOUNDS
-from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
 from medfact.models import is_service
@@ -24,12 +23,22 @@ from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.store import GOING, Plan, Run
 from medfact.views.fragments import render
-from medfact.web.inputs.room import check_room, pairs_of
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, specs_of
+from medfact.web.evaluate.form import (
+    DEFAULT_PAIRS,
+    MOST_PAIRS,
+    OWN_DATA,
+    Setup,
+    data_sets,
+    kept_setup,
+    own_source,
+    source_called,
+)
+from medfact.web.evaluate.fragments import consent, host_in_words
+from medfact.web.evaluate.plan import planned
+from medfact.web.evaluate.room import check_room, pairs_of
+from medfact.web.evaluate.spec import specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages import drafts as drafts_page
-from medfact.web.pages.consent import consent, host_in_words
-from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
 from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.writings import (
     Line,
@@ -43,7 +52,7 @@ from medfact.web.pages.writings import (
     shown,
     version_of,
 )
-from medfact.web.services import Source, collection_of, planned
+from medfact.web.services import Source, collection_of
 from medfact.writing.guards import REASONS
 from medfact.writing.runs import attempts_of, planned_writing, writing_of
 from medfact.writing.sentences import NOT_WRITTEN, REPHRASED, UNCHANGED
@@ -91,12 +100,11 @@ class WriteShow(Show):
 
 def view(visitor: Visitor, show: WriteShow) -> View:
     """The form with its price, the visitor's writings, and the one that is open."""
-    own = own_source(visitor)
-    choice = visitor.services.choices.of(visitor.owner)
+    last = kept_setup(visitor.services, visitor.owner)
+    own = last.source
     if not show.data:
-        bundled = str(choice.source.get("dataset", "")) if choice else ""
-        show = show.model_copy(update={"data": OWN_DATA if own else bundled})
-    known = show.data in bundled_names() or (own is not None and show.data == OWN_DATA)
+        show = show.model_copy(update={"data": OWN_DATA if own else last.dataset})
+    known = show.data in dict(data_sets(own))
     show = show.model_copy(
         update={
             "data": show.data if known else RunSpec.dataset,
@@ -115,9 +123,7 @@ def view(visitor: Visitor, show: WriteShow) -> View:
             "opened": opened.fragment,
         },
         show,
-        query=f"?writing={show.writing}" if show.writing else "",
         again=visitor.services.reports.pace() if going else None,
-        title="Write · medfact",
     )
 
 
@@ -146,12 +152,13 @@ def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
 
 def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     """The spec and the plan of the writing. Raises MedfactError where it cannot be."""
+    for name, (_, why) in show.unfit.items():
+        raise Mistake(f"“{name}” cannot be what it is: {why}.", "Change it.")
     setup = _setup_of(visitor, show)
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
-    own = own_source(visitor)
-    source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
+    source = source_called(show.data, own_source(visitor))
     rejections = visitor.services.store.of(visitor.owner).rejections()
     most = limits().of(visitor.owner).statements_a_run
     return planned_writing(
@@ -170,7 +177,7 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         "write_form",
         show=show,
         kinds=KIND_TITLES.items(),
-        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
+        datasets=data_sets(own),
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
@@ -332,7 +339,15 @@ def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     return show.model_copy(update={"writing": "" if show.writing == first.run else show.writing}), Message(said, "good")
 
 
-WRITE = Page(
+INTRODUCTION = """# Write
+A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
+sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
+"""
+
+PAGE = Page(
+    "write",
+    "Write",
+    ("form", "form-said", "writings", "said", "opened"),
     WriteShow,
     view,
     {
@@ -347,4 +362,6 @@ WRITE = Page(
     },
     says={"start": "form-said"},
     address=("writing",),
+    introduction=INTRODUCTION,
+    place=4,
 )
