@@ -33,6 +33,9 @@ LONGEST_PATH = 1_000
 LONGEST_KEPT = 16_000
 """Characters of a set-up that is kept."""
 
+LAST_STEP = 6
+"""Of the tour: five sentences about one fact, then two models."""
+
 LABELS = {
     "dataset": "Facts",
     "models": "Models",
@@ -219,7 +222,7 @@ class EvaluateShow(Show):
     clock: bool = True
     demo: Literal["", "tour", "story", "game"] = ""
     """What a first visitor saw, asked for again: the tour, the story, or the story for its game."""
-    step: int = Field(1, ge=1, le=100)
+    step: int = Field(1, ge=1, le=LAST_STEP)
     """Of the tour, as `pair` is: the ids of its two runs."""
     pair: str = Field("", max_length=100)
 

@@ -21,7 +21,7 @@ from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
 from medfact.web.evaluate.begin import begin
-from medfact.web.evaluate.form import EvaluateShow, Setup
+from medfact.web.evaluate.form import LAST_STEP, EvaluateShow, Setup
 from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.pages.progress import progress_of
@@ -30,9 +30,6 @@ from medfact.web.services import Services
 
 STEPS = ("none", "inv", "ins", "dn", "partner")
 """What each step asks: a variant about the true fact, at last the plain sentence about its false partner."""
-
-LAST = len(STEPS) + 1
-"""The step after these: two models, and the card."""
 
 MODELS = (BUNDLED_MODEL, NARROW_MODEL)
 PAIRS = 40
@@ -99,14 +96,14 @@ def _card(services: Services, live: Live) -> Card | None:
 def tour(visitor: Visitor, show: EvaluateShow) -> View:
     """The tour in place of the story of the first page; the rest of the page waits.
 
-    show: of the page. step: from 1 to LAST; pair: the ids of the two runs, with a comma, "" until they are asked.
+    show: of the page. step: from 1 to LAST_STEP; pair: the ids of the two runs, with a comma, "" until they are asked.
     """
     live = visitor.services.reports.live(visitor.demonstration)
     again = visitor.services.reports.pace(live) if live.going else PACE if live.behind else None
-    step = min(show.step, LAST)
+    step = min(show.step, LAST_STEP)
     if live.state != COMPLETE:
         shown = render("tour_waits", state=state_in_words(live.state, live.run.reason))
-    elif step == LAST:
+    elif step == LAST_STEP:
         shown, again = _two_models(visitor, show)
     else:
         story = _story(visitor.services, live.run.run, live.version)
