@@ -25,8 +25,8 @@ from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection,
 from medfact.views.fragments import render
 from medfact.web.evaluate import plan as plans
 from medfact.web.pages import Message, Visitor
-from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
+from medfact.web.pages.runs import OwnRuns
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, prepare, refused, routes
 from medfact.web.updates import answer as updates

@@ -23,8 +23,7 @@ from medfact.web.pages import FIRST, SILENCE, Action, Message, Page, Show, Visit
 from medfact.web.pages.every import PAGES
 from medfact.web.pages.gallery import is_open
 from medfact.web.services import Services
-from medfact.web.sign_in import is_offered
-from medfact.web.signed import person_of
+from medfact.web.sign_in import is_offered, person_of
 from medfact.web.upload_gate import NotNow
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 

@@ -3,7 +3,7 @@ the visitor decide what of it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,12 +16,14 @@ from medfact.limits import limits
 from medfact.models import is_service
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run
-from medfact.results.wording import STATES, counted, model_name, pool_title
+from medfact.prototypes import fill
+from medfact.results.wording import STATES, counted, date, model_name, pool_title
 from medfact.runs.checks import check_settings
 from medfact.runs.costs import costs
 from medfact.runs.start import start_planned
 from medfact.spec import PROTOCOLS, RunSpec
-from medfact.store import GOING, Plan, Run
+from medfact.statements import VARIANTS, Variant
+from medfact.store import GOING, DraftDecision, Plan, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import (
     DEFAULT_PAIRS,
@@ -38,8 +40,7 @@ from medfact.web.evaluate.plan import planned
 from medfact.web.evaluate.room import check_room, pairs_of
 from medfact.web.evaluate.spec import specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
-from medfact.web.pages import drafts as drafts_page
-from medfact.web.pages.own_runs import OwnRuns
+from medfact.web.pages.runs import OwnRuns
 from medfact.web.pages.writings import (
     Line,
     chosen,
@@ -54,8 +55,9 @@ from medfact.web.pages.writings import (
 )
 from medfact.web.services import Source, collection_of
 from medfact.writing.guards import REASONS
-from medfact.writing.runs import attempts_of, planned_writing, writing_of
+from medfact.writing.runs import attempts_of, drafts, planned_writing, writing_of
 from medfact.writing.sentences import NOT_WRITTEN, REPHRASED, UNCHANGED
+from medfact.writing.templates import FORMS, Draft, problem_of
 
 SENTENCES_A_PAGE, FACTS_A_PAGE = 20, 10
 LISTED = 20
@@ -272,7 +274,7 @@ def _open_eight(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tu
 
 
 def _open_drafts(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
-    return drafts_page.listed(visitor, first, line, show.edited), 0
+    return _listed_drafts(visitor, first, line, show.edited), 0
 
 
 _OPENED = {"rephrasing": _open_rephrasing, "eight": _open_eight, "drafts": _open_drafts}
@@ -339,6 +341,109 @@ def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     return show.model_copy(update={"writing": "" if show.writing == first.run else show.writing}), Message(said, "good")
 
 
+# ------------------------------------------------------------------------------------------------ drafts
+
+MOST_CHARACTERS = 1_000
+"""Of an edited sentence."""
+
+
+@dataclass(frozen=True)
+class DraftCard:
+    """A draft as the visitor left it. sentences: (form, template, the template about the example). decided: on which day."""
+
+    draft: Draft
+    sentences: tuple[tuple[Variant, str, str], ...]
+    problem: str | None
+    state: str
+    decided: str
+    edited: bool
+
+
+def _listed_drafts(visitor: Visitor, first: Run, line: Line, edited: str) -> Markup:
+    """The drafts of a writing, each with what the visitor decided."""
+    store = visitor.services.store.of(visitor.owner)
+    decisions = store.draft_decisions(first.run)
+    forms = FORMS[str(first.spec.task)]
+    cards = [_card(draft, decisions.get(draft.relation), forms, draft.relation == edited) for draft in drafts(first.run, store)]
+    accepted = sum(decision.accepted for decision in decisions.values())
+    return render("written_drafts", line=line, run=first, cards=cards, accepted=accepted, most=MOST_CHARACTERS)
+
+
+def _card(draft: Draft, decision: DraftDecision | None, forms: tuple[str, ...], edited: bool) -> DraftCard:
+    sentences = decision.sentences if decision and decision.sentences else draft.sentences
+    rows = ((form, sentences.get(form, "")) for form in forms)
+    example = draft.example
+    return DraftCard(
+        draft,
+        tuple((VARIANTS[form], text, fill(text, example.head, example.tail or "") if text else "") for form, text in rows),
+        _problem_in_words(problem_of(draft.relation, sentences, forms), forms),
+        "undecided" if decision is None else "accepted" if decision.accepted else "refused",
+        date(decision.decided_at) if decision else "",
+        edited,
+    )
+
+
+def _problem_in_words(problem: str | None, forms: tuple[str, ...]) -> str | None:
+    """A problem with the forms under their plain names."""
+    for form in forms if problem else ():
+        problem = (
+            str(problem)
+            .replace(f"the form {form!r}", f"“{VARIANTS[form].plain}”")
+            .replace(f"form {form!r}", f"“{VARIANTS[form].plain}”")
+        )
+    return problem.replace("the draft, ", "") if problem else None
+
+
+def _draft_found(visitor: Visitor, show: WriteShow, action: Action) -> tuple[Run, Draft]:
+    """The draft that a button is about. Raises Mistake."""
+    if visitor.services.has(show.writing):
+        first = writing_of(show.writing, visitor.services.store)
+        for draft in drafts(first.run, visitor.services.store):
+            if draft.relation == action.about:
+                return first, draft
+    raise Mistake("There is no such draft.", "Load the page again.")
+
+
+def accept_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Accepts a draft as it stands, if it breaks no rule."""
+    first, draft = _draft_found(visitor, show, action)
+    store = visitor.services.store.of(visitor.owner)
+    decision = store.draft_decisions(first.run).get(draft.relation)
+    sentences = decision.sentences if decision and decision.sentences else draft.sentences
+    return _accepted(visitor, show, first, draft, sentences)
+
+
+def save_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Accepts a draft with the visitor's own words."""
+    first, draft = _draft_found(visitor, show, action)
+    forms = FORMS[str(first.spec.task)]
+    sentences = {form: " ".join(action.fields.get(form, "").split())[:MOST_CHARACTERS] for form in forms}
+    return _accepted(visitor, show, first, draft, sentences)
+
+
+def _accepted(
+    visitor: Visitor, show: WriteShow, first: Run, draft: Draft, sentences: Mapping[str, str]
+) -> tuple[WriteShow, Message]:
+    if problem := problem_of(draft.relation, sentences, FORMS[str(first.spec.task)]):
+        raise Mistake(problem, "Edit it; it is not accepted yet.")
+    visitor.services.log_of(visitor.owner, [sentences]).decide_on_draft(first.run, draft.relation, True, sentences)
+    return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")
+
+
+def refuse_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Refuses a draft: nothing is asked with it."""
+    first, draft = _draft_found(visitor, show, action)
+    visitor.services.log_of(visitor.owner, [draft.relation]).decide_on_draft(first.run, draft.relation, False, {})
+    return show.model_copy(update={"edited": ""}), Message(f"Refused the sentences of “{draft.relation}”.", "good")
+
+
+def undecide_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Takes a decision back."""
+    first, draft = _draft_found(visitor, show, action)
+    visitor.services.store.of(visitor.owner).forget_draft_decision(first.run, draft.relation)
+    return show, Message()
+
+
 INTRODUCTION = """# Write
 A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
 sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
@@ -355,10 +460,10 @@ PAGE = Page(
         "stop": stop,
         "resume": resume,
         "delete": delete,
-        "accept": drafts_page.accept,
-        "refuse": drafts_page.refuse,
-        "undecide": drafts_page.undecide,
-        "save_draft": drafts_page.save,
+        "accept": accept_draft,
+        "refuse": refuse_draft,
+        "undecide": undecide_draft,
+        "save_draft": save_draft,
     },
     says={"start": "form-said"},
     address=("writing",),
