@@ -130,3 +130,11 @@ EIGHT = (
     "If a patient has [X], [Y] is not among the expected signs.",
     "If a patient has [Y], [X] is not among the diseases that show that sign.",
 )
+
+
+def test_two_pages_of_a_visitor_do_not_take_turns(visitor: Visitor) -> None:
+    """One where nothing is chosen any more, such as one that watches a run, keeps nothing."""
+    visitor.look(setup={"pairs": 20})
+    visitor.look(setup={"pairs": 30})
+    visitor.http.post("/updates", json={"page": "evaluate", "setup": {"pairs": 20}, "settled": True})
+    assert visitor.look()["setup"]["pairs"] == 30

@@ -18,6 +18,7 @@
   const drawn = {}; // name → fingerprint of that fragment
   const show = { ...window.history.state?.medfact }; // what is looked at: told by the server and by whoever sits here, never by a link
   let setup = null; // what is chosen in the inputs; null until the server has told what was chosen last
+  let settled = null; // what of that the server knows
   let opened, ready = false; // called with the first answer, and whether the inputs show what was chosen last
   const whenOpened = new Promise((done) => (opened = done));
   const early = new Map(); // name of an input → what it told before that
@@ -202,7 +203,7 @@
       const response = await fetch("updates", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ page: PAGE, address, show, setup, kept: stored(), drawn, action }),
+        body: JSON.stringify({ page: PAGE, address, show, setup, settled: setup !== null && same(setup, settled), kept: stored(), drawn, action }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if ([429, 503, 507].includes(response.status)) problem = await response.text();
@@ -232,6 +233,7 @@
   const take = (answer, asked) => {
     fill(show, answer.show, asked.show);
     if (answer.setup) fill((setup ??= {}), answer.setup, asked.setup);
+    settled = { ...asked.setup, ...answer.setup };
     opened();
     Object.assign(drawn, answer.drawn);
     for (const [name, text] of Object.entries(answer.fragments)) {

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
 from math import isinf
 from pathlib import Path
 
@@ -51,39 +49,28 @@ OWN_DATA = "own"
 """The data set that stands for the visitor's own file."""
 
 
-class Speeds:
-    """How many statements a second a model answered in its last complete run here; looked up once a minute a model.
+SPEED_SECONDS, MOST_SPEEDS = 60.0, 1_000
+"""How long a model's speed is believed, and of how many models one is kept: a visitor may name any."""
 
-    What is kept is bounded: a visitor may name any model."""
 
-    KEPT_SECONDS, MOST = 60.0, 1_000
+def seconds_for(store: Store, model: str, statements: int) -> float | None:
+    """About how long a model takes for so many statements, as in its last complete run here; None where nothing is known."""
+    rate = _rate(store, model, int(time.monotonic() / SPEED_SECONDS))
+    return statements / rate if rate else None
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._kept: OrderedDict[str, tuple[float, float | None]] = OrderedDict()
 
-    def seconds(self, model: str, statements: int) -> float | None:
-        """About how long a model takes for so many statements; None where nothing is known of it."""
-        since, rate = self._kept.get(model, (-self.KEPT_SECONDS, None))
-        if time.monotonic() - since > self.KEPT_SECONDS:
-            rate = self._last_rate(model)
-            self._kept[model] = time.monotonic(), rate
-            self._kept.move_to_end(model)
-            while len(self._kept) > self.MOST:
-                self._kept.popitem(last=False)
-        return statements / rate if rate else None
-
-    def _last_rate(self, model: str) -> float | None:
-        run = self._store.last_complete(model)
-        if run is None:
-            return None
-        begun, ended = (
-            [event.at for event in self._store.state_changes(run.run) if event.what == what] for what in (RUNNING, COMPLETE)
-        )
-        if not begun or not ended:
-            return None
-        seconds = (datetime.fromisoformat(ended[-1]) - datetime.fromisoformat(begun[-1])).total_seconds()
-        return run.statements / max(seconds, 0.1)
+@keep(MOST_SPEEDS)
+def _rate(store: Store, model: str, _: int) -> float | None:
+    """How many statements a second a model answered; looked up once a minute."""
+    run = store.last_complete(model)
+    if run is None:
+        return None
+    changes = store.state_changes(run.run)
+    begun, ended = ([event.at for event in changes if event.what == what] for what in (RUNNING, COMPLETE))
+    if not begun or not ended:
+        return None
+    seconds = (datetime.fromisoformat(ended[-1]) - datetime.fromisoformat(begun[-1])).total_seconds()
+    return run.statements / max(seconds, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +85,6 @@ class Services:
     neighbours: Neighbours = field(default_factory=Neighbours)
     planning: threading.RLock = field(default_factory=threading.RLock)
     """Held while a visitor's runs are counted and new ones are begun; never while something slow is done."""
-
-    @cached_property
-    def speeds(self) -> Speeds:
-        """How fast models have answered here."""
-        return Speeds(self.store)
 
     def run(self, run: object) -> Run:
         """The run of a whole id. Raises Mistake, which names no other run."""

@@ -15,12 +15,12 @@ import json
 import os
 import secrets
 import time
-from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import httpx2
+from cachetools import TTLCache
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
@@ -29,7 +29,7 @@ from medfact.limits import SIGNED_IN
 from medfact.web.clients import is_behind_proxy
 
 STATE = "medfact-sign-in"
-STATE_SECONDS, PERSON_SECONDS = 600, 14 * 86_400
+STATE_SECONDS, PERSON_SECONDS, MOST_STATES = 600, 14 * 86_400, 1_000_000
 ANSWER_SECONDS, KNOWN_SECONDS = 10.0, 3_600.0
 LONGEST_NAME = 120
 CANNOT = "Signing in did not work. Go back to the page and try again; everything works without it, with lower limits."
@@ -110,19 +110,13 @@ async def _back(request: Request, state: str, code: str) -> Response:
     return answer
 
 
-_brought_back: OrderedDict[str, float] = OrderedDict()
-"""States with which browsers came back, and when: a cookie that somebody kept is good for no second time."""
+_brought_back: TTLCache[str, bool] = TTLCache(MOST_STATES, STATE_SECONDS)
+"""States with which browsers came back: a cookie that somebody kept is good for no second time."""
 
 
 def _is_first(state: str) -> bool:
     """Whether a state of this server's own making comes back for the first time, which is noted."""
-    now = time.monotonic()
-    while _brought_back and now - next(iter(_brought_back.values())) > STATE_SECONDS:
-        _brought_back.popitem(last=False)
-    if state in _brought_back:
-        return False
-    _brought_back[state] = now
-    return True
+    return not _brought_back.get(state) and bool(_brought_back.setdefault(state, True))
 
 
 def _set(answer: Response, name: str, value: str, seconds: int, same_site: str = "none") -> None:
@@ -146,21 +140,21 @@ def _own_address(request: Request) -> str:
 # ------------------------------------------------------------------------------------------------ the provider
 
 
-_known: dict[str, tuple[float, dict[str, str]]] = {}
+_known: MutableMapping[str, dict[str, str]] = TTLCache(4, KNOWN_SECONDS)
 
 
 async def _endpoints() -> dict[str, str]:
     """The provider's addresses, all of its own host; asked once an hour. Raises ServiceAway."""
     provider = os.environ["OPENID_PROVIDER_URL"].rstrip("/")
-    if provider in _known and time.monotonic() - _known[provider][0] < KNOWN_SECONDS:
-        return _known[provider][1]
+    if (kept := _known.get(provider)) is not None:
+        return kept
     found = await _asked("GET", f"{provider}/.well-known/openid-configuration")
     names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
     home = urlsplit(provider)
     if any(urlsplit(str(found.get(name)))[:2] != home[:2] for name in names):
         raise _away("it names addresses of another host")
     made = {name: str(found[name]) for name in names}
-    _known[provider] = time.monotonic(), made
+    _known[provider] = made
     return made
 
 

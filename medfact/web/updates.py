@@ -6,6 +6,7 @@ can answer. Uploaded files, their owners, and how much a visitor asks and uses a
 
 from __future__ import annotations
 
+import secrets
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,13 +14,12 @@ from urllib.parse import parse_qsl
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
-from markupsafe import Markup
 from pydantic import BaseModel, Field
 
 from medfact.errors import MedfactError
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
-from medfact.web.pages import FIRST, SILENCE, Action, Message, Page, Show, Visitor
+from medfact.web.pages import FIRST, SILENCE, Action, Fragment, Message, Page, Show, Versioned, Visitor
 from medfact.web.pages.every import PAGES
 from medfact.web.pages.gallery import is_open
 from medfact.web.services import Services
@@ -30,6 +30,8 @@ from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen
 MOST_VALUES = 64
 """Fields of a view, fragments of a page, and fields beside a button."""
 
+
+PROCESS = secrets.token_hex(8)
 
 Acted = tuple[Show, Message]
 """What is shown after a button was pressed, and what is said."""
@@ -53,6 +55,8 @@ class Question(BaseModel):
     """What it shows."""
     setup: dict[str, Any] | None = Field(default=None, max_length=MOST_VALUES)
     """What is chosen in its inputs; None before they have shown what was chosen last."""
+    settled: bool = False
+    """Whether nothing was chosen there since the last answer: two pages of a visitor do not take turns at what is kept."""
     kept: str = Field("", max_length=2_000)
     """The runs that the browser remembers."""
     drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
@@ -97,9 +101,9 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] 
     where the question had to wait after that and is answered anew: no button is pressed twice.
     """
     acted = [] if acted is None else acted
-    told = question.show | told_by_address(page, question.address) | {"kept": question.kept, "setup": question.setup}
+    told = question.show | told_by_address(page, question.address) | question.model_dump(include={"kept", "setup", "settled"})
     show = page.show.model_validate(told)
-    said: dict[str, Markup] = {}
+    said: dict[str, Fragment] = {}
     if question.action is not None:
         if not acted:
             acted.append(act(visitor, page, show, question.action))
@@ -107,13 +111,13 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] 
         said = {page.says.get(question.action.name, "said"): render("message", message=message)}
     view = page.view(visitor, show)
     fragments = {**view.fragments, **said}
-    prints = {name: fingerprint(fragment) for name, fragment in fragments.items()}
+    prints = {name: _print_of(fragment) for name, fragment in fragments.items()}
     new = [name for name in fragments if prints[name] != question.drawn.get(name)]
     after = view.show.model_dump()
     setup = view.show.setup.model_dump() if view.show.setup else None
     return orjson.dumps(
         {
-            "fragments": {name: fragments[name] for name in new},
+            "fragments": {name: _drawn(fragments[name]) for name in new},
             "drawn": {name: prints[name] for name in new},
             "show": {name: value for name, value in after.items() if question.show.get(name) != value},
             "setup": setup if setup != question.setup else None,
@@ -125,6 +129,15 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] 
             "gallery": is_open(visitor.services),
         }
     )
+
+
+def _print_of(fragment: Fragment) -> str:
+    """What a page is to say it has. A version counts within this process: another may draw it with another template."""
+    return fingerprint(f"{PROCESS} {fragment.version}" if isinstance(fragment, Versioned) else fragment)
+
+
+def _drawn(fragment: Fragment) -> str:
+    return fragment.draw() if isinstance(fragment, Versioned) else fragment
 
 
 def told_by_address(page: Page, query: str) -> dict[str, str]:

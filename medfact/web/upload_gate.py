@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import ceil
 
+from cachetools import LRUCache
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.concurrency import run_in_threadpool
@@ -72,14 +73,11 @@ class _Counts:
     def __init__(self, times: float, whom: str, clock: Callable[[], float]) -> None:
         self._times, self._whom, self._clock = times, whom, clock
         self.now: Counter[str] = Counter()
-        self._lately: OrderedDict[str, deque[tuple[float, float]]] = OrderedDict()
+        self._lately: LRUCache[str, deque[tuple[float, float]]] = LRUCache(MOST_VISITORS)
 
     def begin(self, key: str, megabytes: float) -> None:
         self.now[key] += 1
         self._lately.setdefault(key, deque()).append((self._clock(), megabytes))
-        self._lately.move_to_end(key)
-        while len(self._lately) > MOST_VISITORS:
-            self._lately.popitem(last=False)
 
     def end(self, key: str) -> None:
         self.now[key] -= 1

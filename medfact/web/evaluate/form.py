@@ -177,6 +177,8 @@ class EvaluateShow(Show):
 
     setup: Setup | None = Field(None, exclude=True)
     """What is chosen; None where the page has not told it yet: then it is what this visitor chose last."""
+    settled: bool = Field(False, exclude=True)
+    """Whether the page had told that before."""
     uploading: str = Field("", max_length=300)
     """The file that is on its way."""
     writing: str = Field("", max_length=400)

@@ -31,7 +31,7 @@ from medfact.web.evaluate.room import pairs_of
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Message, Visitor
 from medfact.web.pages.by_relation import relation_counts
-from medfact.web.services import collection_of, spec_of
+from medfact.web.services import collection_of, seconds_for, spec_of
 from medfact.writing.runs import writing_of
 from medfact.writing.sets import ORIGINALS, PROTOTYPES
 
@@ -161,7 +161,7 @@ def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:
     runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
     plan = runs[0].plan
     pairs = sum(fact.positive for fact in plan.facts)
-    seconds = [visitor.services.speeds.seconds(spec.model, len(plan.statements)) for spec, plan, _ in runs]
+    seconds = [seconds_for(visitor.services.store, spec.model, len(plan.statements)) for spec, plan, _ in runs]
     known = [one for one in seconds if one is not None]
     time = "" if len(known) < len(seconds) else f" ≈ {duration(sum(known))}" if sum(known) >= 1 else ", less than 1 s"
     models = f" × {counted(len(setup.names), 'model')}" if len(setup.names) > 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
@@ -112,6 +112,17 @@ SILENCE = Message()
 
 
 @dataclass(frozen=True)
+class Versioned:
+    """A fragment that is drawn only for a page that has another version of it. version: all that it follows from."""
+
+    version: tuple[object, ...]
+    draw: Callable[[], str]
+
+
+Fragment = str | Versioned
+
+
+@dataclass(frozen=True)
 class View:
     """What a page shows now.
 
@@ -120,12 +131,32 @@ class View:
     ask again; None: when something is clicked. title: of the tab; "" for the page's own. runs: for the browser to remember.
     """
 
-    fragments: Mapping[str, str]
+    fragments: Mapping[str, Fragment]
     show: Show
     query: str | None = None
     again: float | None = None
     title: str = ""
     runs: str | None = None
+
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Paged(Generic[Found]):
+    """One page of what was found. numbers: what its template says of it."""
+
+    part: Sequence[Found]
+    page: int
+    numbers: Mapping[str, int]
+
+
+def paged(found: Sequence[Found], page: int, size: int) -> Paged[Found]:
+    """The page of this number, or else the last one."""
+    pages = -(-len(found) // size)
+    page = min(page, max(0, pages - 1))
+    numbers = {"page": page, "pages": pages, "size": size, "found": len(found)}
+    return Paged(found[page * size : (page + 1) * size], page, numbers)
 
 
 Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]

@@ -24,7 +24,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate import begin, files
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
-from medfact.web.pages import FIRST, Message, Page, View, Visitor
+from medfact.web.pages import FIRST, Fragment, Message, Page, Versioned, View, Visitor
 from medfact.web.pages.case_study import case_study
 from medfact.web.pages.danger import danger_board
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
@@ -59,7 +59,8 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     if show.demo and show.run:  # runs have been started since
         show = show.model_copy(update={"demo": ""})
     setup = setup_in(visitor, show)
-    keep_setup(visitor, setup)
+    if not show.settled:
+        keep_setup(visitor, setup)
     show = show.with_setup(setup)
     runs, missing = _runs(visitor, show)
     missing = missing or (show.missing and not show.run)
@@ -70,13 +71,13 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen, "fresh": not ids and not show.demo})
     tabs = {name: title for name, title in TABS.items() if name != "evidence" or is_retrieving(lives)}
     show = show if show.tab in tabs else show.model_copy(update={"tab": "overview"})
-    tab, show = TAB[show.tab](visitor, show, lives)
+    tab, show = _tab(visitor, show, lives, tabs)
     going = any(live.going for live in lives.values())
     drawn = {
         "notice": _notice(visitor, missing) + signing_in(visitor, ""),
         "progress": _progress(visitor, lives, own),
-        "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
-        "tab": render("tabs", tabs=tabs, chosen=show.tab, content=tab),
+        "scores": Versioned(("scores", *_version(visitor, show, lives)), lambda: _scores(show, lives)),
+        "tab": tab,
         "rarity": rarity(visitor, show, lives),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
         "hero": _heading(visitor, show),
@@ -157,6 +158,8 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
     """The table of scores: mastery first, then the other figures that the method shows first."""
     first = next(iter(lives.values()))
     reports = [live.report for live in lives.values()]
+    if not any(report.answered for report in reports):
+        return Markup()
     names = wording.first_scores(reports)
     rows = list(lives.items())
     if show.sort in names:
@@ -204,12 +207,25 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
 # ------------------------------------------------------------------------------------------------ tabs
 
 
-def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
-    return pair_list(visitor, show, lives)
+def _version(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[object, ...]:
+    """All that figures of runs follow from: answers, records, names, the verdicts that count, and what is looked at."""
+    runs = [(name, live.version, live.behind, live.run.notes, live.run.reason) for name, live in lives.items()]
+    verdicts = visitor.services.store.version_of_verdicts()
+    return visitor.owner, visitor.reviewers, verdicts, show.model_dump_json(), *runs
 
 
-def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
-    return overview_tab(lives) + danger_board(visitor, lives) + _under_review(visitor, lives), show
+def _tab(visitor: Visitor, show: EvaluateShow, lives: Lives, tabs: Mapping[str, str]) -> tuple[Fragment, EvaluateShow]:
+    """The tab that is open, with the view as it is possible."""
+    if (tab := TURNED.get(show.tab)) is not None:
+        content, show = tab(visitor, show, lives)
+        return render("tabs", tabs=tabs, chosen=show.tab, content=content), show
+    draw = STILL[show.tab]
+    version = ("tab", *tabs, *_version(visitor, show, lives))
+    return Versioned(version, lambda: render("tabs", tabs=tabs, chosen=show.tab, content=draw(visitor, show, lives))), show
+
+
+def _overview_tab(visitor: Visitor, _: EvaluateShow, lives: Lives) -> Markup:
+    return overview_tab(lives) + danger_board(visitor, lives) + _under_review(visitor, lives)
 
 
 def _under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
@@ -237,22 +253,21 @@ def _summary(services: Services, run: str, owners: tuple[str, ...], _: tuple[int
     return summary(services.store, run, owners) if services.store.is_judged(run, owners) else None
 
 
-def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:
     case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
-    return papers_tab(lives, show, case), show
+    return papers_tab(lives, show, case)
 
 
-def _still(tab: Callable[[Lives, EvaluateShow], Markup]) -> Callable[..., tuple[Markup, EvaluateShow]]:
-    return lambda _, show, lives: (tab(lives, show), show)
-
-
-TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
+STILL: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], Markup]] = {
     "overview": _overview_tab,
-    "facts": _facts_tab,
-    "evidence": evidence_tab,
-    "calibration": _still(calibration_tab),
+    "calibration": lambda _, show, lives: calibration_tab(lives, show),
     "papers": _papers_tab,
 }
+TURNED: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
+    "facts": pair_list,
+    "evidence": evidence_tab,
+}
+"""Tabs with pages of their own, which keep the page within those there are."""
 
 
 def _build(site: Any) -> None:

@@ -26,7 +26,7 @@ from medfact.store import Rejection
 from medfact.store.said import DECISIONS
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import OWN_DATA, data_sets, kept_setup, source_called
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.cards import card_of_statements
 from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Source, collection_of, spec_of
@@ -83,10 +83,10 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
     rejections = visitor.services.store.of(visitor.owner).rejections()
     found = list(_matching(collection.facts, collection.known, pool, show))
-    page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
+    listed = paged(found, show.page, FACTS_A_PAGE)
     protocol = PROTOCOLS[show.protocol]
     group = grouping(collection, protocol.negatives, spec_of(source).seed, protocol.negative_difficulty, rejections)
-    shown = [group(fact) for fact in found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]]
+    shown = [group(fact) for fact in listed.part]
     said = opinions(visitor.services.store.verdicts([one.fact_id for of in shown for one in of], visitor.reviewers))
     cards = [
         (
@@ -111,14 +111,11 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
             reasons=REASONS,
             layout=show.layout,
             unknown=_unknown_relation(show, facts, pool),
-            page=page,
-            pages=-(-len(found) // FACTS_A_PAGE),
-            size=FACTS_A_PAGE,
-            found=len(found),
+            **listed.numbers,
         ),
         "rejected": _rejections(visitor, facts),
     }
-    return View(fragments, show.model_copy(update={"page": page}), query=_query(show))
+    return View(fragments, show.model_copy(update={"page": listed.page}), query=_query(show))
 
 
 def _statistics(collection: Collection) -> Markup:

@@ -38,7 +38,7 @@ from medfact.store import (
     UnreadRun,
 )
 from medfact.views.fragments import render
-from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor
+from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.keeping import keeping, signing_in
 from medfact.web.pages.run_story import run_story, state_in_words
 from medfact.web.services import Services
@@ -86,9 +86,9 @@ def view(visitor: Visitor, show: RunsShow) -> View:
     own = OwnRuns(visitor.services)
     runs = own.all(visitor.owners)
     found = _sorted(visitor, [run for run in runs if matches(run, show.search.casefold().split(), show.state)], show.sort)
-    page = min(show.page, max(0, len(found) - 1) // RUNS_A_PAGE)
+    listed = paged(found, show.page, RUNS_A_PAGE)
     unread = own.unread(visitor.owners)
-    lines = list(_lines(visitor, show, found[page * RUNS_A_PAGE : (page + 1) * RUNS_A_PAGE], unread))
+    lines = list(_lines(visitor, show, listed.part, unread))
     going = any(line.live.going for line in lines)
     behind = any(line.live.behind for line in lines)
     chosen = [run for run in show.chosen.split(",") if run]
@@ -99,10 +99,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
             "runs",
             lines=[_columns(line) for line in lines],
             unread=unread,
-            page=page,
-            pages=-(-len(found) // RUNS_A_PAGE),
-            size=RUNS_A_PAGE,
-            found=len(found),
+            **listed.numbers,
             of=len(runs),
             deleted=own.deleted(visitor.owners),
             sort=show.sort,
@@ -112,7 +109,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
         "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
     }
     again = visitor.services.reports.pace() if going else PACE if behind else None
-    return View(fragments, show.model_copy(update={"page": page}), again=again)
+    return View(fragments, show.model_copy(update={"page": listed.page}), again=again)
 
 
 def matches(run: Run, words: Sequence[str], state: str) -> bool:

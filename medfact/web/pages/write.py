@@ -3,9 +3,9 @@ the visitor decide what of it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup
 from pydantic import Field
@@ -39,7 +39,7 @@ from medfact.web.evaluate.fragments import consent, host_in_words
 from medfact.web.evaluate.plan import planned
 from medfact.web.evaluate.room import check_room, pairs_of
 from medfact.web.evaluate.spec import specs_of
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.runs import OwnRuns
 from medfact.web.pages.writings import (
     Line,
@@ -226,7 +226,7 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
     made = rephrasing_of(visitor.services, first.run, version_of(first, visitor.services.store), line.complete)
     only = show.only if show.only in (*FILTERS, *REASONS) else "all"
     found = chosen(made.sentences, only)
-    page, part = _page_of(found, show.page, SENTENCES_A_PAGE)
+    listed = paged(found, show.page, SENTENCES_A_PAGE)
     stopped = sum(count for fate, count in made.fates.items() if fate in REASONS)
     reasons = [reason for reason in REASONS if made.fates.get(reason)]
     fragment = render(
@@ -243,34 +243,28 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
         written=made.written,
         filters=[*FILTERS.items(), *((reason, f"stopped: {REASONS[reason]}") for reason in reasons)],
         only=only,
-        sentences=[shown(sentence) for sentence in part],
-        page=page,
-        pages=-(-len(found) // SENTENCES_A_PAGE),
-        size=SENTENCES_A_PAGE,
-        found=len(found),
+        sentences=[shown(sentence) for sentence in listed.part],
+        **listed.numbers,
     )
-    return fragment, page
+    return fragment, listed.page
 
 
 def _open_eight(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
     version = version_of(first, visitor.services.store)
     made = eights_of(visitor.services, first.run, version)
     used = sum(one.used for one in made)
-    page, part = _page_of(made, show.page, FACTS_A_PAGE)
+    listed = paged(made, show.page, FACTS_A_PAGE)
     fragment = render(
         "written_eights",
         line=line,
         run=first,
         used=used,
         of=len(made),
-        facts=part,
+        facts=listed.part,
         written=eights_diversity(visitor.services, first.run, version) if line.complete and used else None,
-        page=page,
-        pages=-(-len(made) // FACTS_A_PAGE),
-        size=FACTS_A_PAGE,
-        found=len(made),
+        **listed.numbers,
     )
-    return fragment, page
+    return fragment, listed.page
 
 
 def _open_drafts(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
@@ -278,11 +272,6 @@ def _open_drafts(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> t
 
 
 _OPENED = {"rephrasing": _open_rephrasing, "eight": _open_eight, "drafts": _open_drafts}
-
-
-def _page_of(found: Sequence[Any], page: int, size: int) -> tuple[int, Sequence[Any]]:
-    page = min(page, max(0, len(found) - 1) // size)
-    return page, found[page * size : (page + 1) * size]
 
 
 # ------------------------------------------------------------------------------------------------ actions
