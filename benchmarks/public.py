@@ -73,9 +73,12 @@ class Client:
             self.seen[what].append(seconds)
         return answer
 
-    async def look(self, what: str, page: str = "evaluate", action: Any = None, setup: Any = None) -> dict[str, Any]:
+    async def look(
+        self, what: str, page: str = "evaluate", action: Any = None, setup: Any = None, **show: Any
+    ) -> dict[str, Any]:
         """What a page shows."""
-        question = {"page": page, "setup": setup, "action": action, "drawn": self.drawn if page == "evaluate" else {}}
+        question = {"page": page, "show": show, "setup": setup, "action": action}
+        question["drawn"] = self.drawn if page == "evaluate" else {}
         answer = await self.ask(what, "POST", "/updates", json=question)
         if answer is None or answer.status_code != 200:
             return {}

@@ -258,5 +258,7 @@ def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], 
                 for action in one.actions:
                     for show in ({}, {"mapping": json.dumps({"path": path, "columns": ["a"]})}, {"data": "own"}):
                         pressed = {"name": action, "about": path, "fields": {"head": "head", "column": path, "constant": "x"}}
-                        answer = visitor.http.post("/updates", json={"page": page, "show": show, "action": pressed})
+                        setup = {"mapping": {"path": path, "columns": ["a"]}, "untold": {"path": path, "columns": ["a"]}}
+                        told = {"page": page, "show": show, "setup": setup, "action": pressed}
+                        answer = visitor.http.post("/updates", json=told)
                         assert MARK not in answer.text, (page, action)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from medfact.errors import MedfactError
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
-from medfact.web.pages import FIRST, SILENCE, Action, Fragment, Message, Page, Show, Versioned, Visitor
+from medfact.web.pages import FIRST, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
 from medfact.web.pages.every import PAGES
 from medfact.web.pages.gallery import is_open
 from medfact.web.services import Services
@@ -114,7 +114,7 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] 
     prints = {name: _print_of(fragment) for name, fragment in fragments.items()}
     new = [name for name in fragments if prints[name] != question.drawn.get(name)]
     after = view.show.model_dump()
-    setup = view.show.setup.model_dump() if view.show.setup else None
+    setup = view.show.setup.model_dump() if isinstance(view.show.setup, Lenient) else None
     return orjson.dumps(
         {
             "fragments": {name: _drawn(fragments[name]) for name in new},

@@ -54,14 +54,14 @@ Lives = Mapping[str, Live]
 
 def view(visitor: Visitor, show: EvaluateShow) -> View:
     """The runs of the address, else those that this browser showed last, else the demonstration."""
-    if show.demo == "tour":
-        return tour(visitor, show)
-    if show.demo and show.run:  # runs have been started since
-        show = show.model_copy(update={"demo": ""})
     setup = setup_in(visitor, show)
     if not show.settled:
         keep_setup(visitor, setup)
     show = show.with_setup(setup)
+    if show.demo == "tour":
+        return tour(visitor, show)
+    if show.demo and show.run:  # runs have been started since
+        show = show.model_copy(update={"demo": ""})
     runs, missing = _runs(visitor, show)
     missing = missing or (show.missing and not show.run)
     reports = visitor.services.reports

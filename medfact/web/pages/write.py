@@ -69,6 +69,9 @@ KIND_TITLES = {
     "templates": "draft eight templates for each relation that has none",
     "template": "draft one template for each relation that has none (MKJ)",
 }
+FORM_FIELDS = {"kind", "data", "protocol", "pairs", "where", "writer", "service", "address", "budget"}
+"""What of the page's view is what will be written."""
+
 FILTERS = {
     "all": "all",
     REPHRASED: "rephrased",
@@ -154,8 +157,8 @@ def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
 
 def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     """The spec and the plan of the writing. Raises MedfactError where it cannot be."""
-    for name, (_, why) in show.unfit.items():
-        raise Mistake(f"“{name}” cannot be what it is: {why}.", "Change it.")
+    for name in FORM_FIELDS & show.unfit.keys():
+        raise Mistake(f"“{name}” cannot be what it is: {show.unfit[name][1]}.", "Change it.")
     setup = _setup_of(visitor, show)
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
