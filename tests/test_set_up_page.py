@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 def choose(page: Page) -> None:
     """The form filled in: another model, 10 pairs, and a service's address."""
-    page.locator("#models label", has_text="says true or false at random").locator("input").check()
+    page.locator("#models label", has_text="a coin").locator("input").check()
     page.locator("#models label", has_text="medfact-tiny").first.locator("input").uncheck()
     page.locator("#method button").first.click()
     choose_pairs(page, 10)
@@ -23,7 +23,7 @@ def choose(page: Page) -> None:
 
 
 def is_as_chosen(page: Page) -> None:
-    expect(page.locator("#models label", has_text="says true or false at random").locator("input")).to_be_checked()
+    expect(page.locator("#models label", has_text="a coin").locator("input")).to_be_checked()
     expect(page.locator("#models label", has_text="medfact-tiny").first.locator("input")).not_to_be_checked()
     expect(page.locator("#go")).to_contain_text(re.compile(r"(?<!\d)10 pairs"))
 

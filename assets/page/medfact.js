@@ -272,7 +272,7 @@
 
   /* What inputs are to show when a page opens: what was chosen last, and what somebody was quick enough to choose meanwhile.
      usual: what they begin with; choices: of those that show nothing else. */
-  const chosen = async (usual, choices) => {
+  const lastChosen = async (usual, choices) => {
     await whenOpened;
     const quick = [...early].filter(([name, told]) => told.some((value) => !same(value, usual[name])));
     for (const [name, told] of quick) setup[name] = told.at(-1);
@@ -550,7 +550,7 @@
 
   /* ---------------------------------------------------------------------------------------------------- for the inputs */
 
-  window.medfact = { choose, chosen, act };
+  window.medfact = { choose, lastChosen, act };
   window.addEventListener("popstate", ({ state }) => {
     if (!state?.medfact) return; // a link within this page
     returning = true;

@@ -63,7 +63,7 @@ def _tell(site: gr.Blocks, inputs: Mapping[str, Any]) -> None:
             event = one.input if name in TYPED else one.change
             event(None, one, None, js=f"(value) => window.medfact.choose({{{name}: value}})", **FRONTEND)
     usual, choices = {name: one.value for name, one in inputs.items()}, {"pool": pool_names()}
-    last = f"() => window.medfact.chosen({json.dumps(usual)}, {json.dumps(choices)})"
+    last = f"() => window.medfact.lastChosen({json.dumps(usual)}, {json.dumps(choices)})"
     site.load(None, None, list(inputs.values()), js=last, **FRONTEND)
 
 
