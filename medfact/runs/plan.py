@@ -105,10 +105,9 @@ def plan(
     own_pool: Pool | None = None,
 ) -> Plan:
     """What a run of this spec asks (at most so many statements): those in order, and the demonstrations before each group.
-    own_pool: what the spec's pool holds, where that is no file yet.
 
-    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
-    draws of demonstrations, all statements are asked with the first, then all with the second. Raises MedfactError.
+    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. All statements
+    are asked with the first draw before the second. own_pool: the spec's, where that is no file yet. Raises MedfactError.
     """
     _check(spec)
     collection = collection or load(spec)
