@@ -34,6 +34,12 @@ NUMBERS = {0: "none", 5: "five"}
 DATASET_CHOSEN = "(value) => { window.medfact.choose({dataset: value}); window.medfact.act('drop_file'); }"
 """Whoever chooses a bundled set wants that set: a file of their own is no longer in use."""
 
+LAST_CHOSEN = """() => new Promise((done) => {
+  const begin = () => (window.medfact ? done(window.medfact.lastChosen(%s, %s)) : setTimeout(begin, 50));
+  begin();
+})"""
+"""What the inputs are to show; the page's script may come after them."""
+
 TYPED = ("difficulty", "pool")
 """Fields that are told when somebody chooses, not when a page opens: a file of the visitor's is none of their choices."""
 
@@ -63,7 +69,7 @@ def _tell(site: gr.Blocks, inputs: Mapping[str, Any]) -> None:
             event = one.input if name in TYPED else one.change
             event(None, one, None, js=f"(value) => window.medfact.choose({{{name}: value}})", **FRONTEND)
     usual, choices = {name: one.value for name, one in inputs.items()}, {"pool": pool_names()}
-    last = f"() => window.medfact.lastChosen({json.dumps(usual)}, {json.dumps(choices)})"
+    last = LAST_CHOSEN % (json.dumps(usual), json.dumps(choices))
     site.load(None, None, list(inputs.values()), js=last, **FRONTEND)
 
 
