@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import os
 import random
@@ -74,9 +73,12 @@ class Client:
             self.seen[what].append(seconds)
         return answer
 
-    async def look(self, what: str, page: str = "evaluate", action: Any = None, **show: Any) -> dict[str, Any]:
+    async def look(
+        self, what: str, page: str = "evaluate", action: Any = None, setup: Any = None, **show: Any
+    ) -> dict[str, Any]:
         """What a page shows."""
-        question = {"page": page, "show": show, "action": action, "drawn": self.drawn if page == "evaluate" else {}}
+        question = {"page": page, "show": show, "setup": setup, "action": action}
+        question["drawn"] = self.drawn if page == "evaluate" else {}
         answer = await self.ask(what, "POST", "/updates", json=question)
         if answer is None or answer.status_code != 200:
             return {}
@@ -87,7 +89,7 @@ class Client:
 
     async def press_evaluate(self, pairs: int, source: Any = None) -> str:
         """Presses Evaluate; the run's id, or "" where it was refused. source: of the facts, instead of the bundled ones."""
-        setup = json.dumps({"models": ["medfact-tiny"], "pairs": pairs, "shots": 0, "source": source})
+        setup = {"models": ["medfact-tiny"], "pairs": pairs, "shots": 0, "source": source}
         told = await self.look("press Evaluate", action={"name": "evaluate", "about": "", "fields": {}}, setup=setup)
         return str(told.get("show", {}).get("run", ""))
 
@@ -106,7 +108,7 @@ async def honest(client: Client, until: float) -> None:
         if path := await client.upload("facts.csv", (TABLE + f"x{client.draw.random()},symptoms,y\n").encode()):
             await think(client)
             told = await client.look("take the file", action={"name": "take_file", "about": path, "fields": {}})
-            source = json.loads(told.get("show", {}).get("setup") or "{}").get("source")
+            source = (told.get("setup") or {}).get("source")
         for page in ("facts", "runs", "compare"):
             await think(client)
             await client.look("click", page=page)

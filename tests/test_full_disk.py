@@ -23,7 +23,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.store.engine import file_of
-from medfact.web.disk import trouble_with
+from medfact.web.health import trouble_with
 
 SECRET = "patient-of-room-12"
 

@@ -24,8 +24,7 @@ from medfact.store import RUNNING, Ended, Store, Verdict, home, is_lasting, sche
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
 from medfact.web import housekeeping
-from medfact.web.holdings import holdings, largest_first
-from medfact.web.housekeeping import Housekeeping
+from medfact.web.housekeeping import Housekeeping, holdings, largest_first
 from medfact.web.uploads import Uploads
 
 ADA, BEN = "a" * 32, "b" * 32

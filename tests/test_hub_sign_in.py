@@ -23,7 +23,7 @@ from visitors import Visitor
 
 from medfact.limits import SIGNED_IN, limits
 from medfact.web import sign_in
-from medfact.web.signed import PERSON, opened, sealed
+from medfact.web.sign_in import PERSON, opened, sealed
 
 CLIENT, SECRET = "client-of-the-space", "secret-of-the-space-0123456789"
 

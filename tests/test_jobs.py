@@ -30,7 +30,8 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, FAILED_RUN, RUNNING, STOPPED, WAITING, Store
-from medfact.web.inputs.setup import Setup, evaluate
+from medfact.web.evaluate.begin import begin as evaluate
+from medfact.web.evaluate.form import Setup
 from medfact.web.services import Services
 
 pytestmark = pytest.mark.model
@@ -261,7 +262,7 @@ def test_others_begin_runs_while_a_slow_one_is_planned(store: Store, monkeypatch
         slow.set()
         assert go_on.wait(60)
 
-    monkeypatch.setattr("medfact.web.inputs.setup.check_new_run", look_up)
+    monkeypatch.setattr("medfact.web.evaluate.begin.check_new_run", look_up)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     made: list[str] = []
     asking = Setup(models=["openai:gpt"], pairs=10)

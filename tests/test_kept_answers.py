@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 
 from medfact.errors import StoreError
 from medfact.store import Store
-from medfact.web import files, health
+from medfact.web import files, health, services
 from medfact.web.health import KEPT_SECONDS, kept_for_a_moment
-from medfact.web.services import Speeds
+from medfact.web.services import MOST_SPEEDS, seconds_for
 from medfact.web.uploads import Uploads
 
 
@@ -65,8 +65,8 @@ def test_a_script_is_read_and_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_speeds_of_any_number_of_models_fill_no_memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Speeds, "_last_rate", lambda self, model: 2.0)
-    speeds = Speeds(store)
-    for number in range(Speeds.MOST + 50):
-        assert speeds.seconds(f"hf:{number}", 4) == 2
-    assert len(speeds._kept) == Speeds.MOST
+    monkeypatch.setattr(store, "last_complete", lambda model: None)
+    services._rate.cache_clear()  # type: ignore[attr-defined]
+    for number in range(MOST_SPEEDS + 50):
+        assert seconds_for(store, f"hf:{number}", 4) is None
+    assert len(services._rate.cache) == MOST_SPEEDS  # type: ignore[attr-defined]

@@ -12,9 +12,10 @@ from medfact.runs.plan import plan, select_facts
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import Setup, by_method, shots_of
+from medfact.web.evaluate.form import Setup, shots_of
+from medfact.web.evaluate.fragments import _method
+from medfact.web.evaluate.inputs import by_method
 from medfact.web.pages.by_relation import relation_counts
-from medfact.web.pages.setup import _method
 
 HEADS, ASIDE = 12, 5
 """Each disease has one symptom."""

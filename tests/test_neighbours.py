@@ -16,7 +16,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.store.schema import runs
-from medfact.web.inputs.room import check_room
+from medfact.web.evaluate.room import check_room
 from medfact.web.neighbours import MOST_VISITORS, SURELY_BEGUN_SECONDS, Neighbours
 from medfact.web.pace import ADDRESS_TIMES
 from medfact.web.services import Services

@@ -6,7 +6,7 @@ import pytest
 
 from medfact.limits import Rate, limits
 from medfact.web.clients import address_of
-from medfact.web.guard import USED
+from medfact.web.guard import is_used
 from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT, Buckets, Pace, kind_of
 from medfact.web.upload_gate import HOUR_SECONDS, NotNow, UploadGate
 from medfact.web.visitors import NOBODY
@@ -76,7 +76,7 @@ def test_an_address_may_ask_for_many_visitors_but_not_for_any_number(public: Non
     ],
 )  # fmt: skip
 def test_each_address_has_a_kind(path: str, kind: str) -> None:
-    assert USED.fullmatch(path)
+    assert is_used(path)
     assert kind_of(path) == kind
 
 

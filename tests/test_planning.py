@@ -16,9 +16,9 @@ from medfact.runs.jobs import Jobs
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
-from medfact.web.inputs import setup
+from medfact.web.evaluate import begin as evaluate_begin
+from medfact.web.evaluate.form import EvaluateShow
 from medfact.web.pages import Action, Visitor, tour, write
-from medfact.web.pages.evaluate import EvaluateShow
 from medfact.web.services import Services
 
 OWNER = "a" * 32
@@ -62,7 +62,7 @@ def write_begins(visitor: Visitor) -> None:
 @pytest.mark.parametrize(
     ("begin", "room", "slow"),
     [
-        (tour_begins, setup, ["planned_runs"]),
+        (tour_begins, evaluate_begin, ["planned_runs"]),
         (write_begins, write, ["_planned", "check_new_run"]),
     ],
 )

@@ -47,9 +47,10 @@ from medfact.runs.run import answer, check_address
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, Store
-from medfact.web.inputs.setup import Setup, model_choices
-from medfact.web.inputs.setup import evaluate as begin
-from medfact.web.pages.consent import host_in_words
+from medfact.web.evaluate.begin import begin
+from medfact.web.evaluate.form import Setup
+from medfact.web.evaluate.fragments import host_in_words
+from medfact.web.evaluate.inputs import model_choices
 from medfact.web.services import Services
 from medfact.writing.runs import ask_or_write
 

@@ -31,8 +31,8 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, STOPPED, Answer, Store
-from medfact.web.inputs.setup import Setup
-from medfact.web.inputs.setup import evaluate as begin
+from medfact.web.evaluate.begin import begin
+from medfact.web.evaluate.form import Setup
 from medfact.web.pages import Action, Visitor
 from medfact.web.pages.write import WriteShow
 from medfact.web.pages.write import start as start_writing

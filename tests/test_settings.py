@@ -167,12 +167,11 @@ def test_it_acts(python: Callable[..., Any]) -> None:
 ON_THE_PAGE = """
 import json
 import gradio
-from medfact.web.inputs.declared import control
-from medfact.web.inputs.layout import build
-from medfact.web.inputs.setup import Setup
+from medfact.web.evaluate.form import Setup
+from medfact.web.evaluate.inputs import build
 
 with gradio.Blocks() as page:
-    build()
+    build(page)
 (drawn,) = [one for one in page.blocks.values() if getattr(one, "elem_id", None) == "setting-hedge"]
 chosen = Setup.model_validate({"hedge": "firm", "unheard": 1})
 print(json.dumps([drawn.label, drawn.choices, drawn.value, chosen.further, Setup.model_validate(chosen.model_dump()).further]))

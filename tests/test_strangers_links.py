@@ -16,8 +16,8 @@ from test_doors import TABLE, on_space, store_of
 from visitors import Visitor
 
 from medfact.results.recall import READ
-from medfact.web.inputs.setup import Setup
-from medfact.web.pages.consent import consent
+from medfact.web.evaluate.form import Setup
+from medfact.web.evaluate.fragments import consent
 from medfact.web.updates import PAGES
 
 MARK = "what-only-the-server-may-read"
@@ -154,7 +154,7 @@ def chosen(visitor: Visitor, **more: object) -> dict[str, Any]:
 
 def refused(visitor: Visitor, setup: dict[str, Any]) -> bool:
     """Whether Evaluate asks for leave first."""
-    shown = visitor.act("evaluate", setup=json.dumps(setup), fields={"key": "sk-typed-0123456789"})
+    shown = visitor.act("evaluate", setup=setup, fields={"key": "sk-typed-0123456789"})
     said = shown["fragments"]["go-said"]
     if asks := "Your own facts would go to" in said:
         assert not shown["show"].get("run")
@@ -165,7 +165,7 @@ def refused(visitor: Visitor, setup: dict[str, Any]) -> bool:
 
 def told(visitor: Visitor, setup: dict[str, Any]) -> dict[str, Any]:
     """A set-up as a browser keeps it that has shown it."""
-    return dict(json.loads(visitor.look(setup=json.dumps(setup))["show"].get("setup", json.dumps(setup))))
+    return dict(visitor.look(setup=setup)["setup"] or setup)
 
 
 def test_consent_is_to_one_host_and_one_file(visitor: Visitor) -> None:
@@ -188,11 +188,12 @@ def test_consent_does_not_outlive_another_file(name: str, visitor: Visitor) -> N
     setup = chosen(visitor, corpus=visitor.upload("old.txt", b"Old text. " * 60), retrieval="sparse", settings=[READ])
     new = visitor.upload("new.csv", TABLE + b"x,symptoms,y\n")
     text = visitor.upload("new.txt", b"Gout has symptoms. " * 60)
-    columns = {"mapping": json.dumps({"path": new, "columns": ["head"]}), "fields": {"head": "head", "relation": "relation"}}
+    columns = {"fields": {"head": "head", "relation": "relation"}}
     columns["fields"] |= {"tail": "tail"}
     for agreed in ({**setup, "agreed": True}, told(visitor, {**setup, "agreed": True})):
-        shown = visitor.act(name, text if "documents" in name else new, setup=json.dumps(agreed), **columns)
-        after = json.loads(shown["show"]["setup"])
+        waiting = {**agreed, "mapping": {"path": new, "columns": ["head"]}}
+        shown = visitor.act(name, text if "documents" in name else new, setup=waiting, **columns)
+        after = shown["setup"]
         assert (after["agreed"], after["agreed_to"]) == (False, "")
 
 
@@ -212,10 +213,10 @@ def test_consent_on_the_page_write_is_to_one_host_and_one_file(visitor: Visitor)
 
 
 def test_the_question_names_the_host_and_the_files(visitor: Visitor) -> None:
-    shown = visitor.look(setup=json.dumps(chosen(visitor)))["fragments"]["consent"]
+    shown = visitor.look(setup=chosen(visitor))["fragments"]["consent"]
     assert "may go to models.example: own.csv." in shown
     assert "consent" in consent.__name__
-    assert visitor.look(setup=json.dumps({"service": "m", "address": ELSEWHERE}))["fragments"]["consent"] == ""
+    assert visitor.look(setup={"service": "m", "address": ELSEWHERE})["fragments"]["consent"] == ""
 
 
 # ------------------------------------------------------------------------- files
@@ -238,7 +239,7 @@ def test_no_field_of_a_set_up_names_anothers_file(anywhere: tuple[Visitor, Path]
                     setup = {"models": ["baseline:tail"], "pairs": 4, "shots": 0, name: value}
                     setup |= {"retrieval": "sparse", "settings": [READ]} if name == "corpus" else {}
                     view = {name: value} if isinstance(value, str) and name in PAGES["evaluate"].show.model_fields else {}
-                    answer = visitor.look(setup=json.dumps(setup), **view)
+                    answer = visitor.look(setup=setup, **view)
                     assert MARK not in json.dumps(answer), name
     owner = visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner
     assert store_of(home)._all_runs(owner) == []
@@ -257,5 +258,7 @@ def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], 
                 for action in one.actions:
                     for show in ({}, {"mapping": json.dumps({"path": path, "columns": ["a"]})}, {"data": "own"}):
                         pressed = {"name": action, "about": path, "fields": {"head": "head", "column": path, "constant": "x"}}
-                        answer = visitor.http.post("/updates", json={"page": page, "show": show, "action": pressed})
+                        setup = {"mapping": {"path": path, "columns": ["a"]}, "untold": {"path": path, "columns": ["a"]}}
+                        told = {"page": page, "show": show, "setup": setup, "action": pressed}
+                        answer = visitor.http.post("/updates", json=told)
                         assert MARK not in answer.text, (page, action)

@@ -253,11 +253,11 @@ def done_with_a_writing(visitor: Visitor, writing: str) -> Iterator[object]:
     yield visitor.look("write", writing=writing)
     yield visitor.act("resume", writing, of="write", writing=writing)
     for sets in (writing, f"{writing},prototypes,origin"):
-        chosen = json.dumps({"models": ["baseline:tail"], "pairs": 4, "shots": -1})
+        chosen = {"models": ["baseline:tail"], "pairs": 4, "shots": -1}
         yield (made := visitor.act("evaluate", writing=sets, setup=chosen))
         if runs := made["show"].get("run"):
             yield from done_with_a_run(visitor, runs)
-    yield visitor.act("evaluate", drafts=writing, setup=json.dumps({"models": ["baseline:random"]}))
+    yield visitor.act("evaluate", drafts=writing, setup={"models": ["baseline:random"]})
 
 
 def done_with_a_run(visitor: Visitor, run: str) -> Iterator[object]:

@@ -34,10 +34,13 @@ from medfact.runs.plan import plan
 from medfact.spec import RunSpec
 from medfact.store import PrototypeEdit, Store
 from medfact.web import downloads
-from medfact.web.inputs.setup import Setup, planned_runs
+from medfact.web.evaluate.form import Setup, keep_setup, kept_setup
+from medfact.web.evaluate.plan import planned_runs
+from medfact.web.evaluate.spec import studio_text
 from medfact.web.pages import Message, View, Visitor
-from medfact.web.pages.studio import STUDIO, StudioShow
-from medfact.web.services import Choice, Services, _uploaded
+from medfact.web.pages.studio import PAGE as STUDIO
+from medfact.web.pages.studio import StudioShow
+from medfact.web.services import Services, _uploaded
 from medfact.web.updates import Pressed, act
 
 BASE = load_pool("medfact")
@@ -221,7 +224,7 @@ def begun(services: Services, owner: str = "dora", **sentences: str) -> StudioSh
     """The page with the eight sentences typed of a relation that a visitor's file has."""
     rows = [f"disease {n},{name},remedy {n}\n" for n in range(14) for name in (RELATION, "occurs after")]
     file = services.uploads.put(owner, "mine.csv", io.BytesIO(f"head,relation,tail\n{''.join(rows)}".encode()))
-    services.choices.note(owner, Choice({"facts": str(file), "columns": []}, "medfact", ""))
+    keep_setup(Visitor(services, owner, (owner,), ""), Setup(source={"facts": str(file), "columns": []}))
     typed = {f"s{number}": {**NEW, **sentences}[form] for number, form in enumerate(FORMS)}
     return StudioShow(data="own", relation=RELATION, of=f"medfact|{RELATION}", **typed)  # type: ignore[arg-type]
 
@@ -238,7 +241,7 @@ def test_an_incomplete_relation_is_kept_and_not_used(services: Services) -> None
     )
     assert "This sentence cannot be used" in said.text
     with pytest.raises(Mistake, match="Nothing is ready"):
-        services.studio_text("dora", "medfact")
+        studio_text(services, "dora", "medfact")
 
 
 def test_another_visitor_sees_nothing_and_text_stays_text(services: Services) -> None:
@@ -251,7 +254,7 @@ def test_another_visitor_sees_nothing_and_text_stays_text(services: Services) ->
     assert "<b>dora" not in seen.fragments["relation"]
     assert "{{ 7 * 7 }}" in seen.fragments["relation"]
     assert "Signed off" in seen.fragments["relation"]
-    assert hostile in services.studio_text("dora", "medfact")
+    assert hostile in studio_text(services, "dora", "medfact")
     theirs = visit(services, StudioShow(relation=RELATION), "eve")[1].fragments
     assert "Signed off" not in theirs["relation"] + theirs["edited"]
     assert RELATION not in theirs["choice"] + theirs["edited"]
@@ -269,7 +272,7 @@ def test_edited_sentences_are_asked_of_whatever_facts_are_chosen(services: Servi
         assert (RELATION in run[1].pool_text) == (data == "own")
         text = downloads.edited_pool(services, "dora", "medfact", data).body.decode()
         assert (RELATION in yaml.safe_load(text)["relations"]) == (data == "own")
-    assert set(yaml.safe_load(services.studio_text("dora", "medfact"))["relations"]) == {RELATION, "symptoms"}
+    assert set(yaml.safe_load(studio_text(services, "dora", "medfact"))["relations"]) == {RELATION, "symptoms"}
 
 
 def test_many_rounds_of_editing_keep_the_file_of_facts(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +302,7 @@ def test_why_the_pool_leaves_a_relation_out(services: Services) -> None:
 
 def test_facts_that_are_gone_leave_the_choice(services: Services) -> None:
     show = begun(services)
-    Path(str(services.choices.of("dora").source["facts"])).unlink()  # type: ignore[union-attr]
+    Path(str(kept_setup(services, "dora").source["facts"])).unlink()  # type: ignore[index]
     _uploaded.cache.clear()  # type: ignore[attr-defined]
     seen = visit(services, show)[1]
     assert "Upload it again" in seen.fragments["relation"]

@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import orjson
 import pytest
 import yaml
 from browser import served
@@ -169,8 +168,8 @@ def test_a_file_that_is_none_is_read_once(url: str) -> None:
     """What a page says of it does not take a turn each time."""
     visitor = From(url)
     path = visitor.upload("none.csv", b"a,b\n" + b"1,2\n" * 50_000)
-    setup = orjson.dumps({"source": {"facts": path, "columns": []}}).decode()
-    said = [visitor.http.post("/updates", json={"page": "evaluate", "show": {"setup": setup}}).json() for _ in range(5)]
+    setup = {"source": {"facts": path, "columns": []}}
+    said = [visitor.http.post("/updates", json={"page": "evaluate", "setup": setup}).json() for _ in range(5)]
     assert all("head, relation and tail are missing" in str(one["fragments"]) for one in said)
 
 
@@ -194,8 +193,8 @@ def test_a_button_is_pressed_once_however_often_the_question_waits(url: str) -> 
     """The button begins a run; the view after it wants a table of frequencies that is not read yet."""
     visitor = From(url)
     table = visitor.upload("frequencies.csv", b"name,count\n" + b"".join(b"disease %d,%d\n" % (n, n) for n in range(3_000)))
-    setup = orjson.dumps({"models": ["baseline:random"], "pairs": 5, "shots": 0}).decode()
-    question = {"page": "evaluate", "show": {"setup": setup, "frequencies": table, "tab": "overview"}}
+    setup = {"models": ["baseline:random"], "pairs": 5, "shots": 0}
+    question = {"page": "evaluate", "setup": setup, "show": {"frequencies": table, "tab": "overview"}}
     answer = visitor.http.post("/updates", json=question | {"action": {"name": "evaluate", "about": "", "fields": {}}}).json()
     assert len(answer["show"]["run"].split(",")) == 1
     listed = visitor.http.post("/updates", json={"page": "runs"}).json()["fragments"]["runs"]

@@ -23,10 +23,10 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection, Store
 from medfact.views.fragments import render
-from medfact.web import services as web_services
+from medfact.web.evaluate import plan as plans
 from medfact.web.pages import Message, Visitor
-from medfact.web.pages.own_runs import OwnRuns
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
+from medfact.web.pages.runs import OwnRuns
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, prepare, refused, routes
 from medfact.web.updates import answer as updates
@@ -139,13 +139,13 @@ def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run:
 
 
 def test_the_first_page_is_made_before_anybody_comes(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    web_services._planned.cache_clear()
+    plans._planned.cache_clear()
     prepare(services, run)
 
     def planned_again(*_: object) -> NoReturn:
         raise AssertionError
 
-    monkeypatch.setattr("medfact.web.services.plan", planned_again)
+    monkeypatch.setattr("medfact.web.evaluate.plan.plan", planned_again)
     assert "pairs" in look(services)["fragments"]["go"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
-import orjson
 
 
 class Visitor:
@@ -34,17 +33,18 @@ class Visitor:
 
     def look(self, of: str = "evaluate", **show: object) -> dict[str, Any]:
         """What a page shows."""
-        return self._asked({"page": of, "show": show})
+        return self._asked({"page": of, "setup": show.pop("setup", None), "show": show})
 
     def act(self, name: str, about: object = "", of: str = "evaluate", **show: Any) -> dict[str, Any]:
         """What a page shows after a button was pressed; the field `fields` holds what is typed beside it."""
         fields = show.pop("fields", {})
-        return self._asked({"page": of, "show": show, "action": {"name": name, "about": str(about), "fields": fields}})
+        pressed = {"name": name, "about": str(about), "fields": fields}
+        return self._asked({"page": of, "setup": show.pop("setup", None), "show": show, "action": pressed})
 
     def evaluate(self, *models: str, key: str = "", **setup: object) -> list[str] | str:
         """Presses Evaluate on ten pairs: the runs' ids, or what the page says."""
         chosen = {"models": models, "pairs": 10, "shots": 0, "agreed": True, **setup}
-        answer = self.act("evaluate", setup=orjson.dumps(chosen).decode(), fields={"key": key})
+        answer = self.act("evaluate", setup=chosen, fields={"key": key})
         return answer["show"]["run"].split(",") if answer["show"].get("run") else str(answer["fragments"]["go-said"])
 
     def _asked(self, question: dict[str, Any]) -> dict[str, Any]:

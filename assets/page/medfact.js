@@ -16,7 +16,12 @@
   let shown = "", shownAt = 0; // what is judged now, and since when
   let placing = false; // a field in focus that a new fragment takes away says once more what was typed, of what is gone
   const drawn = {}; // name → fingerprint of that fragment
-  const show = {}; // what is looked at and chosen: told by the server and by whoever sits here, never by a link
+  const show = { ...window.history.state?.medfact }; // what is looked at: told by the server and by whoever sits here, never by a link
+  let setup = null; // what is chosen in the inputs; null until the server has told what was chosen last
+  let settled = null; // what of that the server knows
+  let opened, ready = false; // called with the first answer, and whether the inputs show what was chosen last
+  const whenOpened = new Promise((done) => (opened = done));
+  const early = new Map(); // name of an input → what it told before that
   let address = window.location.search; // the server takes from it what may come in a link; "" once it has answered
 
   const stored = () => {
@@ -191,14 +196,14 @@
 
   const ask = async (action) => {
     const mine = ++question;
-    const asked = { ...show };
+    const asked = { show: { ...show }, setup: { ...setup } };
     const told = address;
     let answer, problem = "The app does not answer.";
     try {
       const response = await fetch("updates", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ page: PAGE, address, show, kept: stored(), drawn, action }),
+        body: JSON.stringify({ page: PAGE, address, show, setup, settled: setup !== null && same(setup, settled), kept: stored(), drawn, action }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if ([429, 503, 507].includes(response.status)) problem = await response.text();
@@ -218,9 +223,18 @@
     if (answer.again !== null) clock = setTimeout(look, 1000 * answer.again);
   };
 
+  const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+  /* What was chosen while the answer was on its way stays chosen. */
+  const fill = (own, values, asked) => {
+    for (const [name, value] of Object.entries(values)) if (same(own[name], asked[name])) own[name] = value;
+  };
+
   const take = (answer, asked) => {
-    // What was chosen while the answer was on its way stays chosen: a page that opens is asked before its inputs have told.
-    for (const [name, value] of Object.entries(answer.show)) if (show[name] === asked[name]) show[name] = value;
+    fill(show, answer.show, asked.show);
+    if (answer.setup) fill((setup ??= {}), answer.setup, asked.setup);
+    settled = { ...asked.setup, ...answer.setup };
+    opened();
     Object.assign(drawn, answer.drawn);
     for (const [name, text] of Object.entries(answer.fragments)) {
       html.set(name, text);
@@ -231,9 +245,10 @@
     here?.setAttribute("aria-current", "page");
     document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
     if (answer.kept !== null) store(answer.kept);
-    const moved = stop !== undefined && answer.stop !== stop && !returning; // the back button leads to where one was
+    const moved = stop !== undefined && !same(answer.stop, stop) && !returning; // the back button leads to where one was
+    const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];
-    if (answer.query !== window.location.search) window.history[moved ? "pushState" : "replaceState"](null, "", `${window.location.pathname}${answer.query}`);
+    if (!still) window.history[moved ? "pushState" : "replaceState"]({ ...(moved ? {} : window.history.state), medfact: stop }, "", `${window.location.pathname}${answer.query}`);
   };
 
   const warn = (text) => {
@@ -247,11 +262,25 @@
     return look();
   };
 
-  /* What the inputs tell, gathered for a moment: a page that opens tells all of them at once. */
+  /* What the inputs tell, gathered for a moment: a page that opens tells all of them at once, before they show what was chosen. */
   const choose = (values) => {
-    show.setup = JSON.stringify({ ...JSON.parse(show.setup || "{}"), ...values });
+    if (!ready) return Object.entries(values).forEach(([name, value]) => early.set(name, [...(early.get(name) ?? []), value]));
+    setup = { ...setup, ...values };
     clearTimeout(telling);
     telling = setTimeout(look, TELLING_MS);
+  };
+
+  /* What inputs are to show when a page opens: what was chosen last, and what somebody was quick enough to choose meanwhile.
+     usual: what they begin with; choices: of those that show nothing else. */
+  const lastChosen = async (usual, choices) => {
+    await whenOpened;
+    const quick = [...early].filter(([name, told]) => told.some((value) => !same(value, usual[name])));
+    for (const [name, told] of quick) setup[name] = told.at(-1);
+    setTimeout(() => {
+      ready = true;
+      if (quick.length) look();
+    });
+    return Object.keys(usual).map((name) => (choices[name]?.includes(setup[name]) === false ? usual[name] : setup[name]));
   };
 
   /* The page library says only that an upload failed; the server says why, in a sentence. */
@@ -521,11 +550,12 @@
 
   /* ---------------------------------------------------------------------------------------------------- for the inputs */
 
-  window.medfact = { choose, act };
-  window.addEventListener("popstate", () => {
+  window.medfact = { choose, lastChosen, act };
+  window.addEventListener("popstate", ({ state }) => {
+    if (!state?.medfact) return; // a link within this page
     returning = true;
     address = window.location.search;
-    change({ demo: "", step: 1 });
+    change(state.medfact);
   });
   document.addEventListener("visibilitychange", () => document.hidden || look());
   look();

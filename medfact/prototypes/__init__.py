@@ -1,7 +1,16 @@
 """Prototype pools: sentences with [X] for the head and [Y] for the tail, and the statements made from them."""
 
 from medfact.prototypes.labels import mislabelled
-from medfact.prototypes.library import ORIGIN, PLAIN, check_relations, load_pool, origin_of, pool_names, templates_pool
+from medfact.prototypes.library import (
+    ORIGIN,
+    PLAIN,
+    check_relations,
+    load_pool,
+    origin_of,
+    pool_in_text,
+    pool_names,
+    templates_pool,
+)
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, fill, merged
 
 __all__ = [
@@ -16,6 +25,7 @@ __all__ = [
     "merged",
     "mislabelled",
     "origin_of",
+    "pool_in_text",
     "pool_names",
     "templates_pool",
 ]

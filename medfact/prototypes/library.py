@@ -12,7 +12,7 @@ from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
-from medfact.prototypes.pool_files import read_pool
+from medfact.prototypes.pool_files import read_pool, read_pool_text
 
 ORIGIN = "origin"
 """The pool of one plain statement per fact, not rephrased: what the papers compare their own methods with."""
@@ -43,15 +43,23 @@ def load_pool(name_or_file: str) -> Pool:
         return _shipped(name_or_file)
     path = Path(name_or_file)
     if path.suffix.lower() in {".yaml", ".yml"} and path.is_file():
-        pool = read_pool(path)
-        if pool.name in pool_names():
-            raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
-        return _extended(replace(pool, file=path.name))
+        return _of_a_user(read_pool(path), path)
     if path.suffix.lower() == ".json" and path.is_file():
         return templates_pool(path)
     if path.is_file():
         raise PoolError(f"{path.name}: pools of this kind are not read.", "A pool ends in .yaml, or is MKJ's templates.json.")
     raise UnknownName("pool", name_or_file, pool_names())
+
+
+def pool_in_text(path: Path, text: str) -> Pool:
+    """The pool that a file of a user's would hold with this text, before it is written. Raises PoolError."""
+    return _of_a_user(read_pool_text(path, text), path)
+
+
+def _of_a_user(pool: Pool, path: Path) -> Pool:
+    if pool.name in pool_names():
+        raise PoolError(f"{path.name}: {pool.name!r} is the name of one of the project's pools.", "Choose another `name`.")
+    return _extended(replace(pool, file=path.name))
 
 
 def _extended(pool: Pool) -> Pool:

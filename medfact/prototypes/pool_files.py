@@ -29,7 +29,12 @@ def read_pool(path: Path) -> Pool:
     Every relation needs a sentence for each form, with both slots once. A denied sentence must differ from its affirmed one; if
     the pool lists operators of negation, by one of them only.
     """
-    return pool_in(path, _read_record(path))
+    return pool_in(path, _record(path, _text_of(path)))
+
+
+def read_pool_text(path: Path, text: str) -> Pool:
+    """The same of the text of a file that is not written yet."""
+    return pool_in(path, _record(path, text))
 
 
 def pool_in(path: Path, record: dict[str, Any]) -> Pool:
@@ -64,16 +69,21 @@ def pool_in(path: Path, record: dict[str, Any]) -> Pool:
     return pool
 
 
-def _read_record(path: Path) -> dict[str, Any]:
+def _text_of(path: Path) -> str:
     if path.stat().st_size > MAX_FILE_BYTES:
         raise PoolError(f"{path.name} is larger than {MAX_FILE_BYTES >> 10} kB.", "Leave out relations that are not tested.")
     try:
-        record = read_yaml(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise PoolError(f"{path.name}: it is not UTF-8 text.", "Save it as UTF-8.") from None
+
+
+def _record(path: Path, text: str) -> dict[str, Any]:
+    try:
+        record = read_yaml(text)
     except Unreadable as error:
         where = f", line {error.line}" if error.line else ""
         raise PoolError(f"{path.name}{where}: {error.problem}", error.hint) from None
-    except UnicodeDecodeError:
-        raise PoolError(f"{path.name}: it is not UTF-8 text.", "Save it as UTF-8.") from None
     if not isinstance(record, dict) or not isinstance(record.get("relations"), dict) or not record["relations"]:
         raise PoolError(f"{path.name}: it has no relations.", "A pool has `forms` and `relations`; see prototypes/.")
     return record

@@ -100,15 +100,16 @@ def plan(
     rejected: Mapping[str, frozenset[str]] = NO_REJECTIONS,
     held: Held = NOTHING_HELD,
     most: float = math.inf,
+    own_pool: Pool | None = None,
 ) -> Plan:
     """What a run of this spec asks (at most so many statements): those in order, and the demonstrations before each group.
 
-    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. With several
-    draws of demonstrations, all statements are asked with the first, then all with the second. Raises MedfactError.
+    A group is a relation (by its name in the pool), a variant and a draw; all its statements share one prefix. All statements
+    are asked with the first draw before the second. own_pool: the spec's, where that is no file yet. Raises MedfactError.
     """
     _check(spec)
     collection = collection or load(spec)
-    pool = pool_of(spec, collection.ready)
+    pool = replace(own_pool, ready=collection.ready) if own_pool else pool_of(spec, collection.ready)
     check_relations(pool, (fact.relation for fact in collection.facts))
     selection = select_facts(spec, collection, pool.canonical, rejected, held)
     statements = list(islice(pool.statements(selection.test), _so_many(most, spec)))

@@ -48,6 +48,7 @@ from medfact.store.room import Ended, Room
 from medfact.store.run_answers import News, RunAnswers
 from medfact.store.said import Said
 from medfact.store.seen_labels import SeenLabels
+from medfact.store.set_ups import SetUps
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
@@ -61,7 +62,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Store(Recording, Room, RunAnswers, Decisions, Verdicts, SeenLabels, PrototypeEdits, Publications, Said):
+class Store(Recording, Room, RunAnswers, Decisions, Verdicts, SeenLabels, PrototypeEdits, Publications, SetUps, Said):
     """The database at one URL, as one owner uses it."""
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:

@@ -278,6 +278,10 @@ def _seen_labels(_: sql.Connection) -> None:
     """13 → 14: a new table, which is created with all that are missing."""
 
 
+def _set_ups(_: sql.Connection) -> None:
+    """14 → 15: another one."""
+
+
 def _free_of_lengths(connection: sql.Connection) -> None:
     """Removes length limits, which SQLite never enforced."""
     limited = sql.text(
@@ -319,6 +323,7 @@ STEPS: tuple[Callable[[sql.Connection], None], ...] = (
     _publications,
     _fact_records,
     _seen_labels,
+    _set_ups,
 )
 """The step at index i leads from schema i + 1 to i + 2."""
 

@@ -243,6 +243,15 @@ prototype_edits = sql.Table(
 )
 """A log: rows are added, never changed."""
 
+set_ups = sql.Table(
+    "set_ups",
+    metadata,
+    sql.Column("owner", StoredText(64), primary_key=True),
+    sql.Column("chosen", StoredText(), nullable=False),
+    sql.Column("changed_at", StoredText(32), nullable=False),
+)
+"""What each visitor of the page chose last, as JSON: for the form, not for any run."""
+
 erased_runs = sql.Table(
     "erased_runs",
     metadata,

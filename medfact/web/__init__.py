@@ -1,1 +1,1 @@
-"""The page: four steps: facts, statements, evaluation and results. One file per step; nothing here computes a figure."""
+"""The page: a server, its pages (`pages/`, a module each), and the way from the form to runs (`evaluate/`)."""

@@ -26,7 +26,8 @@ from medfact.reviews.blindness import show_labels
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
 from medfact.views.report import html_report
-from medfact.web.inputs.setup import MOST_MODELS, studio_source
+from medfact.web.evaluate.form import MOST_MODELS
+from medfact.web.evaluate.spec import studio_source, studio_text
 from medfact.web.posted import card_now, picture_now
 from medfact.web.services import Services
 from medfact.web.visitors import owner_of, owners_reviewing
@@ -150,7 +151,7 @@ def edited_pool(services: Services, owner: str, pool: str, data: str) -> Respons
     """A pool file of what a visitor has edited of a pool, and nobody else's; of what can state some facts, where data names
     them."""
     try:
-        text = services.studio_text(owner, pool, studio_source(services, owner, data) if data else None)
+        text = studio_text(services, owner, pool, studio_source(services, owner, data) if data else None)
     except MedfactError as error:
         return PlainTextResponse(error.public, status_code=404)
     headers = {"Content-Disposition": f'attachment; filename="studio-{pool}.yaml"', "Cache-Control": "no-store"}

@@ -22,6 +22,7 @@ from medfact.limits import is_public_server
 from medfact.web.clients import address_of
 from medfact.web.pace import BUTTON, Pace, kind_of
 from medfact.web.page_library import as_seen
+from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
 from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
 from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
@@ -44,16 +45,22 @@ UPLOAD = "/gradio_api/upload"
 FILE = "/gradio_api/file="
 
 USED = re.compile(
-    r"/|/(facts|review|studio|write|runs|compare|gallery)/?"
-    r"|/(updates|healthz|config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
+    r"/(updates|healthz|config|theme\.css|favicon\.ico|robots\.txt|manifest\.json)"
     r"|/sign-in|/sign-out|/login/callback"
     r"|/(export|download)/[^/]{1,400}(/[^/]{1,100})?"
     r"|/(page|assets|static)/[\w./@+-]{1,200}"
     r"|/gradio_api/upload/?"
     r"|/gradio_api/file=.{1,4000}"
 )
-"""The addresses that the pages use. The page library has more: events, streams that never end, the progress of uploads, which
-it keeps for ever under whatever name is asked for, and others that write a page's state into files or fetch addresses."""
+"""The addresses that pages use beside their own. The page library has more: events, streams that never end, the progress of
+uploads, which it keeps for ever under whatever name is asked for, and others that write a page's state into files or fetch
+addresses."""
+
+
+def is_used(path: str) -> bool:
+    """Whether a page, or what pages use, has this address."""
+    return USED.fullmatch(path) is not None or any(path in (page.path, f"{page.path}/") for page in PAGES.values())
+
 
 SENT_ONCE = ("host", "origin", "sec-fetch-site", "content-type")
 """Headers that decide who asks and whether they may. Sent twice, two who read a request could believe two things."""
@@ -124,7 +131,7 @@ class Guarded:
             return PlainTextResponse(f"The header {twice[0]} came twice.", status_code=400)
         if not is_own_host(headers.get("host", "")):
             return PlainTextResponse("This server does not answer to that name; see MEDFACT_HOSTS.", status_code=421)
-        if not USED.fullmatch(path):
+        if not is_used(path):
             return PlainTextResponse("There is no such address.", status_code=404)
         if (refusal := self._too_often(kind_of(path), request)) is not None:
             return refusal

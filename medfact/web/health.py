@@ -1,19 +1,21 @@
-"""Whether the page can serve: for whoever starts and watches the server."""
+"""Whether the page can serve: for whoever starts and watches the server; and what it says of a disk without room."""
 
 from __future__ import annotations
 
+import errno
 import sys
+import tempfile
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from medfact.errors import StoreError
 from medfact.store.engine import file_of
-from medfact.web.disk import trouble_with
 from medfact.web.services import DEMONSTRATION_OWNER, Services
 
 KEPT_SECONDS = 1.0
@@ -61,3 +63,39 @@ def kept_for_a_moment(look: Callable[[], str], clock: Callable[[], float] = time
             return kept
 
     return found
+
+
+# ------------------------------------------------------------------------------------------------ the disk
+
+NO_ROOM = "The server's disk is full."
+CANNOT_WRITE = "The server cannot write to its disk."
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+
+PROBE_BYTES = 1 << 16
+"""A disk that does not take so many bytes is full."""
+
+
+def trouble(error: OSError) -> str:
+    """What to say of an error of the disk; "" of any other."""
+    return NO_ROOM if error.errno in _FULL else CANNOT_WRITE if error.errno in _CLOSED else ""
+
+
+def trouble_with(folder: Path) -> str:
+    """Why nothing can be written in a folder; "" where it can: a file is written, and removed."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            if file.write(b"\1" * PROBE_BYTES) < PROBE_BYTES:
+                return NO_ROOM
+    except OSError as error:
+        return trouble(error) or CANNOT_WRITE
+    return ""
+
+
+def refused(_: Request, error: Exception) -> Response:
+    """The answer where the disk is in the way. Any other error of the system stays one."""
+    said = trouble(error) if isinstance(error, OSError) else ""
+    if not said:
+        raise error
+    return PlainTextResponse(f"{said} Try again later, or tell whoever runs it.", status_code=507)

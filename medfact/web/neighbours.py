@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
+
+from cachetools import LRUCache
 
 from medfact.web.visitors import NOBODY
 
@@ -21,8 +22,8 @@ class Neighbours:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._address: OrderedDict[str, str] = OrderedDict()
-        self._began: OrderedDict[str, str] = OrderedDict()
+        self._address: LRUCache[str, str] = LRUCache(MOST_VISITORS)
+        self._began: LRUCache[str, str] = LRUCache(MOST_VISITORS)
         self._going: dict[str, tuple[str, float]] = {}
         self._lock = threading.Lock()
 
@@ -30,13 +31,13 @@ class Neighbours:
         """Remembers where a visitor asks from."""
         if owner != NOBODY and address:
             with self._lock:
-                _keep(self._address, owner, address)
+                self._address[owner] = address
 
     def begins(self, owner: str) -> None:
         """A visitor begins runs."""
         with self._lock:
             if address := self._address.get(owner):
-                _keep(self._began, owner, address)
+                self._began[owner] = address
                 self._going[owner] = address, self._clock()
 
     def going(self, owner: str, going: Callable[[str], int]) -> int:
@@ -53,10 +54,3 @@ class Neighbours:
         with self._lock:
             address = self._address.get(owner)
             return sum(used(one) for one, where in self._began.items() if where == address)
-
-
-def _keep(kept: OrderedDict[str, str], owner: str, address: str) -> None:
-    kept[owner] = address
-    kept.move_to_end(owner)
-    while len(kept) > MOST_VISITORS:
-        kept.popitem(last=False)

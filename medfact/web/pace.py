@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
+
+from cachetools import LRUCache
 
 from medfact.limits import Rate, limits
 from medfact.web.visitors import NOBODY
@@ -39,17 +40,15 @@ class Buckets:
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock = rate, clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left: LRUCache[str, tuple[float, float]] = LRUCache(MOST_KEPT)
 
     def wait(self, key: str) -> float:
         """Takes a token; the seconds until there is one where there is none, 0 where there was."""
         now = self._clock()
-        left, at = self._left.pop(key, (self._rate.at_once, now))
+        left, at = self._left.get(key, (self._rate.at_once, now))
         left = min(self._rate.at_once, left + (now - at) * self._rate.a_second)
         allowed = left >= 1
         self._left[key] = (left - 1 if allowed else left), now
-        while len(self._left) > MOST_KEPT:
-            self._left.popitem(last=False)
         if allowed:
             return 0.0
         return (1 - left) / self._rate.a_second if self._rate.a_second else 3_600.0

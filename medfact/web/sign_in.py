@@ -10,29 +10,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
+import json
 import os
 import secrets
 import time
-from collections import OrderedDict
+from collections.abc import Collection, MutableMapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import httpx2
+from cachetools import TTLCache
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from medfact.errors import ServiceAway
 from medfact.limits import SIGNED_IN
 from medfact.web.clients import is_behind_proxy
-from medfact.web.signed import PERSON, opened, sealed
 
 STATE = "medfact-sign-in"
-STATE_SECONDS, PERSON_SECONDS = 600, 14 * 86_400
+STATE_SECONDS, PERSON_SECONDS, MOST_STATES = 600, 14 * 86_400, 1_000_000
 ANSWER_SECONDS, KNOWN_SECONDS = 10.0, 3_600.0
 LONGEST_NAME = 120
-PAGES = ("facts", "review", "studio", "write", "runs", "compare")
-"""Where one may be led back to, besides the first page: never to an address that a link names."""
-
 CANNOT = "Signing in did not work. Go back to the page and try again; everything works without it, with lower limits."
 
 
@@ -46,13 +45,15 @@ def owner_of_person(person: str) -> str:
     return SIGNED_IN + hashlib.sha256(f"{os.environ.get('OPENID_PROVIDER_URL', '')} {person}".encode()).hexdigest()[:32]
 
 
-def routes() -> APIRouter:
-    """The addresses for signing in and out. Without a provider they are not there."""
+def routes(pages: Collection[str]) -> APIRouter:
+    """The addresses for signing in and out. Without a provider they are not there. pages: where one may be led back to, besides
+    the first page: never to an address that a link names.
+    """
     router = APIRouter(include_in_schema=False)
 
     @router.get("/sign-in")
     async def begin(request: Request, to: str = "") -> Response:
-        return await _begun(request, to) if is_offered() else Response(status_code=404)
+        return await _begun(request, to if to in pages else "") if is_offered() else Response(status_code=404)
 
     @router.get("/login/callback")
     async def back(request: Request, state: str = "", code: str = "") -> Response:
@@ -87,7 +88,7 @@ async def _begun(request: Request, to: str) -> Response:
         "code_challenge_method": "S256",
     }
     answer = RedirectResponse(f"{where}?{urlencode(asked)}", status_code=303)
-    content = {"state": state, "verifier": verifier, "to": to if to in PAGES else ""}
+    content = {"state": state, "verifier": verifier, "to": to}
     _set(answer, STATE, sealed(STATE, content, STATE_SECONDS), STATE_SECONDS, "lax")
     return answer
 
@@ -109,19 +110,13 @@ async def _back(request: Request, state: str, code: str) -> Response:
     return answer
 
 
-_brought_back: OrderedDict[str, float] = OrderedDict()
-"""States with which browsers came back, and when: a cookie that somebody kept is good for no second time."""
+_brought_back: TTLCache[str, bool] = TTLCache(MOST_STATES, STATE_SECONDS)
+"""States with which browsers came back: a cookie that somebody kept is good for no second time."""
 
 
 def _is_first(state: str) -> bool:
     """Whether a state of this server's own making comes back for the first time, which is noted."""
-    now = time.monotonic()
-    while _brought_back and now - next(iter(_brought_back.values())) > STATE_SECONDS:
-        _brought_back.popitem(last=False)
-    if state in _brought_back:
-        return False
-    _brought_back[state] = now
-    return True
+    return not _brought_back.get(state) and bool(_brought_back.setdefault(state, True))
 
 
 def _set(answer: Response, name: str, value: str, seconds: int, same_site: str = "none") -> None:
@@ -145,21 +140,21 @@ def _own_address(request: Request) -> str:
 # ------------------------------------------------------------------------------------------------ the provider
 
 
-_known: dict[str, tuple[float, dict[str, str]]] = {}
+_known: MutableMapping[str, dict[str, str]] = TTLCache(4, KNOWN_SECONDS)
 
 
 async def _endpoints() -> dict[str, str]:
     """The provider's addresses, all of its own host; asked once an hour. Raises ServiceAway."""
     provider = os.environ["OPENID_PROVIDER_URL"].rstrip("/")
-    if provider in _known and time.monotonic() - _known[provider][0] < KNOWN_SECONDS:
-        return _known[provider][1]
+    if (kept := _known.get(provider)) is not None:
+        return kept
     found = await _asked("GET", f"{provider}/.well-known/openid-configuration")
     names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
     home = urlsplit(provider)
     if any(urlsplit(str(found.get(name)))[:2] != home[:2] for name in names):
         raise _away("it names addresses of another host")
     made = {name: str(found[name]) for name in names}
-    _known[provider] = time.monotonic(), made
+    _known[provider] = made
     return made
 
 
@@ -194,3 +189,44 @@ async def _asked(method: str, url: str, **more: Any) -> dict[str, Any]:
 
 def _away(why: str) -> ServiceAway:
     return ServiceAway(f"Hugging Face could not be asked who you are: {why}.", CANNOT)
+
+
+# ------------------------------------------------------------------------------------------------ signed cookies
+
+PERSON = "medfact-person"
+"""The cookie of one who has signed in."""
+
+
+def secret() -> bytes:
+    """What cookies are signed with: the secret that this server shares with the one that people sign in at; empty for none."""
+    shared = os.environ.get("OAUTH_CLIENT_SECRET", "")
+    return hmac.new(shared.encode(), b"medfact cookies 1", hashlib.sha256).digest() if shared else b""
+
+
+def sealed(purpose: str, content: dict[str, Any], seconds: float) -> str:
+    """A cookie's value, valid for so long and for one purpose."""
+    record = json.dumps({**content, "purpose": purpose, "until": time.time() + seconds}, separators=(",", ":")).encode()
+    return f"{base64.urlsafe_b64encode(record).decode()}.{_signature(record)}"
+
+
+def opened(purpose: str, value: str) -> dict[str, Any] | None:
+    """The content of a cookie that `sealed` has made for this purpose; None of any other, and of one that is too old."""
+    text, _, signature = value.partition(".")
+    try:
+        record = base64.urlsafe_b64decode(text.encode("ascii"))
+        if not secret() or not hmac.compare_digest(_signature(record), signature):
+            return None
+        content = dict(json.loads(record))
+    except (ValueError, TypeError):
+        return None
+    return content if content.get("purpose") == purpose and content.get("until", 0) > time.time() else None
+
+
+def _signature(record: bytes) -> str:
+    return hmac.new(secret(), record, hashlib.sha256).hexdigest()
+
+
+def person_of(request: Any) -> tuple[str, str] | None:
+    """Who has signed in with Hugging Face in this browser: an id, and a name to show; None for nobody."""
+    content = opened(PERSON, str(request.cookies.get(PERSON, "")))
+    return (str(content["sub"]), str(content["name"])) if content else None

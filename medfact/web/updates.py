@@ -1,10 +1,12 @@
 """`POST /updates`: a page says what it shows and which fragments it has, and gets the fragments that differ.
 
-Nothing is kept on the server between two questions, so any number of pages and processes can answer them.
+What a page shows is told with each question, and what visitors have chosen and said is in the database, so any process on it
+can answer. Uploaded files, their owners, and how much a visitor asks and uses are known to one process alone.
 """
 
 from __future__ import annotations
 
+import secrets
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,41 +14,24 @@ from urllib.parse import parse_qsl
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
-from markupsafe import Markup
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from medfact.errors import MedfactError
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
-from medfact.web.pages import SILENCE, Action, Message, Page, Show, Visitor
-from medfact.web.pages.compare import COMPARE
-from medfact.web.pages.evaluate import EVALUATE
-from medfact.web.pages.facts import FACTS
-from medfact.web.pages.gallery import GALLERY, is_open
-from medfact.web.pages.review import REVIEW
-from medfact.web.pages.runs import RUNS
-from medfact.web.pages.studio import STUDIO
-from medfact.web.pages.write import WRITE
+from medfact.web.pages import FIRST, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
+from medfact.web.pages.every import PAGES
+from medfact.web.pages.gallery import is_open
 from medfact.web.services import Services
-from medfact.web.sign_in import is_offered
-from medfact.web.signed import person_of
+from medfact.web.sign_in import is_offered, person_of
 from medfact.web.upload_gate import NotNow
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
-
-PAGES = {
-    "evaluate": EVALUATE,
-    "facts": FACTS,
-    "review": REVIEW,
-    "studio": STUDIO,
-    "write": WRITE,
-    "runs": RUNS,
-    "compare": COMPARE,
-    "gallery": GALLERY,
-}
 
 MOST_VALUES = 64
 """Fields of a view, fragments of a page, and fields beside a button."""
 
+
+PROCESS = secrets.token_hex(8)
 
 Acted = tuple[Show, Message]
 """What is shown after a button was pressed, and what is said."""
@@ -61,17 +46,23 @@ class Pressed(BaseModel):
 
 
 class Question(BaseModel):
-    """What a page shows, the fingerprints of its fragments, the runs that the browser remembers, and a pressed button.
-
-    address: the query of the page's address, where it was not answered yet.
-    """
+    """What a page asks."""
 
     page: str = Field(max_length=40)
     address: str = ""
+    """The query of the page's address, where it was not answered yet."""
     show: dict[str, str | int | float | bool | None] = Field(default={}, max_length=MOST_VALUES)
+    """What it shows."""
+    setup: dict[str, Any] | None = Field(default=None, max_length=MOST_VALUES)
+    """What is chosen in its inputs; None before they have shown what was chosen last."""
+    settled: bool = False
+    """Whether nothing was chosen there since the last answer: two pages of a visitor do not take turns at what is kept."""
     kept: str = Field("", max_length=2_000)
+    """The runs that the browser remembers."""
     drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
+    """The fingerprints of its fragments."""
     action: Pressed | None = None
+    """A pressed button."""
 
 
 def routes(services: Services, demonstration: str) -> APIRouter:
@@ -102,7 +93,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
 def prepare(services: Services, demonstration: str) -> None:
     """Makes what the first page shows before anybody asks: what it needs is kept for all."""
     with suppress(MedfactError):  # whoever comes first is told
-        answer(Visitor(services, NOBODY, (NOBODY,), demonstration), EVALUATE, Question(page="evaluate", kept=""))
+        answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[FIRST], Question(page=FIRST, kept=""))
 
 
 def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] | None = None) -> bytes:
@@ -110,8 +101,9 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] 
     where the question had to wait after that and is answered anew: no button is pressed twice.
     """
     acted = [] if acted is None else acted
-    show = shown(page.show, question.show | told_by_address(page, question.address) | {"kept": question.kept})
-    said: dict[str, Markup] = {}
+    told = question.show | told_by_address(page, question.address) | question.model_dump(include={"kept", "setup", "settled"})
+    show = page.show.model_validate(told)
+    said: dict[str, Fragment] = {}
     if question.action is not None:
         if not acted:
             acted.append(act(visitor, page, show, question.action))
@@ -119,22 +111,33 @@ def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] 
         said = {page.says.get(question.action.name, "said"): render("message", message=message)}
     view = page.view(visitor, show)
     fragments = {**view.fragments, **said}
-    prints = {name: fingerprint(fragment) for name, fragment in fragments.items()}
+    prints = {name: _print_of(fragment) for name, fragment in fragments.items()}
     new = [name for name in fragments if prints[name] != question.drawn.get(name)]
-    after = view.show.model_dump(exclude={"kept"})
+    after = view.show.model_dump()
+    setup = view.show.setup.model_dump() if isinstance(view.show.setup, Lenient) else None
     return orjson.dumps(
         {
-            "fragments": {name: fragments[name] for name in new},
+            "fragments": {name: _drawn(fragments[name]) for name in new},
             "drawn": {name: prints[name] for name in new},
             "show": {name: value for name, value in after.items() if question.show.get(name) != value},
-            "query": view.query,
+            "setup": setup if setup != question.setup else None,
+            "query": page.query(view.show) if view.query is None else view.query,
             "again": view.again,
-            "title": view.title,
+            "title": view.title or f"{page.title} · medfact",
             "kept": view.runs,
-            "stop": view.stop,
+            "stop": {name: after[name] for name in page.stops},
             "gallery": is_open(visitor.services),
         }
     )
+
+
+def _print_of(fragment: Fragment) -> str:
+    """What a page is to say it has. A version counts within this process: another may draw it with another template."""
+    return fingerprint(f"{PROCESS} {fragment.version}" if isinstance(fragment, Versioned) else fragment)
+
+
+def _drawn(fragment: Fragment) -> str:
+    return fragment.draw() if isinstance(fragment, Versioned) else fragment
 
 
 def told_by_address(page: Page, query: str) -> dict[str, str]:
@@ -144,15 +147,6 @@ def told_by_address(page: Page, query: str) -> dict[str, str]:
     except ValueError:  # there are more
         return {}
     return {name: value for name, value in told if name in page.address}
-
-
-def shown(model: type[Show], values: dict[str, Any]) -> Show:
-    """A page's view as a browser tells it: what cannot be is left at its default."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        wrong = {problem["loc"][0] for problem in error.errors()}
-        return model.model_validate({name: value for name, value in values.items() if name not in wrong})
 
 
 def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Show, Message]:

@@ -1,17 +1,25 @@
-"""Which uploads may begin: so many at once, and so many files and bytes an hour, of one visitor and of all."""
+"""How uploads arrive: so many at once, and so many files and bytes an hour, of one visitor and of all; one file a form."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import ceil
 
+from cachetools import LRUCache
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+
 from medfact.errors import MedfactError
 from medfact.limits import Share, limits
 from medfact.web.pace import ADDRESS_TIMES
+from medfact.web.uploads import Uploads, plain_name
+from medfact.web.visitors import owner_of
 
 HOUR_SECONDS = 3_600.0
 MEGABYTE = 1_000_000
@@ -65,14 +73,11 @@ class _Counts:
     def __init__(self, times: float, whom: str, clock: Callable[[], float]) -> None:
         self._times, self._whom, self._clock = times, whom, clock
         self.now: Counter[str] = Counter()
-        self._lately: OrderedDict[str, deque[tuple[float, float]]] = OrderedDict()
+        self._lately: LRUCache[str, deque[tuple[float, float]]] = LRUCache(MOST_VISITORS)
 
     def begin(self, key: str, megabytes: float) -> None:
         self.now[key] += 1
         self._lately.setdefault(key, deque()).append((self._clock(), megabytes))
-        self._lately.move_to_end(key)
-        while len(self._lately) > MOST_VISITORS:
-            self._lately.popitem(last=False)
 
     def end(self, key: str) -> None:
         self.now[key] -= 1
@@ -90,3 +95,27 @@ class _Counts:
             raise NotNow(f"{who} have uploaded {len(lately)} files within an hour, which is the most.", until)
         if sum(size for _, size in lately) + megabytes > (most := share.megabytes_an_hour * self._times):
             raise NotNow(f"{most:,.0f} MB are the most that {self._whom} may upload within an hour.", until)
+
+
+# ------------------------------------------------------------------------------------------------ the form
+
+MOST_FIELDS = 8
+"""Of a form, beside its file."""
+
+WANTED = "Send one file, with its name, in the field “files” of a form."
+
+
+def routes(uploads: Uploads) -> APIRouter:
+    """The address to which the page library sends files; its own is never reached."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post("/gradio_api/upload")
+    async def upload(request: Request) -> Response:
+        async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
+            sent = form.get("files")
+            if not isinstance(sent, UploadFile) or not (name := plain_name(sent.filename or "")):
+                return PlainTextResponse(WANTED, status_code=400)
+            path = await run_in_threadpool(uploads.put, owner_of(request), name, sent.file)
+        return JSONResponse([str(path)])
+
+    return router

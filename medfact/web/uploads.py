@@ -27,6 +27,9 @@ MEGABYTE, HOUR_SECONDS = 1_000_000, 3_600
 
 PIECE_BYTES = 1 << 16
 
+HASH_LENGTH = 40
+"""Characters of the hash by which a file's folder is named."""
+
 LONGEST_NAME_BYTES, LONGEST_ENDING = 150, 12
 """Of a file's name before its ending, and characters of the ending."""
 
@@ -45,7 +48,7 @@ def _copied(content: BinaryIO, copy: Any) -> str:
         digest.update(piece)
         copy.write(piece)
     copy.flush()
-    return digest.hexdigest()[:40]
+    return digest.hexdigest()[:HASH_LENGTH]
 
 
 @dataclass
@@ -68,6 +71,10 @@ class Uploads:
         self._kept: OrderedDict[Path, _Upload] = OrderedDict()
         self._lock = threading.Lock()
         self._remove_old()
+
+    def path_of(self, name: str, content: bytes) -> Path:
+        """Where a file with this content lies, once it is put here."""
+        return self.folder / hashlib.sha256(content).hexdigest()[:HASH_LENGTH] / name
 
     def put(self, owner: str, name: str, content: BinaryIO) -> Path:
         """Keeps a file of a visitor, in a folder that is named by its content. Raises OSError where there is no room."""

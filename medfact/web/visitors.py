@@ -19,8 +19,7 @@ from medfact.limits import SIGNED_IN, is_public_server
 from medfact.models.services.policy import is_loopback
 from medfact.spec import LOCAL_OWNER
 from medfact.web.clients import is_behind_proxy
-from medfact.web.sign_in import owner_of_person
-from medfact.web.signed import person_of
+from medfact.web.sign_in import owner_of_person, person_of
 
 COOKIE = "medfact-visitor"
 NOBODY = "nobody"

@@ -1,13 +1,13 @@
-"""The pages, each a function from what a visitor looks at to fragments. Stateless: the browser sends its view with each
-question."""
+"""The pages, each a function from what a visitor looks at to fragments: the browser sends its view with each question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
+from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from medfact.spec import LOCAL_OWNER
 from medfact.web.services import Services
@@ -37,12 +37,44 @@ class Visitor:
         return tuple(owner for owner in self.owners if owner == self.owner or owner != LOCAL_OWNER)
 
 
-class Show(BaseModel):
+class Lenient(BaseModel):
+    """Values as a browser tells them: one that cannot be is at its default, and is not passed over (`unfit`)."""
+
+    _unfit: dict[str, tuple[Any, str]] = PrivateAttr(default_factory=dict)
+
+    @property
+    def unfit(self) -> Mapping[str, tuple[Any, str]]:
+        """Name of a field that cannot be what it was told to be → what that was, and why."""
+        return self._unfit
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _as_far_as_it_can_be(cls, told: Any, validated: Any) -> Any:
+        try:
+            return validated(told)
+        except ValidationError as error:
+            given = told if isinstance(told, dict) else {}
+            why = {str(one["loc"][0]): one["msg"] for one in error.errors() if one["loc"] and one["loc"][0] in given}
+            made = validated({name: value for name, value in given.items() if name not in why})
+            made._unfit = {name: (given[name], f"{reason[:1].lower()}{reason[1:]}") for name, reason in why.items()}
+            return made
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, in which what is updated is as it should be."""
+        made = super().model_copy(update=update, deep=deep)
+        made._unfit = {name: told for name, told in self._unfit.items() if name not in (update or {})}
+        return made
+
+
+class Show(Lenient):
     """What a visitor looks at: the fields of a page's address and of its controls. Each page has its own. Most are told by the
     page's script alone; anybody can write a link, so only a page's `address` fields come from one.
     """
 
     model_config = ConfigDict(extra="ignore", str_max_length=20_000)
+
+    setup: Any = Field(None, exclude=True)
+    """What is chosen in the inputs of a page that has any."""
 
 
 MOST_SECONDS = 3_600.0
@@ -80,36 +112,112 @@ SILENCE = Message()
 
 
 @dataclass(frozen=True)
+class Versioned:
+    """A fragment that is drawn only for a page that has another version of it. version: all that it follows from."""
+
+    version: tuple[object, ...]
+    draw: Callable[[], str]
+
+
+Fragment = str | Versioned
+
+
+@dataclass(frozen=True)
 class View:
     """What a page shows now.
 
-    fragments: HTML by the names of the page's parts. show: the view as it was possible (a page number kept in range). query:
-    of the
-    page's address. again: seconds until the page should ask again; None: when something is clicked. title: of the tab. runs:
-    for the browser to remember. stop: a place that the browser's back button returns to, "" where it is none.
+    fragments: HTML by the names of the page's parts. show: the view as it was possible (a page number kept in range). query: of
+    the page's address; None for the fields of its address that differ from their defaults. again: seconds until the page should
+    ask again; None: when something is clicked. title: of the tab; "" for the page's own. runs: for the browser to remember.
     """
 
-    fragments: Mapping[str, str]
+    fragments: Mapping[str, Fragment]
     show: Show
-    query: str = ""
+    query: str | None = None
     again: float | None = None
-    title: str = "medfact"
+    title: str = ""
     runs: str | None = None
-    stop: str = ""
+
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Paged(Generic[Found]):
+    """One page of what was found. numbers: what its template says of it."""
+
+    part: Sequence[Found]
+    page: int
+    numbers: Mapping[str, int]
+
+
+def paged(found: Sequence[Found], page: int, size: int) -> Paged[Found]:
+    """The page of this number, or else the last one."""
+    pages = -(-len(found) // size)
+    page = min(page, max(0, pages - 1))
+    numbers = {"page": page, "pages": pages, "size": size, "found": len(found)}
+    return Paged(found[page * size : (page + 1) * size], page, numbers)
 
 
 Act = Callable[[Visitor, Any, Action], tuple[Any, Message]]
 """Does something for a visitor: what is shown afterwards, and what to say. Raises MedfactError where it cannot."""
 
 
+FIRST = "evaluate"
+"""The name of the page at the server's own address."""
+
+
+@dataclass(frozen=True)
+class Bring:
+    """A button with which a visitor brings a file, and the action that takes it. kinds: the endings of such files."""
+
+    label: str
+    action: str
+    kinds: Sequence[str]
+    button: str
+    min_width: int | None = None
+
+
 @dataclass(frozen=True)
 class Page:
-    """A page: the model of its view, how it is shown, its buttons by name, and the part that says what a button did ("said"
-    for most). address: the fields of its view that it takes from its address: what is looked at, never what is to be done.
+    """A page, told once: its addresses, its place in the navigation and what the server lets through follow from it. A module
+    of this folder that declares one as `PAGE` is on the site (`every.py`).
     """
 
+    name: str
+    """The last part of its address, and what its script calls it."""
+    title: str
+    """In the navigation, and on the browser's tab."""
+    parts: tuple[str | Bring, ...]
+    """The places of its fragments from top to bottom, and buttons for files between them."""
     show: type[Show]
+    """What a visitor looks at."""
     view: Callable[[Visitor, Any], View]
-    actions: Mapping[str, Act]
+    """What is shown then."""
+    actions: Mapping[str, Act] = field(default_factory=dict)
+    """Its buttons, by name."""
     says: Mapping[str, str] = field(default_factory=dict)
+    """Button → the part that says what it did; "said" for most."""
     address: tuple[str, ...] = ()
+    """The fields of its view that it takes from its address: what is looked at, never what is to be done."""
+    stops: tuple[str, ...] = ()
+    """The fields whose change is a step that the browser's back button takes back."""
+    introduction: str = ""
+    """What stands above its parts, as Markdown."""
+    place: int = 100
+    """In the navigation, from the left."""
+    is_listed: bool = True
+    """Whether the navigation names it; other pages lead to it where not."""
+    build: Callable[[Any], None] | None = None
+    """Lays out what follows its parts, with inputs of the page library, given the library's site."""
+
+    @property
+    def path(self) -> str:
+        """Its address on the server."""
+        return "/" if self.name == FIRST else f"/{self.name}"
+
+    def query(self, show: Show) -> str:
+        """The fields of its address that differ from their defaults."""
+        fields = self.show.model_fields
+        told = {name: getattr(show, name) for name in self.address if getattr(show, name) != fields[name].default}
+        return f"?{urlencode(told)}" if told else ""

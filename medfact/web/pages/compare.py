@@ -11,9 +11,10 @@ from pydantic import Field
 
 from medfact.errors import MedfactError
 from medfact.facts import Fact
+from medfact.results import sections
 from medfact.results.compare import FEWEST, MOST, Comparison
 from medfact.results.fact_table import SHOWN, FactTable, facts_of_rows
-from medfact.results.sections import PAGE, Beside, Figures, sections_of
+from medfact.results.sections import Beside, Figures, sections_of
 from medfact.results.wording import counted, names_of_runs, short_name, state_in_words
 from medfact.runs.plan import question_of
 from medfact.statements import VARIANTS
@@ -95,7 +96,7 @@ def _compared(visitor: Visitor, comparison: Comparison, records: Sequence[Run]) 
     )
     reports = {names[run]: services.reports.live(run).report for run in runs}
     figures = Figures(reports, beside=beside, links={"suspects": f"review?run={','.join(runs)}&queue=contested"})
-    told = on_a_page(sections_of(figures, PAGE, "compare"))
+    told = on_a_page(sections_of(figures, sections.PAGE, "compare"))
     return render("compared", shared=_shared(comparison, records), comparison=comparison, told=told)
 
 
@@ -178,4 +179,13 @@ def _true_fact(visitor: Visitor, table: FactTable, row: int) -> Fact | None:
     return visitor.services.reports.true_fact(table.runs[index], int(table.number[index, row]))
 
 
-COMPARE = Page(CompareShow, view, {}, address=("runs",))
+PAGE = Page(
+    "compare",
+    "Compare",
+    ("choose", "compared", "facts", "drawer"),
+    CompareShow,
+    view,
+    address=("runs",),
+    introduction="# Compare\nTwo to eight runs: what they share, where they differ, and every fact.",
+    place=6,
+)

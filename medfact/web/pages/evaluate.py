@@ -4,40 +4,42 @@ papers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
-from pydantic import Field
 
 from medfact.datasets.bundled import words_alone
+from medfact.kept import keep
 from medfact.results import sections, wording
 from medfact.results.contrasts import across_of_papers
-from medfact.results.live import PACE, Live
+from medfact.results.live import PACE, Live, Version
 from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.sides import Side
+from medfact.reviews.summary import Summary, summary
+from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import RunSpec
 from medfact.store import INTERRUPTED, PAUSED
 from medfact.views.fragments import render
 from medfact.views.sections import on_a_page
-from medfact.web.inputs.setup import MOST_MODELS
-from medfact.web.pages import Message, Page, Show, View, Visitor, documents, run_actions, setup
+from medfact.web.evaluate import begin, files
+from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
+from medfact.web.evaluate.fragments import fragments
+from medfact.web.pages import FIRST, Fragment, Message, Page, Versioned, View, Visitor
 from medfact.web.pages.case_study import case_study
 from medfact.web.pages.danger import figures_of
-from medfact.web.pages.erasing import ERASE
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
 from medfact.web.pages.game import done, game
-from medfact.web.pages.hero import hero
-from medfact.web.pages.keeping import keeping, signing_in
+from medfact.web.pages.keeping import ERASE, keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
 from medfact.web.pages.plots import papers_tab
 from medfact.web.pages.progress import endings, progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
-from medfact.web.pages.tour import LAST, compare, tour
-from medfact.web.pages.under_review import under_review
+from medfact.web.pages.tour import compare, hero, tour
+from medfact.web.services import Services
 
 
 def tabs_of(lives: Mapping[str, Live]) -> dict[str, str]:
@@ -48,92 +50,45 @@ def tabs_of(lives: Mapping[str, Live]) -> dict[str, str]:
     return {**first, **passages, **told, "papers": "The papers' tables"}
 
 
-class EvaluateShow(Show):
-    """setup: what is chosen, as JSON of `Setup`; writing, drafts, studio, reviewed: of it too. mapping: an uploaded file
-    that waits for its columns, as JSON; untold: documents that wait for theirs; pending, uploading: why, or for which
-    file, nothing can be evaluated yet. run: ids, with commas. missing: whether the address named one that is not there.
-    kept: those that this browser showed last. chosen: which run's facts are listed. fact: the pair that is open, −1 for
-    none. sort: the score by which models are sorted, "" for the order of the runs. estimand: what intervals are about.
-    frequencies: the visitor's table of how often names occur. change, flips: whose answers that passages turned are
-    listed, and which. case: of the case study. game: the packet of "Beat the model", 0 for none; clock: whether time is short.
-    demo: what a first visitor saw, asked for again: the tour, the story, or the story for its game. step, pair: of the tour.
-    """
-
-    setup: str = ""
-    mapping: str = ""
-    pending: str = ""
-    untold: str = Field("", max_length=50_000)
-    uploading: str = Field("", max_length=300)
-    writing: str = Field("", max_length=400)
-    drafts: str = Field("", max_length=40)
-    studio: str = Field("", max_length=200)
-    reviewed: bool = False
-    run: str = ""
-    missing: bool = False
-    kept: str = ""
-    unfolded: bool = False
-    tab: str = Field("overview", max_length=40)
-    change: int = Field(0, ge=0, le=10**4)
-    flips: Literal["helped", "harmed"] = "helped"
-    chosen: int = Field(0, ge=0, le=MOST_MODELS)
-    only: Literal[
-        "all", "missed", "mastered", "fragile", "denied",
-        "opposite", "negation-blind", "always-yes", "always-no", "direction-bound", "case-bound",
-    ] = "all"  # fmt: skip
-    relation: str = ""
-    page: int = Field(0, ge=0, le=10**9)
-    fact: int = Field(-1, ge=-1, le=10**9)
-    paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
-    sort: str = ""
-    estimand: Literal["like", "these"] = "like"
-    frequencies: str = Field("", max_length=1_000)
-    case: int = Field(0, ge=0, le=10**9)
-    game: int = Field(0, ge=0, le=10**4)
-    clock: bool = True
-    demo: Literal["", "tour", "story", "game"] = ""
-    step: int = Field(1, ge=1, le=LAST)
-    pair: str = Field("", max_length=100)
-
-
 Lives = Mapping[str, Live]
 """The runs that are shown, by what to call them."""
 
 
 def view(visitor: Visitor, show: EvaluateShow) -> View:
     """The runs of the address, else those that this browser showed last, else the demonstration."""
+    setup = setup_in(visitor, show)
+    if not show.settled:
+        keep_setup(visitor, setup)
+    show = show.with_setup(setup)
     if show.demo == "tour":
         return tour(visitor, show)
     if show.demo and show.run:  # runs have been started since
         show = show.model_copy(update={"demo": ""})
-    if show.setup:
-        show = setup.with_consent(show)
-        setup.note_choice(visitor, show)
     runs, missing = _runs(visitor, show)
     missing = missing or (show.missing and not show.run)
     reports = visitor.services.reports
     lives = _named([reports.about(reports.live(run), show.estimand) for run in runs])
     own = runs != [visitor.demonstration]
     ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
-    show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen})
+    show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen, "fresh": not ids and not show.demo})
     tabs = tabs_of(lives)
     show = show if show.tab in tabs else show.model_copy(update={"tab": "overview"})
-    tab, show = TAB.get(show.tab, _sections_tab)(visitor, show, lives)
+    tab, show = _tab(visitor, show, lives, tabs)
     going = any(live.going for live in lives.values())
-    fragments = {
+    drawn = {
         "notice": _notice(visitor, missing) + signing_in(visitor, ""),
         "progress": _progress(visitor, lives, own),
-        "scores": _scores(show, lives) if any(live.report.answered for live in lives.values()) else Markup(),
-        "tab": render("tabs", tabs=tabs, chosen=show.tab, content=tab),
+        "scores": Versioned(("scores", *_version(visitor, show, lives)), lambda: _scores(show, lives)),
+        "tab": tab,
         "rarity": rarity(visitor, show, lives),
         "drawer": drawer(visitor, show, lives) if show.fact >= 0 else Markup(),
         "hero": _heading(visitor, show),
         "game": game(visitor, show),
-        "documents": documents.documents(visitor, show, setup.setup_in(show)),
-        **setup.fragments(visitor, show, lives if show.run and not show.unfolded else {}),
+        **fragments(visitor, show, setup, lives if show.run and not show.unfolded else {}),
     }
     behind = any(live.behind for live in lives.values())
     return View(
-        fragments,
+        drawn,
         show,
         query=_query(show),
         again=reports.pace(*lives.values()) if going else PACE if behind else None,
@@ -144,7 +99,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
 
 def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     """The ids of the runs to show, and whether the address names one that is not there."""
-    shown = (show.run, "" if show.demo else show.kept)
+    shown = (show.run, "" if show.demo or show.fresh else show.kept)
     asked, kept = (list(dict.fromkeys(filter(None, ids.split(","))))[:MOST_MODELS] for ids in shown)
     found = {run for run in (*asked, *kept) if visitor.services.asked(run)}
     there = ([run for run in ids if run in found] for ids in (asked, kept))
@@ -194,7 +149,7 @@ def _progress(visitor: Visitor, lives: Lives, own: bool) -> Markup:
         gallery=is_open(visitor.services),
         may_stop=any(live.going for live in mine),
         may_resume=any(live.resumable for live in mine),
-        services=run_actions.services_of([live.run for live in mine if live.resumable]),
+        services=begin.services_of([live.run for live in mine if live.resumable]),
         others=own and len(mine) < len(lives),
         keeping=keeping([live.run for live in mine]) if own else Markup(),
         ids=",".join(live.run.run for live in lives.values()),
@@ -205,6 +160,8 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
     """The table of scores: mastery first, then the other figures that the method shows first."""
     first = next(iter(lives.values()))
     reports = [live.report for live in lives.values()]
+    if not any(report.answered for report in reports):
+        return Markup()
     names = wording.first_scores(reports)
     rows = list(lives.items())
     if show.sort in names:
@@ -252,55 +209,105 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
 # ------------------------------------------------------------------------------------------------ tabs
 
 
-def _facts_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
-    return pair_list(visitor, show, lives)
+def _version(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[object, ...]:
+    """All that figures of runs follow from: answers, records, names, the verdicts that count, and what is looked at."""
+    runs = [(name, live.version, live.behind, live.run.notes, live.run.reason) for name, live in lives.items()]
+    verdicts = visitor.services.store.version_of_verdicts()
+    return visitor.owner, visitor.reviewers, verdicts, show.model_dump_json(), *runs
 
 
-def _sections_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+def _tab(visitor: Visitor, show: EvaluateShow, lives: Lives, tabs: Mapping[str, str]) -> tuple[Fragment, EvaluateShow]:
+    """The tab that is open, with the view as it is possible."""
+    if (tab := TURNED.get(show.tab)) is not None:
+        content, show = tab(visitor, show, lives)
+        return render("tabs", tabs=tabs, chosen=show.tab, content=content), show
+    draw = STILL.get(show.tab, _sections_tab)
+    version = ("tab", *tabs, *_version(visitor, show, lives))
+    return Versioned(version, lambda: render("tabs", tabs=tabs, chosen=show.tab, content=draw(visitor, show, lives))), show
+
+
+def _sections_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:
     """The sections that stand in a tab."""
-    told = on_a_page(sections.sections_of(figures_of(visitor, lives), sections.PAGE, show.tab))
-    return told + (under_review(visitor, lives) if show.tab == "overview" else Markup()), show
+    return on_a_page(sections.sections_of(figures_of(visitor, lives), sections.PAGE, show.tab))
 
 
-def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[Markup, EvaluateShow]:
+def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:
+    return _sections_tab(visitor, show, lives) + _under_review(visitor, lives)
+
+
+def _under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
+    """The section "Under review" of runs; where nobody has judged a fact of theirs, only the way to do so."""
+    last = visitor.services.store.version_of_verdicts()
+    found = {
+        name: _summary(visitor.services, live.run.run, visitor.reviewers, last, live.version) for name, live in lives.items()
+    }
+    return render(
+        "under_review",
+        summaries={name: made for name, made in found.items() if made is not None and made.facts_reviewed},
+        ids=",".join(live.run.run for live in lives.values()),
+        scores=SCORES,
+        figures=FIGURES,
+        changes=changes,
+        where=where,
+        agreed=agreed,
+        everybody=not visitor.reviewers,
+    )
+
+
+@keep(64)
+def _summary(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
+    """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
+    return summary(services.store, run, owners) if services.store.is_judged(run, owners) else None
+
+
+def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:
     case = case_study(visitor.services, lives, show.case) if show.paper == "pretexttrans" else Markup()
     board = visitor.services.reports.board
     across = across_of_papers(Side(live.run, board(live.run.run)) for live in lives.values())
-    return papers_tab(lives, show, case, across), show
+    return papers_tab(lives, show, case, across)
 
 
-TAB: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
-    "facts": _facts_tab,
-    "evidence": evidence_tab,
+STILL: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], Markup]] = {
+    "overview": _overview_tab,
     "papers": _papers_tab,
 }
+TURNED: Mapping[str, Callable[[Visitor, EvaluateShow, Lives], tuple[Markup, EvaluateShow]]] = {
+    "facts": pair_list,
+    "evidence": evidence_tab,
+}
+"""Tabs with pages of their own, which keep the page within those there are."""
 
-EVALUATE = Page(
+
+def _build(site: Any) -> None:
+    from medfact.web.evaluate import inputs  # the page library, which only a server needs
+
+    inputs.build(site)
+
+
+PAGE = Page(
+    FIRST,
+    "Evaluate",
+    ("hero", "game", "game-said", "notice"),
     EvaluateShow,
     view,
     {
-        "take_file": setup.take_file,
-        "use_columns": setup.use_columns,
-        "drop_file": setup.drop_file,
-        "take_pool": setup.take_pool,
-        **documents.ACTIONS,
+        **files.ACTIONS,
+        **begin.ACTIONS,
         "take_frequencies": take_frequencies,
-        "price": setup.price,
-        "evaluate": run_actions.evaluate,
-        "again": run_actions.again,
-        "stop": run_actions.stop,
-        "resume": run_actions.resume,
         "game_done": done,
         "tour_compare": compare,
         **ERASE,
     },
     says={
-        **dict.fromkeys(("take_file", "use_columns", "drop_file"), "facts-said"),
+        **dict.fromkeys(files.ON_FACTS, "facts-said"),
         "take_pool": "pool-said",
-        **dict.fromkeys(documents.ACTIONS, "documents-said"),
+        **dict.fromkeys(files.ON_DOCUMENTS, "documents-said"),
         **dict.fromkeys(("game_done", "tour_compare", "erase"), "game-said"),
         "take_frequencies": "rarity-said",
         **dict.fromkeys(("evaluate", "again", "price"), "go-said"),
     },
     address=("run", "tab", "chosen", "fact", "writing", "drafts", "studio", "demo", "step", "pair"),
+    stops=("run", "unfolded", "fresh", "demo", "step"),
+    place=0,
+    build=_build,
 )

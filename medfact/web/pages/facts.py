@@ -8,7 +8,7 @@ from typing import Literal
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.datasets import bundled_names, grouping
+from medfact.datasets import grouping
 from medfact.datasets.bundled import lay_names
 from medfact.datasets.collection import Collection
 from medfact.datasets.selection import Rejections
@@ -25,10 +25,10 @@ from medfact.statements import Statement
 from medfact.store import Rejection
 from medfact.store.said import DECISIONS
 from medfact.views.fragments import render
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.evaluate.form import OWN_DATA, data_sets, kept_setup, source_called
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.cards import card_of_statements
-from medfact.web.pages.erasing import ERASE, erasable
-from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
+from medfact.web.pages.keeping import ERASE, erasable
 from medfact.web.services import Source, collection_of, spec_of
 
 FACTS_A_PAGE = 20
@@ -57,23 +57,22 @@ class FactsShow(Show):
 
 def view(visitor: Visitor, show: FactsShow) -> View:
     """One page of the facts that pass the filters."""
-    choice, own = visitor.services.choices.of(visitor.owner), own_source(visitor)
-    if choice and not show.data:
-        data = OWN_DATA if own else str(choice.source.get("dataset", ""))
-        show = show.model_copy(update={"data": data, "protocol": choice.protocol, "pool": choice.pool})
+    setup = kept_setup(visitor.services, visitor.owner)
+    own = setup.source
+    if not show.data:
+        data = OWN_DATA if own else setup.dataset
+        show = show.model_copy(update={"data": data, "protocol": setup.protocol, "pool": setup.pool})
     show = show.model_copy(update=_known(show, own))
-    source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
     try:
-        return _page(visitor, show, source, own)
+        return _page(visitor, show, source_called(show.data, own), own)
     except MedfactError as error:
-        return View({"cards": render("message", message=Message(error.public, "warn"))}, show, title="Facts · medfact")
+        return View({"cards": render("message", message=Message(error.public, "warn"))}, show, query="")
 
 
 def _known(show: FactsShow, own: Source | None) -> dict[str, str]:
     """The names among what is shown, each as it is where there is such a thing."""
-    datasets = [*bundled_names(), *([OWN_DATA] if own else [])]
     return {
-        "data": show.data if show.data in datasets else RunSpec.dataset,
+        "data": show.data if show.data in dict(data_sets(own)) else RunSpec.dataset,
         "protocol": show.protocol if show.protocol in PROTOCOLS else "medfact",
     }
 
@@ -84,10 +83,10 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
     rejections = visitor.services.store.of(visitor.owner).rejections()
     found = list(_matching(collection.facts, collection.known, pool, show))
-    page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
+    listed = paged(found, show.page, FACTS_A_PAGE)
     protocol = PROTOCOLS[show.protocol]
     group = grouping(collection, protocol.negatives, spec_of(source).seed, protocol.negative_difficulty, rejections)
-    shown = [group(fact) for fact in found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]]
+    shown = [group(fact) for fact in listed.part]
     said = opinions(visitor.services.store.verdicts([one.fact_id for of in shown for one in of], visitor.reviewers))
     cards = [
         (
@@ -112,14 +111,11 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
             reasons=REASONS,
             layout=show.layout,
             unknown=_unknown_relation(show, facts, pool),
-            page=page,
-            pages=-(-len(found) // FACTS_A_PAGE),
-            size=FACTS_A_PAGE,
-            found=len(found),
+            **listed.numbers,
         ),
         "rejected": _rejections(visitor, facts),
     }
-    return View(fragments, show.model_copy(update={"page": page}), query=_query(show), title="Facts · medfact")
+    return View(fragments, show.model_copy(update={"page": listed.page}), query=_query(show))
 
 
 def _statistics(collection: Collection) -> Markup:
@@ -135,7 +131,7 @@ def _filters(show: FactsShow, own: Source | None, facts: Sequence[Fact]) -> Mark
     return render(
         "facts_filters",
         show=show,
-        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
+        datasets=data_sets(own),
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         pools=[("", "the method's own"), *((name, load_pool(name).title) for name in pool_names())],
         relations=sorted({fact.relation for fact in facts}),
@@ -244,4 +240,14 @@ def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 
-FACTS = Page(FactsShow, view, {"reject": reject, "accept": accept, **ERASE}, address=("data",))
+PAGE = Page(
+    "facts",
+    "Facts",
+    ("said", "to-review", "filters", "cards", "rejected"),
+    FactsShow,
+    view,
+    {"reject": reject, "accept": accept, **ERASE},
+    address=("data",),
+    introduction="# Facts\nEach true fact has false partners: other findings that no source lists for it.",
+    place=1,
+)

@@ -53,7 +53,7 @@ def view(visitor: Visitor, show: GalleryShow) -> View:
         raise NotNow("The gallery is being put together.", AGAIN_SECONDS) from None
     going = any(live.going or live.behind for _, live in lives)
     again = max(PACE, services.reports.pace()) if going else None
-    return View({"gallery": fragment}, show, again=again, title="Gallery · medfact")
+    return View({"gallery": fragment}, show, again=again)
 
 
 def _published(services: Services) -> list[tuple[Published, Live]]:
@@ -101,4 +101,12 @@ def _is_open(services: Services, _: int) -> bool:
     return bool(services.store.published())
 
 
-GALLERY = Page(GalleryShow, view, {})
+PAGE = Page(
+    "gallery",
+    "Gallery",
+    ("gallery",),
+    GalleryShow,
+    view,
+    introduction="# Gallery\nRuns that the host of this server chose to show.",
+    place=7,
+)

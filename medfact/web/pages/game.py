@@ -34,7 +34,7 @@ from medfact.store import COMPLETE, Asked
 from medfact.store.said import GAMES
 from medfact.views.fragments import render
 from medfact.web.pages import SILENCE, Action, Message, Visitor
-from medfact.web.pages.erasing import erasable
+from medfact.web.pages.keeping import erasable
 from medfact.web.services import Services
 from medfact.web.visitors import NOBODY, why_nobody
 

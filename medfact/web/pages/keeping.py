@@ -1,19 +1,34 @@
-"""How long this server keeps what a visitor does here, in a sentence; and, where that is not long, files to take away."""
+"""What a visitor does here: how long the server keeps it, how to take it away or sign in, and how to erase what was said."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isinf
+from typing import Any
 
 from markupsafe import Markup
 
+from medfact.errors import Mistake
 from medfact.limits import is_public_server, limits
 from medfact.results import wording
+from medfact.results.wording import counted
 from medfact.store import GOING, Run, is_lasting
+from medfact.store.said import DECISIONS, EDITS, GAMES, VERDICTS
 from medfact.views.fragments import render
-from medfact.web.pages import Visitor
+from medfact.web.pages import Act, Action, Message, Visitor
 
 MOST_LINKS = 8
+
+NAMES = {
+    VERDICTS: "verdicts and comments",
+    GAMES: "answers in the game",
+    EDITS: "edited sentences and sign-offs",
+    DECISIONS: "rejected false partners and decisions on drafts",
+}
+"""Kind → what it is called."""
+
+SURE = "sure"
+"""The field that a visitor ticks: what is erased does not come back."""
 
 
 def keeping(own: Sequence[Run]) -> Markup:
@@ -35,3 +50,25 @@ def keeping(own: Sequence[Run]) -> Markup:
 def signing_in(visitor: Visitor, page: str) -> Markup:
     """The way to sign in or out, where signing in is offered."""
     return Markup() if visitor.person is None else render("sign_in", person=visitor.person, page=page)
+
+
+def erase(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
+    """Erases what the visitor has said, of the kind that the button names."""
+    if action.about not in NAMES:
+        raise Mistake("There is nothing of that name to erase.", "Load the page again.")
+    name = NAMES[action.about]
+    if not action.fields.get(SURE):
+        raise Mistake(f"Your {name} would be gone for good.", "Tick the box first.")
+    erased = visitor.services.store.of(visitor.owner).erase_said([action.about])
+    if not erased:
+        return show, Message("There is nothing of yours to erase.")
+    return show, Message(f"Your {name} are erased ({counted(erased, 'row')} of the database).", "good")
+
+
+def erasable(*kinds: str) -> Markup:
+    """The part of a page that erases what was said, of these kinds."""
+    return render("erase", kinds=[(kind, NAMES[kind]) for kind in kinds])
+
+
+ERASE: dict[str, Act] = {"erase": erase}
+"""The button, for the pages that have it."""

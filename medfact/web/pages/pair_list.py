@@ -14,7 +14,7 @@ from medfact.results.live import Live
 from medfact.results.pairs import FILTERS, Pairs
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.views.fragments import render
-from medfact.web.pages import Visitor
+from medfact.web.pages import Visitor, paged
 from medfact.web.pages.cards import Card, card_of_answers, of_pair
 
 PAIRS_A_PAGE = 20
@@ -36,16 +36,12 @@ def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[M
     live = list(lives.values())[show.chosen]
     pairs = visitor.services.reports.pairs(live.run.run)
     found = pairs.chosen(show.only, show.relation)
-    page = min(show.page, max(0, len(found) - 1) // PAIRS_A_PAGE)
-    rows = _rows(visitor, live, pairs, found[page * PAIRS_A_PAGE : (page + 1) * PAIRS_A_PAGE])
+    listed = paged(found, show.page, PAIRS_A_PAGE)
     fragment = render(
         "pair_list",
-        rows=rows,
-        found=len(found),
+        rows=_rows(visitor, live, pairs, listed.part),
         of=len(pairs.members),
-        page=page,
-        pages=-(-len(found) // PAIRS_A_PAGE),
-        size=PAIRS_A_PAGE,
+        **listed.numbers,
         filters=FILTERS if pairs.variants == tuple(IMPLICATIONS) else {k: v for k, v in FILTERS.items() if k not in DIAGNOSES},
         only=show.only,
         relation=show.relation,
@@ -55,7 +51,7 @@ def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[M
         opened=show.fact,
         variants=[VARIANTS[key] for key in pairs.variants],
     )
-    return fragment, show.model_copy(update={"page": page})
+    return fragment, show.model_copy(update={"page": listed.page})
 
 
 def _rows(visitor: Visitor, live: Live, pairs: Pairs, chosen: Sequence[int]) -> list[PairRow]:

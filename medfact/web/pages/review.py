@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from urllib.parse import urlencode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from markupsafe import Markup
+from pydantic import Field
 
-from medfact.datasets import bundled_names
-from medfact.errors import FactsError, MedfactError
-from medfact.facts import Fact
-from medfact.reviews.blindness import show_labels
+from medfact.errors import FactsError, MedfactError, Mistake
+from medfact.facts import Fact, name_key
+from medfact.reviews.blindness import is_blind, show_labels
 from medfact.reviews.guidelines import guidelines, is_absolute
+from medfact.reviews.queues import disputed, shuffled
 from medfact.reviews.reliability import statements_to_check
 from medfact.reviews.transfer import LONGEST_NAME, LONGEST_TEXT
 from medfact.reviews.verdicts import (
+    ADJUDICATOR,
+    CHOSEN,
     CONTESTED,
     DISPUTED,
     FACT_VERDICTS,
@@ -24,34 +27,119 @@ from medfact.reviews.verdicts import (
     REVIEWER,
     STATEMENT_VERDICTS,
     STATEMENTS_ALONE,
+    TRUE,
+    WITHDRAWN,
     Opinion,
     opinions,
+    who,
 )
 from medfact.spec import RunSpec
 from medfact.statements import Statement
+from medfact.store import Verdict
 from medfact.store.engine import home
 from medfact.store.said import GAMES, VERDICTS
 from medfact.views.fragments import render
-from medfact.web.pages import Message, Page, View, Visitor
+from medfact.web.evaluate.form import data_sets, own_source, source_called
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import links_of
-from medfact.web.pages.erasing import ERASE, erasable
-from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
-from medfact.web.pages.review_actions import all_fine, judge, jump, undo
-from medfact.web.pages.review_desk import (
-    OF_RUNS,
-    PACKET,
-    ReviewShow,
-    as_it_can_be,
-    material_of,
-    own_opinions,
-    queue_of,
-    statements_of,
-)
-from medfact.web.pages.review_material import Material, contested_facts
+from medfact.web.pages.keeping import ERASE, erasable
+from medfact.web.pages.review_material import SEED, Material, contested_facts, of_runs, of_source
 from medfact.web.visitors import NOBODY, is_adjudicator
+
+OF_RUNS = "run"
+"""The data set that stands for what the runs of the address have asked."""
+
+PACKET = 10
+"""Facts of a packet: for the minutes between two patients."""
+
+
+class ReviewShow(Show):
+    """reviewer: the name under which verdicts are kept. run: ids, with commas. data: a bundled data set, the visitor's own
+    file, or OF_RUNS.
+    relation, search: "" for all. place: of the fact in the queue. checking: whether labels are shown; adjudicating:
+    whether the verdicts of others are; verdicts record both. bound: the error rate of the planner, in per cent.
+    """
+
+    reviewer: str = Field("", max_length=LONGEST_NAME)
+    run: str = Field("", max_length=300)
+    data: str = Field("", max_length=100)
+    queue: Literal["random", "contested", "disputed"] = "random"
+    relation: str = Field("", max_length=500)
+    search: str = Field("", max_length=200)
+    checking: bool = False
+    adjudicating: bool = False
+    bound: float = Field(5, ge=0.1, le=50)
+    place: int = Field(0, ge=0, le=10**9)
+
+
+def as_it_can_be(visitor: Visitor, show: ReviewShow) -> ReviewShow:
+    """What is shown, with the name of who has signed in, data that there are, and no more than the reviewer may see."""
+    known = [*dict(data_sets(own_source(visitor))), *([OF_RUNS] if show.run else [])]
+    name = visitor.user or show.reviewer
+    adjudicating = show.adjudicating and is_adjudicator(name, signed_in=bool(visitor.user))
+    return show.model_copy(
+        update={
+            "reviewer": name,
+            "data": show.data if show.data in known else OF_RUNS if show.run else RunSpec.dataset,
+            "adjudicating": adjudicating,
+            "queue": show.queue if show.queue != DISPUTED or adjudicating else RANDOM,
+        }
+    )
+
+
+def material_of(visitor: Visitor, show: ReviewShow) -> Material:
+    if show.data == OF_RUNS:
+        return of_runs(visitor, show.run)
+    return of_source(visitor, source_called(show.data, own_source(visitor)))
+
+
+def queue_of(visitor: Visitor, show: ReviewShow, material: Material) -> list[Fact]:
+    found = _matching(material.facts, show.relation, name_key(show.search))
+    if show.queue == RANDOM:
+        return found
+    order: Iterable[str] = (
+        contested_facts(visitor.services, material) if show.queue == CONTESTED else _disputed(visitor, material)
+    )
+    by_id = {fact.fact_id: fact for fact in found}
+    return [by_id[fact_id] for fact_id in order if fact_id in by_id]
+
+
+def _matching(facts: Sequence[Fact], relation: str, words: str) -> list[Fact]:
+    of_relation = [fact for fact in facts if relation in ("", fact.relation)]
+    return [fact for fact in of_relation if not words or words in name_key(f"{fact.head} {fact.relation} {fact.tail}")]
+
+
+def _disputed(visitor: Visitor, material: Material) -> list[str]:
+    reviewed = opinions(visitor.services.store.verdicts(owners=visitor.reviewers))
+    statements = (one for fact in material.facts if fact.fact_id in reviewed for one in material.statements(fact))
+    return disputed(statements, reviewed)
+
+
+def me(visitor: Visitor, show: ReviewShow) -> Verdict:
+    """A verdict of this reviewer, still about nothing."""
+    role = ADJUDICATOR if show.adjudicating else REVIEWER
+    return Verdict(show.reviewer.strip(), "", "", owner=visitor.owner, role=role)
+
+
+def own_opinions(visitor: Visitor, show: ReviewShow) -> Mapping[str, Opinion]:
+    """Fact id → what this reviewer, and nobody else, has said."""
+    name = who(me(visitor, show))
+    log = visitor.services.store.verdicts(owners=[visitor.owner])
+    return {fact_id: of[name] for fact_id, of in opinions(log).items() if name in of}
+
+
+def statements_of(show: ReviewShow, material: Material, fact: Fact) -> list[Statement]:
+    return shuffled(list(material.statements(fact)), SEED, show.reviewer)
+
+
+# ------------------------------------------------------------------------------------------------ the page
 
 ADDRESS = ("reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place")
 """The fields of the page's address."""
+
+INTRODUCTION = """# Review
+Is what a model is asked true, clear and fair? The keys stand on the buttons; at the foot of the page they can be switched off.
+"""
 
 QUEUE_TITLES = {
     RANDOM: "a random sample, the same for all",
@@ -90,7 +178,7 @@ def view(visitor: Visitor, show: ReviewShow) -> View:
         )
     except MedfactError as error:
         fact = render("message", message=Message(error.public, "warn"))
-    return View({"choice": _choice(visitor, show, relations), "fact": fact}, show, query=_query(show), title="Review · medfact")
+    return View({"choice": _choice(visitor, show, relations), "fact": fact}, show, query=_query(show))
 
 
 def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Markup:
@@ -105,8 +193,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         signed_in=bool(visitor.user),
         may_adjudicate=is_adjudicator(show.reviewer, signed_in=bool(visitor.user)),
         datasets=[
-            *((name, name) for name in bundled_names()),
-            *([(OWN_DATA, own_name(own))] if own else []),
+            *data_sets(own),
             *([(OF_RUNS, "what the run of this link asked")] if show.run else []),
         ],
         queues=[(name, title) for name, title in QUEUE_TITLES.items() if name != DISPUTED or show.adjudicating],
@@ -122,10 +209,8 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
 
 def _query(show: ReviewShow) -> str:
     """The address, from which a reload goes on: who reviews what, and where in the queue."""
-    changed = {name: getattr(show, name) for name in ADDRESS if getattr(show, name) != ReviewShow.model_fields[name].default}
-    if show.data == (OF_RUNS if show.run else RunSpec.dataset):
-        del changed["data"]
-    return f"?{urlencode(changed)}" if changed else ""
+    usual = show.data == (OF_RUNS if show.run else RunSpec.dataset)
+    return PAGE.query(show.model_copy(update={"data": ""}) if usual else show)
 
 
 def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, Opinion]]:
@@ -197,4 +282,114 @@ def _minutes_left(said: Mapping[str, Opinion], left: int) -> int | None:
     return None if not seconds else max(1, round(seconds[len(seconds) // 2] * left / 60))
 
 
-REVIEW = Page(ReviewShow, view, {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE}, address=ADDRESS)
+# ------------------------------------------------------------------------------------------------ actions
+
+
+def _begun(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Material, Fact]:
+    """What a button is about. Raises Mistake."""
+    show = as_it_can_be(visitor, show)
+    if not show.reviewer.strip():
+        raise Mistake("Say who you are first: a name, or initials.", "Verdicts are kept under it.")
+    material = material_of(visitor, show)
+    return show, material, material.fact(action.about)
+
+
+def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
+    """Records the verdict on a fact, the exceptions among its statements, and what is said of it; then shows the next one."""
+    show, material, fact = _begun(visitor, show, action)
+    fields = action.fields
+    if fields.get("verdict", "") not in FACT_VERDICTS:
+        raise Mistake("Say first whether the fact is true.", "Press 1 to 5.")
+    said = own_opinions(visitor, show).get(fact.fact_id)
+    log, statements = [_of_fact(visitor, show, fact, action)], statements_of(show, material, fact)
+    for statement in statements:
+        log += _exception(log[0], statement, fields, said)
+    return _recorded(visitor, show, log, statements)
+
+
+def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
+    """Records, in one key, that a fact is as the reviewer has ticked, or else true, and that all its sentences are fine."""
+    show, material, fact = _begun(visitor, show, action)
+    ticked = action.fields.get("verdict", "")
+    action = replace(action, fields={**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
+    first = _of_fact(visitor, show, fact, action)
+    said = own_opinions(visitor, show).get(fact.fact_id)
+    log, statements = [first], statements_of(show, material, fact)
+    for statement in statements:
+        log += _exception(first, statement, {}, said)
+    return _recorded(visitor, show, [replace(one, bulk=True) for one in log], statements)
+
+
+def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> Verdict:
+    """The verdict on a fact with its circumstances."""
+    fields = action.fields
+    comment, evidence = (fields.get(name, "").strip()[:LONGEST_TEXT] for name in ("comment", "evidence"))
+    return replace(
+        me(visitor, show),
+        fact_id=fact.fact_id,
+        verdict=fields["verdict"],
+        reasons=tuple(reason for reason in REASONS if fields.get(f"reason-{reason}")),
+        comment=comment,
+        evidence=evidence,
+        seconds=action.seconds,
+        blind=not show.checking and is_blind(visitor.services.store, fact, visitor.selves),
+        queue=show.queue if show.queue != RANDOM else CHOSEN if show.relation or show.search else RANDOM,
+    )
+
+
+def _exception(of_fact: Verdict, statement: Statement, fields: Mapping[str, str], said: Opinion | None) -> list[Verdict]:
+    """What is said of one statement now, if that is not what was said before."""
+    verdict = fields.get(f"of-{statement.statement_id}", "")
+    wording = fields.get(f"wording-{statement.statement_id}", "").strip()[:LONGEST_TEXT]
+    before = said.statements.get(statement.statement_id) if said else None
+    if (verdict, wording) == ((before.verdict, before.wording) if before else ("", "")):
+        return []
+    verdict = verdict if verdict in STATEMENT_VERDICTS else WITHDRAWN
+    plain = replace(of_fact, reasons=(), comment="", evidence="", seconds=None)
+    return [replace(plain, verdict=verdict, statement_id=statement.statement_id, wording=wording)]
+
+
+def _recorded(
+    visitor: Visitor, show: ReviewShow, log: Sequence[Verdict], statements: Sequence[Statement]
+) -> tuple[ReviewShow, Message]:
+    visitor.services.log_of(visitor.owner, log, statements).record_verdicts(log, statements)
+    ended = (show.place + 1) % PACKET == 0
+    said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""
+    return show.model_copy(update={"place": show.place + 1}), Message(said, "good")
+
+
+def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Message]:
+    """Takes this reviewer's last verdict on a fact back, with what came with it, and shows that fact again."""
+    show = as_it_can_be(visitor, show)
+    said = own_opinions(visitor, show)
+    if not said:
+        raise Mistake("There is nothing to take back.", "")
+    last = max(said.values(), key=lambda one: one.fact.number)
+    back = [replace(one, verdict=WITHDRAWN, seconds=None) for one in (last.fact, *last.statements.values())]
+    visitor.services.log_of(visitor.owner, back).record_verdicts(back)
+    queue = queue_of(visitor, show, material_of(visitor, show))
+    place = next((n for n, fact in enumerate(queue) if fact.fact_id == last.fact.fact_id), show.place)
+    return show.model_copy(update={"place": place}), Message("Taken back.", "good")
+
+
+def jump(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
+    """Shows the fact of a number."""
+    show = as_it_can_be(visitor, show)
+    most, number = len(queue_of(visitor, show, material_of(visitor, show))), action.fields.get("number", "")
+    if not number.isdecimal() or not 1 <= int(number[:9]) <= most:
+        raise Mistake("There is no fact of that number.", f"Give 1 to {most:,}.")
+    return show.model_copy(update={"place": int(number) - 1}), Message()
+
+
+PAGE = Page(
+    "review",
+    "Review",
+    ("choice", "said", "fact"),
+    ReviewShow,
+    view,
+    {"judge": judge, "all_fine": all_fine, "undo": undo, "jump": jump, **ERASE},
+    address=ADDRESS,
+    introduction=INTRODUCTION,
+    place=2,
+    is_listed=False,
+)

@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, Literal
 
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.errors import MedfactError, StoreError, UnknownName
+from medfact.datasets.isolated import reading
+from medfact.errors import MedfactError, Mistake, StoreError, UnknownName, UnreadableRun
+from medfact.exchange import import_run
 from medfact.results import wording
-from medfact.results.live import PACE, Live
+from medfact.results.live import PACE, Live, state_now
 from medfact.runs.costs import bill_in_words
 from medfact.spec import LOCAL_OWNER, PROTOCOLS
 from medfact.store import (
     COMPLETE,
     DECIDED,
+    GOING,
     IMPORTED,
     INTERRUPTED,
     KEPT_DELETED,
@@ -34,10 +38,10 @@ from medfact.store import (
     UnreadRun,
 )
 from medfact.views.fragments import render
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
+from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.keeping import keeping, signing_in
-from medfact.web.pages.own_runs import LONGEST_NAME, LONGEST_NOTE, OwnRuns
 from medfact.web.pages.run_story import run_story, state_in_words
+from medfact.web.services import Services
 
 RUNS_A_PAGE = 20
 NOTICED = 5
@@ -82,9 +86,9 @@ def view(visitor: Visitor, show: RunsShow) -> View:
     own = OwnRuns(visitor.services)
     runs = own.all(visitor.owners)
     found = _sorted(visitor, [run for run in runs if matches(run, show.search.casefold().split(), show.state)], show.sort)
-    page = min(show.page, max(0, len(found) - 1) // RUNS_A_PAGE)
+    listed = paged(found, show.page, RUNS_A_PAGE)
     unread = own.unread(visitor.owners)
-    lines = list(_lines(visitor, show, found[page * RUNS_A_PAGE : (page + 1) * RUNS_A_PAGE], unread))
+    lines = list(_lines(visitor, show, listed.part, unread))
     going = any(line.live.going for line in lines)
     behind = any(line.live.behind for line in lines)
     chosen = [run for run in show.chosen.split(",") if run]
@@ -95,10 +99,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
             "runs",
             lines=[_columns(line) for line in lines],
             unread=unread,
-            page=page,
-            pages=-(-len(found) // RUNS_A_PAGE),
-            size=RUNS_A_PAGE,
-            found=len(found),
+            **listed.numbers,
             of=len(runs),
             deleted=own.deleted(visitor.owners),
             sort=show.sort,
@@ -108,7 +109,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
         "chosen": render("runs_chosen", chosen=chosen, runs=len(runs)),
     }
     again = visitor.services.reports.pace() if going else PACE if behind else None
-    return View(fragments, show.model_copy(update={"page": page}), again=again, title="Runs · medfact")
+    return View(fragments, show.model_copy(update={"page": listed.page}), again=again)
 
 
 def matches(run: Run, words: Sequence[str], state: str) -> bool:
@@ -304,6 +305,99 @@ def notice(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
+# ------------------------------------------------------------------------------------------------ changes
+
+LONGEST_NAME, LONGEST_NOTE = 120, 2_000
+
+LARGE_BYTES = 1_000_000
+"""A packed file of a run above this takes long to read."""
+
+Owners = Sequence[str]
+"""Whose runs a request may list and change."""
+
+
+LARGEST_RUN_BYTES = 256 << 20
+"""That a visitor's file of a run may unpack to."""
+
+
+class OwnRuns:
+    """The runs of visitors, with every change checked. Each method takes the owners of the request that asks for it."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def all(self, owners: Owners) -> list[Run]:
+        """Runs, newest first."""
+        return self._services.as_now(self._services.store.runs(*owners)[::-1])
+
+    def one(self, owners: Owners, run: object) -> Run:
+        """The run of this whole id. Raises Mistake where it is not among theirs, as if there were none."""
+        record = self._of(owners, run)
+        if isinstance(record, UnreadRun):
+            raise UnreadableRun(record.run, record.why)
+        return record
+
+    def _of(self, owners: Owners, run: object) -> Run | UnreadRun:
+        if isinstance(run, str) and self._services.has(run):
+            record = self._services.store.recorded(run)
+            if record.owner in owners:
+                return record
+        raise Mistake("There is no such run among yours.", "It may have been deleted; load the page again.")
+
+    def describe(self, owners: Owners, run: object, name: object, note: object) -> Run:
+        """Gives a run a name and a note; returns it with them."""
+        record = self.one(owners, run)
+        name, note = " ".join(_clean(name).split()), _clean(note).strip()
+        for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
+            if len(text) > most:
+                raise Mistake(f"The {what} has {len(text):,} characters.", f"{most:,} are the most.")
+        self._services.store.describe(record.run, name=name, note=note)
+        return self._services.store.run(record.run)
+
+    def unread(self, owners: Owners) -> list[UnreadRun]:
+        """Runs whose record cannot be read, newest first."""
+        return [run for run in self._services.store.listed(*owners)[::-1] if isinstance(run, UnreadRun)]
+
+    def delete(self, owners: Owners, run: object) -> Run | UnreadRun:
+        """Puts a run away, at once, also one that cannot be read. Raises Mistake while it goes on, and where the host has
+        published it.
+        """
+        record = self._of(owners, run)
+        if isinstance(record, Run) and state_now(record, self._services.jobs.snapshot(record.run)) in GOING:
+            raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
+        if any(publication.run == record.run for publication in self._services.store.published()):
+            raise Mistake(
+                "The host of this server shows this run in its gallery.", "Ask the host to withdraw it; then it can be deleted."
+            )
+        self._services.store.delete(record.run)
+        return record
+
+    def deleted(self, owners: Owners) -> list[Run]:
+        """Runs that can be brought back, the last deleted first."""
+        return self._services.store.deleted(*owners)
+
+    def undo(self, owners: Owners, run: object) -> Run:
+        """Brings a deleted run back."""
+        found = next((deleted for deleted in self.deleted(owners) if deleted.run == run), None)
+        if found is None:
+            raise Mistake("There is no such deleted run among yours.", "It may have been brought back already.")
+        self._services.store.restore(found.run)
+        return found
+
+    def bring(self, owner: str, path: Path) -> Run:
+        """Takes a run from a file, for this owner."""
+        store = self._services.store.of(owner)
+        with reading() as turn, path.open("rb") as file:
+            if turn and path.stat().st_size > LARGE_BYTES and not turn.becomes_long():
+                raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
+            return store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
+
+
+def _clean(given: object) -> str:
+    """Text that every database can keep."""
+    return str(given or "").replace("\0", "").encode("utf-8", "replace").decode()
+
+
 # ------------------------------------------------------------------------------------------------ actions
 
 
@@ -341,4 +435,14 @@ def _short(run: Run) -> str:
     return wording.short_name(run)
 
 
-RUNS = Page(RunsShow, view, {"save": save, "delete": delete, "undo": undo, "bring": bring})
+PAGE = Page(
+    "runs",
+    "Runs",
+    ("notice", "filters", Bring("Bring a run from a file (.gz)", "bring", [".gz"], "runs-import"), "runs", "said", "chosen"),
+    RunsShow,
+    view,
+    {"save": save, "delete": delete, "undo": undo, "bring": bring},
+    introduction="# Runs\nA run is one model, asked about one set of facts. Whoever has the link of a run can read its "
+    "answers.",
+    place=5,
+)

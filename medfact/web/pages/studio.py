@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.datasets import Collection, bundled_names
+from medfact.datasets import Collection
 from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact, name_key
 from medfact.prototypes import Pool, load_pool
@@ -33,9 +33,9 @@ from medfact.statements import VARIANTS, Variant
 from medfact.store import PrototypeEdit
 from medfact.store.said import EDITS
 from medfact.views.fragments import render
+from medfact.web.evaluate.form import OWN_DATA, data_sets, own_source, source_called
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
-from medfact.web.pages.erasing import erasable, erase
-from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
+from medfact.web.pages.keeping import erasable, erase
 from medfact.web.services import collection_of
 from medfact.writing.kinds import writing_kind
 from medfact.writing.marks import Marks, marks
@@ -124,7 +124,7 @@ def view(visitor: Visitor, show: StudioShow) -> View:
         desk = _desk(visitor, show)
     except MedfactError as error:  # other facts can still be chosen
         said = render("message", message=Message(error.public, "warn"))
-        return View({"choice": _choice(visitor, show, []), "relation": said}, show, title="Studio · medfact")
+        return View({"choice": _choice(visitor, show, []), "relation": said}, show, query="")
     key = f"{desk.base.name}|{desk.relation}"
     unsaved = _unsaved(visitor, show) if show.of != key else None
     if show.of != key:
@@ -135,7 +135,7 @@ def view(visitor: Visitor, show: StudioShow) -> View:
         "relation": _relation(visitor, show, desk, unsaved),
         "edited": _edited(show, desk) + (erasable(EDITS) if desk.has_log else ""),
     }
-    return View(fragments, show, query=_query(show), title="Studio · medfact")
+    return View(fragments, show, query=_query(show))
 
 
 def _listed(desk: Desk, name: str, new: bool) -> str:
@@ -160,8 +160,7 @@ def _edited(show: StudioShow, desk: Desk) -> Markup:
 
 def _as_it_can_be(visitor: Visitor, show: StudioShow) -> StudioShow:
     own = own_source(visitor)
-    known = [*bundled_names(), *([OWN_DATA] if own else [])]
-    data = show.data if show.data in known else OWN_DATA if own and not show.data else RunSpec.dataset
+    data = show.data if show.data in dict(data_sets(own)) else OWN_DATA if own and not show.data else RunSpec.dataset
     pool = show.pool if show.pool in bases() else StudioShow.model_fields["pool"].default
     return show.model_copy(update={"pool": pool, "data": data, "reviewer": visitor.user or show.reviewer})
 
@@ -169,7 +168,7 @@ def _as_it_can_be(visitor: Visitor, show: StudioShow) -> StudioShow:
 def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     """Raises MedfactError where the facts cannot be read."""
     own = own_source(visitor)
-    collection = collection_of(own if own and show.data == OWN_DATA else {"dataset": show.data})
+    collection = collection_of(source_called(show.data, own))
     base = load_pool(show.pool)
     log = visitor.services.store.of(visitor.owner).prototype_edits(base.name)
     made = edited(base, log)
@@ -190,7 +189,7 @@ def _choice(visitor: Visitor, show: StudioShow, relations: Sequence[tuple[str, s
         "studio_choice",
         show=show,
         pools=[(name, load_pool(name).title) for name in bases()],
-        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
+        datasets=data_sets(own),
         relations=relations,
         signed_in=bool(visitor.user),
         longest=LONGEST_NAME,
@@ -345,5 +344,15 @@ def erase_edits(visitor: Visitor, show: StudioShow, action: Action) -> tuple[Stu
     return show.model_copy(update={"of": ""}), message
 
 
-_ACTIONS = {"save": save, "sign": sign, "take_back": take_back, "erase": erase_edits}
-STUDIO = Page(StudioShow, view, _ACTIONS, address=("pool", "data", "relation"))
+PAGE = Page(
+    "studio",
+    "Studio",
+    ("choice", "said", "relation", "edited"),
+    StudioShow,
+    view,
+    {"save": save, "sign": sign, "take_back": take_back, "erase": erase_edits},
+    address=("pool", "data", "relation"),
+    introduction="# Studio\nThe sentences in which facts are stated: side by side, to change, to add to, and to sign off.",
+    place=3,
+    is_listed=False,
+)

@@ -1,10 +1,10 @@
-"""The tour on the page Evaluate: one fact of the demonstration in five steps, then two models asked live, and a card."""
+"""What a first visitor sees on the page Evaluate: the claim, with the demonstration in two numbers; and the tour: one of its
+facts in five steps, then two models asked live, and a card."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -19,18 +19,16 @@ from medfact.results.wording import FATES, state_in_words
 from medfact.statements import IMPLICATIONS
 from medfact.store import COMPLETE, Asked
 from medfact.views.fragments import render
-from medfact.web.inputs.setup import Setup, evaluate
+from medfact.web.evaluate.begin import begin
+from medfact.web.evaluate.form import LAST_STEP, EvaluateShow, Setup
 from medfact.web.pages import Action, Message, View, Visitor
-from medfact.web.pages.cards import of_pair
+from medfact.web.pages.cards import Card, card_of_answers, of_pair
 from medfact.web.pages.progress import progress_of
 from medfact.web.posted import card_now
 from medfact.web.services import Services
 
 STEPS = ("none", "inv", "ins", "dn", "partner")
 """What each step asks: a variant about the true fact, at last the plain sentence about its false partner."""
-
-LAST = len(STEPS) + 1
-"""The step after these: two models, and the card."""
 
 MODELS = (BUNDLED_MODEL, NARROW_MODEL)
 PAIRS = 40
@@ -61,17 +59,50 @@ class Story:
     right: tuple[int, ...]
 
 
-def tour(visitor: Visitor, show: Any) -> View:
+def hero(visitor: Visitor, begins: bool = False, back: bool = False) -> Markup:
+    """The claim, the story of the demonstration in two numbers, and one of its facts with the model's answers.
+
+    begins: whether the button that starts the game has the focus. back: whether there are runs to go back to.
+    """
+    live = visitor.services.reports.live(visitor.demonstration)
+    return _hero(visitor.services, live.run.run, live.version, begins, back)
+
+
+@keep(8)
+def _hero(services: Services, run: str, _: Version, begins: bool, back: bool) -> Markup:
+    """Kept for each version of the demonstration's answers."""
+    live = services.reports.live(run)
+    report = live.report
+    mastered = round((report.joint_accuracy.value or 0) * report.joint_accuracy.n)
+    playable = live.run.state == COMPLETE
+    card = _card(services, live)
+    return render("hero", report=report, mastered=mastered, card=card, playable=playable, begins=begins, back=back)
+
+
+def _card(services: Services, live: Live) -> Card | None:
+    """A pair of the demonstration whose plain statement the model got right, and the rest not."""
+    pairs = services.reports.pairs(live.run.run)
+    told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
+    if not told:
+        return None
+    items = of_pair(services, live, pairs.members[told[0]])
+    return card_of_answers(services, [("medfact-tiny", live.run, items)])
+
+
+# ------------------------------------------------------------------------------------------------ the tour
+
+
+def tour(visitor: Visitor, show: EvaluateShow) -> View:
     """The tour in place of the story of the first page; the rest of the page waits.
 
-    show: of the page. step: from 1 to LAST; pair: the ids of the two runs, with a comma, "" until they are asked.
+    show: of the page. step: from 1 to LAST_STEP; pair: the ids of the two runs, with a comma, "" until they are asked.
     """
     live = visitor.services.reports.live(visitor.demonstration)
     again = visitor.services.reports.pace(live) if live.going else PACE if live.behind else None
-    step = min(show.step, LAST)
+    step = min(show.step, LAST_STEP)
     if live.state != COMPLETE:
         shown = render("tour_waits", state=state_in_words(live.state, live.run.reason))
-    elif step == LAST:
+    elif step == LAST_STEP:
         shown, again = _two_models(visitor, show)
     else:
         story = _story(visitor.services, live.run.run, live.version)
@@ -79,7 +110,7 @@ def tour(visitor: Visitor, show: Any) -> View:
     fragments = {"hero": shown, "game": Markup(), "notice": Markup()}
     told = {"demo": "tour", "step": str(step) if step > 1 else "", "pair": show.pair}
     query = urlencode({name: value for name, value in told.items() if value}, safe=",")
-    return View(fragments, show, query=f"?{query}", again=again, title="Tour · medfact", stop=f"tour-{step}")
+    return View(fragments, show, query=f"?{query}", again=again, title="Tour · medfact")
 
 
 # ------------------------------------------------------------------------------------------------ one fact
@@ -165,14 +196,14 @@ def _told(step: str, right: bool, answer: bool | None, plain: bool | None) -> st
 # ------------------------------------------------------------------------------------------------ two models
 
 
-def compare(visitor: Visitor, show: Any, _: Action) -> tuple[Any, Message]:
+def compare(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
     """Asks both demonstration models the same facts: two ordinary runs of the visitor."""
     chosen = Setup.model_validate({"models": MODELS, "pairs": PAIRS})
-    runs = evaluate(visitor.services, visitor.owner, chosen, None, visitor.reviewers)
+    runs = begin(visitor.services, visitor.owner, chosen, None, visitor.reviewers)
     return show.model_copy(update={"pair": ",".join(runs)}), Message()
 
 
-def _two_models(visitor: Visitor, show: Any) -> tuple[Markup, float | None]:
+def _two_models(visitor: Visitor, show: EvaluateShow) -> tuple[Markup, float | None]:
     """The button, or how far the two runs are, or what they show; and when to look again."""
     services = visitor.services
     runs = [run for run in dict.fromkeys(show.pair.split(",")) if services.asked(run)]

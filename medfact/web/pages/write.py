@@ -3,33 +3,43 @@ the visitor decide what of it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.datasets import bundled_names
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
 from medfact.models import key_for, service_of
 from medfact.models.services.addresses import parsed_address
 from medfact.models.services.policy import check_new_run
-from medfact.results.wording import STATES, counted, model_name, pool_title
+from medfact.prototypes import fill
+from medfact.results.wording import STATES, counted, date, model_name, pool_title
 from medfact.runs.checks import check_settings
 from medfact.runs.costs import costs
 from medfact.runs.start import start_planned
 from medfact.spec import BOUNDS, PROTOCOLS, RunSpec
-from medfact.store import GOING, Plan, Run
+from medfact.statements import VARIANTS, Variant
+from medfact.store import GOING, DraftDecision, Plan, Run
 from medfact.views.fragments import render
-from medfact.web.inputs.room import check_room, pairs_of
-from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, Setup, specs_of
-from medfact.web.pages import Action, Message, Page, Show, View, Visitor
-from medfact.web.pages import drafts as drafts_page
-from medfact.web.pages.consent import consent, host_in_words
-from medfact.web.pages.own_data import OWN_DATA, own_name, own_source
-from medfact.web.pages.own_runs import OwnRuns
+from medfact.web.evaluate.form import (
+    DEFAULT_PAIRS,
+    MOST_PAIRS,
+    OWN_DATA,
+    Setup,
+    data_sets,
+    kept_setup,
+    own_source,
+    source_called,
+)
+from medfact.web.evaluate.fragments import consent, host_in_words
+from medfact.web.evaluate.plan import planned
+from medfact.web.evaluate.room import check_room, pairs_of
+from medfact.web.evaluate.spec import specs_of
+from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
+from medfact.web.pages.runs import OwnRuns
 from medfact.web.pages.writings import (
     Line,
     chosen,
@@ -42,10 +52,12 @@ from medfact.web.pages.writings import (
     shown,
     version_of,
 )
-from medfact.web.services import Source, collection_of, planned
+from medfact.web.services import Source, collection_of
 from medfact.writing.guards import REASONS
-from medfact.writing.runs import attempts_of, planned_writing, writing_of
+from medfact.writing.kinds import writing_kind
+from medfact.writing.runs import attempts_of, drafts, planned_writing, writing_of
 from medfact.writing.sentences import NOT_WRITTEN, REPHRASED, UNCHANGED
+from medfact.writing.templates import Draft, problem_of
 
 SENTENCES_A_PAGE, FACTS_A_PAGE = 20, 10
 LISTED = 20
@@ -57,6 +69,9 @@ KIND_TITLES = {
     "templates": "draft eight templates for each relation that has none",
     "template": "draft one template for each relation that has none (MKJ)",
 }
+FORM_FIELDS = {"kind", "data", "protocol", "pairs", "where", "writer", "service", "address", "budget"}
+"""What of the page's view is what will be written."""
+
 FILTERS = {
     "all": "all",
     REPHRASED: "rephrased",
@@ -90,12 +105,11 @@ class WriteShow(Show):
 
 def view(visitor: Visitor, show: WriteShow) -> View:
     """The form with its price, the visitor's writings, and the one that is open."""
-    own = own_source(visitor)
-    choice = visitor.services.choices.of(visitor.owner)
+    last = kept_setup(visitor.services, visitor.owner)
+    own = last.source
     if not show.data:
-        bundled = str(choice.source.get("dataset", "")) if choice else ""
-        show = show.model_copy(update={"data": OWN_DATA if own else bundled})
-    known = show.data in bundled_names() or (own is not None and show.data == OWN_DATA)
+        show = show.model_copy(update={"data": OWN_DATA if own else last.dataset})
+    known = show.data in dict(data_sets(own))
     show = show.model_copy(
         update={
             "data": show.data if known else RunSpec.dataset,
@@ -114,9 +128,7 @@ def view(visitor: Visitor, show: WriteShow) -> View:
             "opened": opened.fragment,
         },
         show,
-        query=f"?writing={show.writing}" if show.writing else "",
         again=visitor.services.reports.pace() if going else None,
-        title="Write · medfact",
     )
 
 
@@ -145,12 +157,13 @@ def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
 
 def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     """The spec and the plan of the writing. Raises MedfactError where it cannot be."""
+    for name in FORM_FIELDS & show.unfit.keys():
+        raise Mistake(f"“{name}” cannot be what it is: {show.unfit[name][1]}.", "Change it.")
     setup = _setup_of(visitor, show)
     if not setup.names:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
-    own = own_source(visitor)
-    source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
+    source = source_called(show.data, own_source(visitor))
     rejections = visitor.services.store.of(visitor.owner).rejections()
     most = limits().of(visitor.owner).statements_a_run
     return planned_writing(
@@ -169,7 +182,7 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
         "write_form",
         show=show,
         kinds=KIND_TITLES.items(),
-        datasets=[*((name, name) for name in bundled_names()), *([(OWN_DATA, own_name(own))] if own else [])],
+        datasets=data_sets(own),
         protocols=[(name, protocol.title) for name, protocol in PROTOCOLS.items()],
         most=MOST_PAIRS,
         drafts=show.kind in ("templates", "template"),
@@ -216,7 +229,7 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
     made = rephrasing_of(visitor.services, first.run, version_of(first, visitor.services.store), line.complete)
     only = show.only if show.only in (*FILTERS, *REASONS) else "all"
     found = chosen(made.sentences, only)
-    page, part = _page_of(found, show.page, SENTENCES_A_PAGE)
+    listed = paged(found, show.page, SENTENCES_A_PAGE)
     stopped = sum(count for fate, count in made.fates.items() if fate in REASONS)
     reasons = [reason for reason in REASONS if made.fates.get(reason)]
     fragment = render(
@@ -233,46 +246,35 @@ def _open_rephrasing(visitor: Visitor, show: WriteShow, first: Run, line: Line) 
         written=made.written,
         filters=[*FILTERS.items(), *((reason, f"stopped: {REASONS[reason]}") for reason in reasons)],
         only=only,
-        sentences=[shown(sentence) for sentence in part],
-        page=page,
-        pages=-(-len(found) // SENTENCES_A_PAGE),
-        size=SENTENCES_A_PAGE,
-        found=len(found),
+        sentences=[shown(sentence) for sentence in listed.part],
+        **listed.numbers,
     )
-    return fragment, page
+    return fragment, listed.page
 
 
 def _open_eight(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
     version = version_of(first, visitor.services.store)
     made = eights_of(visitor.services, first.run, version)
     used = sum(one.used for one in made)
-    page, part = _page_of(made, show.page, FACTS_A_PAGE)
+    listed = paged(made, show.page, FACTS_A_PAGE)
     fragment = render(
         "written_eights",
         line=line,
         run=first,
         used=used,
         of=len(made),
-        facts=part,
+        facts=listed.part,
         written=eights_diversity(visitor.services, first.run, version) if line.complete and used else None,
-        page=page,
-        pages=-(-len(made) // FACTS_A_PAGE),
-        size=FACTS_A_PAGE,
-        found=len(made),
+        **listed.numbers,
     )
-    return fragment, page
+    return fragment, listed.page
 
 
 def _open_drafts(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
-    return drafts_page.listed(visitor, first, line, show.edited), 0
+    return _listed_drafts(visitor, first, line, show.edited), 0
 
 
 _OPENED = {"rephrasing": _open_rephrasing, "eight": _open_eight, "drafts": _open_drafts}
-
-
-def _page_of(found: Sequence[Any], page: int, size: int) -> tuple[int, Sequence[Any]]:
-    page = min(page, max(0, len(found) - 1) // size)
-    return page, found[page * size : (page + 1) * size]
 
 
 # ------------------------------------------------------------------------------------------------ actions
@@ -331,7 +333,118 @@ def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
     return show.model_copy(update={"writing": "" if show.writing == first.run else show.writing}), Message(said, "good")
 
 
-WRITE = Page(
+# ------------------------------------------------------------------------------------------------ drafts
+
+MOST_CHARACTERS = 1_000
+"""Of an edited sentence."""
+
+
+@dataclass(frozen=True)
+class DraftCard:
+    """A draft as the visitor left it. sentences: (form, template, the template about the example). decided: on which day."""
+
+    draft: Draft
+    sentences: tuple[tuple[Variant, str, str], ...]
+    problem: str | None
+    state: str
+    decided: str
+    edited: bool
+
+
+def _listed_drafts(visitor: Visitor, first: Run, line: Line, edited: str) -> Markup:
+    """The drafts of a writing, each with what the visitor decided."""
+    store = visitor.services.store.of(visitor.owner)
+    decisions = store.draft_decisions(first.run)
+    forms = writing_kind(first).forms
+    cards = [_card(draft, decisions.get(draft.relation), forms, draft.relation == edited) for draft in drafts(first.run, store)]
+    accepted = sum(decision.accepted for decision in decisions.values())
+    return render("written_drafts", line=line, run=first, cards=cards, accepted=accepted, most=MOST_CHARACTERS)
+
+
+def _card(draft: Draft, decision: DraftDecision | None, forms: tuple[str, ...], edited: bool) -> DraftCard:
+    sentences = decision.sentences if decision and decision.sentences else draft.sentences
+    rows = ((form, sentences.get(form, "")) for form in forms)
+    example = draft.example
+    return DraftCard(
+        draft,
+        tuple((VARIANTS[form], text, fill(text, example.head, example.tail or "") if text else "") for form, text in rows),
+        _problem_in_words(problem_of(draft.relation, sentences, forms), forms),
+        "undecided" if decision is None else "accepted" if decision.accepted else "refused",
+        date(decision.decided_at) if decision else "",
+        edited,
+    )
+
+
+def _problem_in_words(problem: str | None, forms: tuple[str, ...]) -> str | None:
+    """A problem with the forms under their plain names."""
+    for form in forms if problem else ():
+        problem = (
+            str(problem)
+            .replace(f"the form {form!r}", f"“{VARIANTS[form].plain}”")
+            .replace(f"form {form!r}", f"“{VARIANTS[form].plain}”")
+        )
+    return problem.replace("the draft, ", "") if problem else None
+
+
+def _draft_found(visitor: Visitor, show: WriteShow, action: Action) -> tuple[Run, Draft]:
+    """The draft that a button is about. Raises Mistake."""
+    if visitor.services.has(show.writing):
+        first = writing_of(show.writing, visitor.services.store)
+        for draft in drafts(first.run, visitor.services.store):
+            if draft.relation == action.about:
+                return first, draft
+    raise Mistake("There is no such draft.", "Load the page again.")
+
+
+def accept_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Accepts a draft as it stands, if it breaks no rule."""
+    first, draft = _draft_found(visitor, show, action)
+    store = visitor.services.store.of(visitor.owner)
+    decision = store.draft_decisions(first.run).get(draft.relation)
+    sentences = decision.sentences if decision and decision.sentences else draft.sentences
+    return _accepted(visitor, show, first, draft, sentences)
+
+
+def save_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Accepts a draft with the visitor's own words."""
+    first, draft = _draft_found(visitor, show, action)
+    forms = writing_kind(first).forms
+    sentences = {form: " ".join(action.fields.get(form, "").split())[:MOST_CHARACTERS] for form in forms}
+    return _accepted(visitor, show, first, draft, sentences)
+
+
+def _accepted(
+    visitor: Visitor, show: WriteShow, first: Run, draft: Draft, sentences: Mapping[str, str]
+) -> tuple[WriteShow, Message]:
+    if problem := problem_of(draft.relation, sentences, writing_kind(first).forms):
+        raise Mistake(problem, "Edit it; it is not accepted yet.")
+    visitor.services.log_of(visitor.owner, [sentences]).decide_on_draft(first.run, draft.relation, True, sentences)
+    return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")
+
+
+def refuse_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Refuses a draft: nothing is asked with it."""
+    first, draft = _draft_found(visitor, show, action)
+    visitor.services.log_of(visitor.owner, [draft.relation]).decide_on_draft(first.run, draft.relation, False, {})
+    return show.model_copy(update={"edited": ""}), Message(f"Refused the sentences of “{draft.relation}”.", "good")
+
+
+def undecide_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
+    """Takes a decision back."""
+    first, draft = _draft_found(visitor, show, action)
+    visitor.services.store.of(visitor.owner).forget_draft_decision(first.run, draft.relation)
+    return show, Message()
+
+
+INTRODUCTION = """# Write
+A language model can say the facts in other words, so that no model is helped by sentences that it has read before. Each new
+sentence must pass guards: it may not deny, strengthen, narrow or swap anything. What the guards stop stands as its template.
+"""
+
+PAGE = Page(
+    "write",
+    "Write",
+    ("form", "form-said", "writings", "said", "opened"),
     WriteShow,
     view,
     {
@@ -339,11 +452,13 @@ WRITE = Page(
         "stop": stop,
         "resume": resume,
         "delete": delete,
-        "accept": drafts_page.accept,
-        "refuse": drafts_page.refuse,
-        "undecide": drafts_page.undecide,
-        "save_draft": drafts_page.save,
+        "accept": accept_draft,
+        "refuse": refuse_draft,
+        "undecide": undecide_draft,
+        "save_draft": save_draft,
     },
     says={"start": "form-said"},
     address=("writing",),
+    introduction=INTRODUCTION,
+    place=4,
 )

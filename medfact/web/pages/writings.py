@@ -13,8 +13,8 @@ from medfact.results import wording
 from medfact.results.wording import state_in_words
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import COMPLETE, RESUMABLE, RUNNING, WAITING, Run, Store
+from medfact.web.evaluate.begin import services_of
 from medfact.web.pages import Visitor
-from medfact.web.pages.run_actions import services_of
 from medfact.web.services import Services
 from medfact.writing.diversity import Diversity, diversity
 from medfact.writing.eight import eight_of, usable_lines

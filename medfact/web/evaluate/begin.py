@@ -1,36 +1,83 @@
-"""What the buttons of Evaluate do with runs: begin, repeat, stop and resume them."""
+"""The press of a button: runs are recorded and queued, repeated, stopped, resumed, or priced."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from medfact.errors import Mistake, ModelError
 from medfact.models import ServiceSettings, key_for, provider_of, service_of
-from medfact.models.services.policy import hosts_of
+from medfact.models.services.addresses import parsed_address
+from medfact.models.services.policy import check_new_run, hosts_of
+from medfact.results.wording import model_name
+from medfact.runs.checks import check_settings
+from medfact.runs.costs import costs
 from medfact.runs.plan import files_of, opens_files
 from medfact.runs.racing import of_one_race, racing_specs, still_racing
 from medfact.runs.run_model import check_source
-from medfact.runs.start import recorded_plan, start_again
+from medfact.runs.start import recorded_plan, start_again, start_planned
 from medfact.spec import BOUNDS
 from medfact.store import Run
-from medfact.web.inputs.room import check_room, pairs_of
-from medfact.web.inputs.setup import MOST_MODELS
-from medfact.web.inputs.setup import evaluate as begin
-from medfact.web.pages import Action, Message, Visitor, setup
-
-if TYPE_CHECKING:
-    from medfact.web.pages.evaluate import EvaluateShow
+from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, Setup, setup_in
+from medfact.web.evaluate.plan import PlannedRun, planned_runs
+from medfact.web.evaluate.room import check_room, pairs_of
+from medfact.web.pages import Act, Action, Message, Visitor
+from medfact.web.services import Services
 
 Asking = tuple[str | None, float | None]
 """The key and the budget of a run."""
 
 
+def begin(services: Services, owner: str, setup: Setup, key: str | None, reviewers: tuple[str, ...] = ()) -> list[str]:
+    """Records the runs for a visitor and queues them; returns their ids. Raises MedfactError on a mistake.
+
+    What is slow comes first, while others may begin runs too: reading files, planning, looking up the names of hosts.
+    """
+    check_room(services, owner, 1)
+    if setup.address:
+        parsed_address(setup.address)  # as it was typed: a spec keeps no user name
+    asked = planned_runs(services, owner, setup, reviewers)
+    for spec, plan, own_pool in asked:
+        check_settings(spec)
+        if own_pool is not None:
+            own_pool.keep(services, owner)
+        if opens_files(spec, plan):
+            services.check_files(owner, spec)
+        if (service := service_of(spec.model, spec.service)) is not None:
+            check_new_run(replace(service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
+    with services.planning:
+        pairs = max(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked)
+        check_room(services, owner, len(asked), [one.spec.model for one in asked], max(setup.pairs, pairs))
+        return _begun(services, owner, asked, key, setup.race)
+
+
+def _begun(services: Services, owner: str, asked: Sequence[PlannedRun], key: str | None, race: bool) -> list[str]:
+    """Records planned runs and queues them; returns their ids. race: whether they end as soon as the better one is known."""
+    racing = race and len(asked) > 1
+    specs = [one.spec for one in asked]
+    specs = racing_specs(specs) if racing else specs
+    store = services.store.of(owner)
+    runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
+    asking: dict[str, Asking] = {run: (key_for(spec.model, key), None) for run, spec in zip(runs, specs, strict=True)}
+    _submit(services, asking, runs if racing else [])
+    return runs
+
+
+# ------------------------------------------------------------------------------------------------ buttons
+
+
+def price(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow, Message]:
+    """Says what the chosen models would cost; asks none of them."""
+    setup = setup_in(visitor, show)
+    runs = planned_runs(visitor.services, visitor.owner, setup, visitor.reviewers)
+    return show, Message(" ".join(f"{model_name(spec.model)}: {costs(spec, planned=plan)['said']}" for spec, plan, _ in runs))
+
+
 def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Records one run a model and queues them."""
-    if show.pending or show.uploading:
-        raise Mistake(show.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
-    chosen = setup.setup_in(show)
+    chosen = setup_in(visitor, show)
+    if chosen.pending or show.uploading:
+        raise Mistake(chosen.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
     runs = begin(visitor.services, visitor.owner, chosen, action.fields.get("key", "").strip() or None, visitor.reviewers)
     return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1, "unfolded": False}), Message()
 
@@ -50,7 +97,7 @@ def again(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow
         _check_room(visitor, visitor.owner, records)
         store = services.store.of(visitor.owner)
         new = [start_again(record.run, store, spec) for record, spec in zip(records, specs, strict=True)]
-        _submit(visitor, dict.fromkeys(new, (None, None)), new if raced else [])
+        _submit(visitor.services, dict.fromkeys(new, (None, None)), new if raced else [])
     return show.model_copy(update={"run": ",".join(new) or show.run, "page": 0, "fact": -1}), Message()
 
 
@@ -74,9 +121,9 @@ def _check_room(visitor: Visitor, owner: str, records: Sequence[Run]) -> None:
     check_room(visitor.services, owner, len(records), [record.model for record in records], pairs, statements)
 
 
-def _submit(visitor: Visitor, asking: Mapping[str, Asking], racing: Sequence[str]) -> None:
+def _submit(services: Services, asking: Mapping[str, Asking], racing: Sequence[str]) -> None:
     """Queues runs, each with the key and the budget of its service; some of them race."""
-    jobs = visitor.services.jobs
+    jobs = services.jobs
     if racing:
         jobs.submit_race({run: asking[run] for run in racing})
     for run, (key, budget) in asking.items():
@@ -111,7 +158,7 @@ def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Evalua
         for owner in dict.fromkeys(record.owner for record in records):
             _check_room(visitor, owner, [record for record in records if record.owner == owner])
         asking = {record.run: (key_for(record.model, key), budget) for record in records}
-        _submit(visitor, asking, [record.run for record in still_racing(records)])
+        _submit(visitor.services, asking, [record.run for record in still_racing(records)])
     return show, Message()
 
 
@@ -139,3 +186,6 @@ def _dollars(text: str) -> float | None:
         raise Mistake(f"{text[:40]!r} is not an amount to spend.", "Give the budget in US dollars, such as 5.") from None
     BOUNDS["spec.budget"].check(dollars)
     return dollars
+
+
+ACTIONS: dict[str, Act] = {"price": price, "evaluate": evaluate, "again": again, "stop": stop, "resume": resume}

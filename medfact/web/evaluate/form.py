@@ -1,0 +1,309 @@
+"""The form: what a visitor has chosen on the page Evaluate, checked, and kept for the next time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_serializer, model_validator
+
+from medfact.datasets import bundled_names
+from medfact.errors import MedfactError, Mistake, StoreError
+from medfact.facts import digest
+from medfact.models import BUNDLED_MODEL, spec_of_service, spec_of_weights
+from medfact.results.recall import READ
+from medfact.runs.pool import protocol_of
+from medfact.setting import checked_value
+from medfact.spec import BOUNDS, FIELDS, NO_RETRIEVAL, SETTINGS, RunSpec
+from medfact.web.pages import Lenient, Show, Visitor
+from medfact.web.services import OWN_DATA as OWN_DATA
+from medfact.web.services import Services, Source
+from medfact.web.visitors import NOBODY
+
+DEFAULT_PAIRS = 60
+MOST_PAIRS = 1_000
+MOST_MODELS = 8
+WITHOUT = "without passages"
+"""A setting beside those of `results.recall.SETTINGS`."""
+
+LONGEST_PATH = 1_000
+"""Characters of what names a file of the visitor's."""
+
+LONGEST_KEPT = 16_000
+"""Characters of a set-up that is kept."""
+
+LAST_STEP = 6
+"""Of the tour: five sentences about one fact, then two models."""
+
+OF_SPEC = {"pairs": "limit", "difficulty": "negative_difficulty"}
+"""Field of the set-up → the field of a spec that it is, where they are called otherwise."""
+
+LABELS = {
+    "models": "Models",
+    "race": "Stop as soon as it is decided",
+    "other": "Hugging Face repository, or a folder or .gguf file on this machine",
+    "service": "model's name",
+    "address": "address (base URL)",
+    "settings": "Each model is asked",
+} | {
+    name: SETTINGS[f"spec.{OF_SPEC.get(name, name)}"].label
+    for name in ("dataset", "budget", "protocol", "pairs", "shots", "difficulty", "pool", "retrieval", "encoder")
+}
+"""Field of the set-up → its label on the page."""
+
+FURTHER = [path.removeprefix("spec.") for path, declared in SETTINGS.items() if declared.has_input]
+"""The settings that have a place on the page by their declaration alone."""
+
+
+def further_in(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of FURTHER in what a browser says, which may have gathered them before; what cannot be is at its default."""
+    gathered = record.get("further")
+    told = {**(gathered if isinstance(gathered, Mapping) else {}), **record}
+    values: dict[str, Any] = {}
+    for name in FURTHER:
+        with suppress(KeyError, MedfactError):
+            values[name] = checked_value(FIELDS[f"spec.{name}"], told[name] if told[name] != "" else None)
+    return values
+
+
+Short = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
+OwnFile = Annotated[str, AfterValidator(lambda path: path[:LONGEST_PATH])]
+"""One that is too long is not passed over: what is left of it is no file either, and is said to be none."""
+
+
+class Unmapped(BaseModel):
+    """An uploaded file that waits for a visitor to say which of its columns is which, or holds the text."""
+
+    path: str
+    columns: list[str] = Field(max_length=200)
+
+
+class Setup(Lenient):
+    """The values of the inputs."""
+
+    dataset: Short = RunSpec.dataset
+    source: dict[str, Any] | None = None
+    """The visitor's own file in use, and its columns; None for the bundled data set."""
+    mapping: Unmapped | None = None
+    """A file of facts that waits for its columns."""
+    pending: Annotated[str, Field(max_length=1_000)] = ""
+    """Why nothing can be evaluated yet."""
+    protocol: Short = RunSpec.protocol
+    pool: OwnFile = ""
+    models: list[Short] = Field(default_factory=lambda: [BUNDLED_MODEL], max_length=MOST_MODELS)
+    other: Short = ""
+    """A repository or folder."""
+    service: Short = ""
+    """A model behind a service, which is at `address`."""
+    address: Short = ""
+    agreed: bool = False
+    """Whether own facts may go there."""
+    agreed_to: Annotated[str, Field(max_length=100)] = ""
+    """To what that was said (`consent_of`); "" where it is said of this very set-up."""
+    budget: float = Field(default=0, ge=0, le=BOUNDS["spec.budget"].most)
+    """US dollars, 0 for any sum."""
+    pairs: int = Field(default=DEFAULT_PAIRS, ge=1, le=MOST_PAIRS)
+    shots: int = Field(default=-1, ge=-1, le=int(BOUNDS["spec.shots"].most))
+    """−1 for the usual number (`shots_of`)."""
+    difficulty: Short = ""
+    """Which false partners come first; "" for the method's own."""
+    writing: str = ""
+    """Sets of sentences to ask in place of the templates, with commas: ids of writings, PROTOTYPES, ORIGINALS; the facts are
+    those of the first."""
+    drafts: str = ""
+    """A writing whose accepted templates are used."""
+    studio: str = ""
+    """"POOL:DATA", a pool with what the visitor has edited of it, and the facts that are asked with it."""
+    reviewed: bool = False
+    """Whether to ask only facts that reviewers have confirmed."""
+    retrieval: Short = NO_RETRIEVAL
+    settings: list[Short] = Field(default_factory=lambda: [WITHOUT, READ], max_length=3)
+    """With which of WITHOUT, READ and RELATED each model is asked."""
+    corpus: OwnFile = ""
+    """The visitor's own documents, "" for the known facts."""
+    corpus_column: Annotated[str, Field(max_length=10_000)] = ""
+    untold: Unmapped | None = None
+    """Documents that wait for their column."""
+    encoder: Short = ""
+    """Of dense retrieval, "" for the usual."""
+    race: bool = False
+    """Whether the runs end as soon as it is decided which is better."""
+    further: dict[str, Any] = Field(default_factory=dict)
+    """Settings whose inputs are drawn as they are declared."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, record: Any) -> Any:
+        return {**record, "further": further_in(record)} if isinstance(record, dict) else record
+
+    @property
+    def demonstrations(self) -> int:
+        """How many demonstrations are asked for."""
+        return shots_of(self.protocol) if self.shots < 0 else self.shots
+
+    @property
+    def sets(self) -> list[str]:
+        """The sets of sentences to ask, each once."""
+        return list(dict.fromkeys(filter(None, self.writing.split(","))))[:MOST_MODELS]
+
+    @property
+    def names(self) -> list[str]:
+        """The specs of the models, each once."""
+        other = [spec_of_weights(self.other)] if self.other else []
+        return list(dict.fromkeys([*self.models, *other, *([spec_of_service(self.service)] if self.service else [])]))
+
+    @property
+    def consent_of(self) -> str:
+        """A code of what a person agrees to: that these facts and documents go to this address."""
+        files = orjson.dumps([self.source, self.corpus], option=orjson.OPT_SORT_KEYS).decode()
+        return digest(self.address.rstrip("/"), files, self.dataset, self.writing, self.drafts, self.studio)
+
+    def with_consent(self) -> Setup:
+        """The same, with no consent but to what is chosen: what was agreed to of another file or address does not count."""
+        agreed = self.agreed and self.agreed_to in ("", self.consent_of)
+        return self.model_copy(update={"agreed": agreed, "agreed_to": self.consent_of if agreed else ""})
+
+    def changed(self, **values: object) -> Setup:
+        """The same with other values. What was agreed to before counts for what it was said of."""
+        return self.model_copy(update=values).with_consent()
+
+    def check(self) -> None:
+        """Raises Mistake where what was chosen cannot be."""
+        for name, (_, why) in self.unfit.items():
+            raise Mistake(f"“{LABELS.get(name, name)}” cannot be what it is: {why}.", "Change it, or leave it empty.")
+
+    @model_serializer(mode="wrap")
+    def _with_what_is_unfit(self, handler: Any) -> dict[str, Any]:
+        """As it was told, so that what cannot be is still there, and said, at the next look."""
+        return {**handler(self), **{name: value for name, (value, _) in self.unfit.items()}}
+
+
+def shots_of(protocol: str) -> int:
+    """Demonstrations unless a number is chosen: the method's, but none for the project's own, so that a first look is quick."""
+    return 0 if protocol == RunSpec.protocol else protocol_of(RunSpec("", protocol=protocol)).shots
+
+
+# ------------------------------------------------------------------------------------------------ what is looked at
+
+
+class EvaluateShow(Show):
+    """What a visitor looks at on the page Evaluate, and the set-up there."""
+
+    setup: Setup | None = Field(None, exclude=True)
+    """What is chosen; None where the page has not told it yet: then it is what this visitor chose last."""
+    settled: bool = Field(False, exclude=True)
+    """Whether the page had told that before."""
+    uploading: str = Field("", max_length=300)
+    """The file that is on its way."""
+    writing: str = Field("", max_length=400)
+    """With `drafts`, `studio` and `reviewed` of the set-up, too: these stand in the page's address or its fragments."""
+    drafts: str = Field("", max_length=40)
+    studio: str = Field("", max_length=200)
+    reviewed: bool = False
+    run: str = ""
+    """Ids of the runs that are shown, with commas."""
+    missing: bool = False
+    """Whether the address named a run that is not there."""
+    kept: str = Field("", exclude=True)
+    """The runs that this browser showed last."""
+    unfolded: bool = False
+    """Whether the form is shown beside runs."""
+    fresh: bool = False
+    """Whether the form is shown alone, though the browser may remember runs: the back button leads to it."""
+    tab: Literal["overview", "facts", "evidence", "calibration", "papers"] = "overview"
+    change: int = Field(0, ge=0, le=10**4)
+    """With `flips`, whose answers that passages turned are listed, and which."""
+    flips: Literal["helped", "harmed"] = "helped"
+    chosen: int = Field(0, ge=0, le=MOST_MODELS)
+    """Which run's facts are listed."""
+    only: Literal[
+        "all", "missed", "mastered", "fragile", "denied",
+        "opposite", "negation-blind", "always-yes", "always-no", "direction-bound", "case-bound",
+    ] = "all"  # fmt: skip
+    relation: str = ""
+    page: int = Field(0, ge=0, le=10**9)
+    fact: int = Field(-1, ge=-1, le=10**9)
+    """The pair that is open, −1 for none."""
+    paper: Literal["pretexttrans", "tpeval", "mkj"] = "pretexttrans"
+    sort: str = ""
+    """The score by which models are sorted, "" for the order of the runs."""
+    estimand: Literal["like", "these"] = "like"
+    """What intervals are about."""
+    frequencies: str = Field("", max_length=1_000)
+    """The visitor's table of how often names occur."""
+    case: int = Field(0, ge=0, le=10**9)
+    """Of the case study."""
+    game: int = Field(0, ge=0, le=10**4)
+    """The packet of "Beat the model", 0 for none; `clock`: whether time is short."""
+    clock: bool = True
+    demo: Literal["", "tour", "story", "game"] = ""
+    """What a first visitor saw, asked for again: the tour, the story, or the story for its game."""
+    step: int = Field(1, ge=1, le=LAST_STEP)
+    """Of the tour, as `pair` is: the ids of its two runs."""
+    pair: str = Field("", max_length=100)
+
+    def with_setup(self, setup: Setup) -> EvaluateShow:
+        """The same with another set-up."""
+        return self.model_copy(update={"setup": setup})
+
+
+FROM_SHOW = {"writing", "drafts", "studio", "reviewed"}
+"""What of the set-up stands in the page's address or its fragments, and not in its inputs."""
+
+CONSENT = {"agreed", "agreed_to"}
+
+
+def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
+    """What a visitor has chosen: as the page tells, or else as it was the last time."""
+    setup = show.setup or kept_setup(visitor.services, visitor.owner)
+    return setup.model_copy(update={name: getattr(show, name) for name in FROM_SHOW}).with_consent()
+
+
+# ------------------------------------------------------------------------------------------------ what is kept
+
+
+def kept_setup(services: Services, owner: str) -> Setup:
+    """What a visitor chose last, but for consent, which counts for the page alone on which it was given."""
+    text = "" if owner == NOBODY else services.store.of(owner).set_up()
+    with suppress(ValidationError):
+        return Setup.model_validate_json(text or "{}")
+    return Setup()
+
+
+def keep_setup(visitor: Visitor, setup: Setup) -> None:
+    """Keeps what a visitor has chosen, with no file that is not the visitor's. There is no key among it."""
+    with suppress(StoreError):  # a page is shown all the same
+        source = None
+        with suppress(MedfactError):
+            source = checked_source(visitor.services, visitor.owner, setup.source) if setup.source else None
+        told = setup.model_copy(update={"source": source}).model_dump(exclude=FROM_SHOW | CONSENT, exclude_defaults=True)
+        text = orjson.dumps(told).decode()
+        store = visitor.services.store.of(visitor.owner)
+        if visitor.owner != NOBODY and len(text) <= LONGEST_KEPT and text != (store.set_up() or "{}"):
+            store.keep_set_up(text)
+
+
+def checked_source(services: Services, owner: str, record: Source) -> Source:
+    """A source as a browser sends it back. Raises Mistake where its file is not this visitor's."""
+    file = services.uploads.of(owner, record.get("facts"))
+    columns = record.get("columns")
+    pairs = [pair for pair in columns if isinstance(pair, list) and len(pair) == 2] if isinstance(columns, list) else []
+    return {"facts": str(file), "columns": [[str(ours), str(theirs)] for ours, theirs in pairs]}
+
+
+def own_source(visitor: Visitor) -> Source | None:
+    """The visitor's own file, if it is what Evaluate was last given."""
+    return kept_setup(visitor.services, visitor.owner).source
+
+
+def data_sets(own: Source | None) -> list[tuple[str, str]]:
+    """The data sets to choose from, with what to call them: the bundled ones, and the visitor's own file."""
+    name = f"your file {str(own['facts']).replace(chr(92), '/').rpartition('/')[2]}" if own else ""
+    return [*((name, name) for name in bundled_names()), *([(OWN_DATA, name)] if own else [])]
+
+
+def source_called(data: str, own: Source | None) -> Source:
+    """The source of a data set of that name."""
+    return own if own and data == OWN_DATA else {"dataset": data}

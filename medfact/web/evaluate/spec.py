@@ -1,0 +1,140 @@
+"""From the form to specs: where the facts come from, in whose sentences, and one spec a model."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from medfact.datasets import bundled_names
+from medfact.errors import Mistake
+from medfact.models import check_spec
+from medfact.models.services.policy import check_encoder_source
+from medfact.prototypes import Pool, load_pool, pool_in_text
+from medfact.results.recall import READ, RELATED
+from medfact.retrieval import DENSE, RETRIEVERS
+from medfact.reviews.studio import asked_of, bases, edited, edited_pool
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.web.evaluate.form import MOST_MODELS, OWN_DATA, WITHOUT, Setup, checked_source, kept_setup
+from medfact.web.services import Services, Source, collection_of, spec_of
+from medfact.writing.runs import accepted_pool
+
+
+def source_of(services: Services, owner: str, setup: Setup) -> Source:
+    """Where the facts come from. Raises Mistake where a file is not the visitor's."""
+    if setup.drafts:
+        spec = services.run(setup.drafts).spec
+        own = {"facts": spec.facts, "columns": [[*pair] for pair in spec.columns]}
+        return checked_source(services, owner, own) if spec.facts else {"dataset": spec.dataset}
+    if setup.studio and not setup.source:
+        return studio_source(services, owner, setup.studio.partition(":")[2], setup.dataset)
+    return checked_source(services, owner, setup.source) if setup.source else {"dataset": setup.dataset}
+
+
+def studio_source(services: Services, owner: str, data: str, otherwise: str = RunSpec.dataset) -> Source:
+    """The facts that the page Studio calls so. otherwise: the data set where there are none. Raises Mistake where a file is not
+    kept."""
+    if data == OWN_DATA and (own := kept_setup(services, owner).source):
+        return checked_source(services, owner, own)
+    return {"dataset": data if data in bundled_names() else otherwise}
+
+
+# ------------------------------------------------------------------------------------------------ edited pools
+
+
+@dataclass(frozen=True)
+class EditedPool:
+    """A pool that a visitor has made here, as the text of a pool file. It is planned with as it is, and becomes a file of the
+    visitor's when a run begins.
+    """
+
+    path: Path
+    text: str = field(repr=False, compare=False)
+
+    def pool(self) -> Pool:
+        """What a plan is made with."""
+        return pool_in_text(self.path, self.text)
+
+    def keep(self, services: Services, owner: str) -> None:
+        """Writes the file that a run's record names."""
+        services.uploads.put(owner, self.path.name, io.BytesIO(self.text.encode()))
+
+
+def edited_of(services: Services, owner: str, setup: Setup) -> EditedPool | None:
+    """What this visitor has accepted of drafts, or edited of a pool, where that is chosen. Raises MedfactError."""
+    if setup.drafts:
+        name, text = "drafted.yaml", accepted_pool(services.run(setup.drafts).run, services.store.of(owner))
+    elif setup.studio:
+        source = source_of(services, owner, setup)
+        name, text = "studio.yaml", studio_text(services, owner, setup.studio.partition(":")[0], source)
+    else:
+        return None
+    return EditedPool(services.uploads.path_of(name, text.encode()), text)
+
+
+def studio_text(services: Services, owner: str, pool: str, source: Source | None = None) -> str:
+    """The pool file, as YAML, of what this visitor has edited of a pool; of a source of facts, what can state them.
+
+    Raises MedfactError.
+    """
+    if pool not in bases():
+        raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
+    base = load_pool(pool)
+    relations = edited(base, services.store.of(owner).prototype_edits(pool))
+    if source is not None:
+        relations = asked_of(relations, {fact.relation for fact in collection_of(source).facts})
+    return edited_pool(base, relations)
+
+
+# ------------------------------------------------------------------------------------------------ specs
+
+
+def specs_of(services: Services, owner: str, setup: Setup, own_pool: EditedPool | None = None) -> list[RunSpec]:
+    """One spec a model. own_pool: in place of the chosen pool. Raises MedfactError on a mistake."""
+    setup.check()
+    source, names = source_of(services, owner, setup), setup.names
+    if not 1 <= len(names) <= MOST_MODELS:
+        raise Mistake(f"{len(names)} models are chosen.", f"Choose 1 to {MOST_MODELS}.")
+    if setup.retrieval != NO_RETRIEVAL and (runs := len(names) * len(set(setup.settings))) > MOST_MODELS:
+        raise Mistake(f"{len(names)} models in each setting are {runs} runs.", f"Choose fewer: {MOST_MODELS} runs at once.")
+    for name in names:
+        check_spec(name)
+    if setup.protocol not in PROTOCOLS:
+        raise Mistake("There is no such method.", "Choose one of the list.")
+    return [
+        spec_of(
+            source,
+            **evidence,
+            **setup.further,
+            model=name,
+            service={"base_url": setup.address or None},
+            protocol=setup.protocol,
+            pool=str(own_pool.path) if own_pool else services.pool(owner, setup.pool) or None,
+            limit=setup.pairs,
+            shots=setup.demonstrations,
+            budget=setup.budget or None,
+            negative_difficulty=setup.difficulty or None,
+            reviewed=setup.reviewed,
+        )
+        for name in names
+        for evidence in _evidence(services, owner, setup)
+    ]
+
+
+def _evidence(services: Services, owner: str, setup: Setup) -> list[dict[str, object]]:
+    """The fields of a spec that say what is retrieved, once for each setting. Raises Mistake."""
+    if setup.retrieval == NO_RETRIEVAL:
+        return [{}]
+    wanted = [name for name in (WITHOUT, READ, RELATED) if name in setup.settings]
+    if setup.retrieval not in RETRIEVERS or not wanted:
+        raise Mistake("No setting of the retrieved passages is chosen.", "Tick one, or retrieve none.")
+    encoder = setup.encoder.removeprefix("hf:")
+    if setup.retrieval == DENSE and encoder:
+        check_encoder_source(encoder)
+    fields: dict[str, object] = {
+        "retrieval": setup.retrieval,
+        "corpus": str(services.uploads.of(owner, setup.corpus)) if setup.corpus else None,
+        "corpus_column": setup.corpus_column or None,
+        **({"encoder": f"hf:{encoder}"} if encoder else {}),
+    }
+    return [{} if name == WITHOUT else {**fields, "leave_out": name == RELATED} for name in wanted]

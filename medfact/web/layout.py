@@ -1,0 +1,94 @@
+"""The pages in the page library's terms: places for fragments, buttons for files, the navigation and the colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+import gradio as gr
+
+from medfact.views.fragments import render
+from medfact.web.pages import Bring, Page
+
+FRONTEND: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
+"""Options of events that no request follows: they run in the browser alone."""
+
+FOOTER = """
+**What this is not.** Not medical advice, not a test of a clinician, and not a licence for a model: a model that masters these
+facts can
+still be wrong, and mastery of a fact is not competence. No clinician has reviewed the bundled facts yet. Not for clinical use;
+not a place for patient data.
+"""
+
+
+def build_site(pages: Iterable[Page]) -> gr.Blocks:
+    """All pages, the first at the server's own address."""
+    first, *others = pages
+    with gr.Blocks(title="medfact", analytics_enabled=False, delete_cache=(3600, 86400), fill_width=True) as site:
+        _build(site, first, first.title)
+    for page in others:
+        with site.route(page.title, page.path, show_in_navbar=page.is_listed):
+            _build(site, page, first.title)
+    return site
+
+
+def _build(site: gr.Blocks, page: Page, first: str) -> None:
+    """What every page begins with, its parts, and what every page ends with: the way back to what a first visitor saw, the
+    keys, and what this is not.
+    """
+    gr.Navbar(main_page_name=first)
+    part("offline")
+    if page.introduction:
+        gr.Markdown(page.introduction)
+    for are_files, group in groupby(page.parts, lambda one: isinstance(one, Bring)):
+        if are_files:
+            for file in group:
+                bring(file)  # type: ignore[arg-type]
+        else:
+            part(*group)  # type: ignore[arg-type]
+    if page.build is not None:
+        page.build(site)
+    gr.HTML(f'<mf-part name="help" id="help">{render("help")}</mf-part>', apply_default_css=False, js_on_load=None)
+    gr.Markdown(FOOTER, elem_id="footer")
+
+
+def part(*names: str) -> gr.HTML:
+    """Places for fragments, one under the other. Only names from the code stand here: no data passes the library's
+    templates."""
+    places = "".join(f'<mf-part name="{name}" id="{name}"></mf-part>' for name in names)
+    return gr.HTML(places, apply_default_css=False, js_on_load=None, elem_id=f"{names[0]}-box")
+
+
+def bring(file: Bring) -> None:
+    """A button for a file, which the page's script tells the server of once it is uploaded."""
+    button = gr.UploadButton(
+        file.label, file_types=list(file.kinds), size="sm", elem_id=file.button, min_width=file.min_width, variant="secondary"
+    )
+    button.upload(None, button, None, js=f"(file) => window.medfact.act('{file.action}', file)", **FRONTEND)
+
+
+def theme() -> gr.themes.Base:
+    """System fonts and colours with enough contrast, in light and in dark mode."""
+    fonts = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif")
+    made = gr.themes.Base(
+        primary_hue="blue", neutral_hue="slate", font=fonts, font_mono=("ui-monospace", "Menlo", "Consolas", "monospace")
+    )
+    return made.set(
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_300",
+        block_label_text_color="*neutral_700",
+        block_label_text_color_dark="*neutral_200",
+        block_title_text_color="*neutral_700",
+        block_title_text_color_dark="*neutral_200",
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
+        button_primary_background_fill="#005a92",
+        button_primary_background_fill_hover="#00466f",
+        button_primary_text_color="#ffffff",
+        button_primary_background_fill_dark="#0072B2",
+        button_primary_background_fill_hover_dark="#005a92",
+        button_primary_text_color_dark="#ffffff",
+    )

@@ -1,0 +1,35 @@
+"""No file of the page imports, by whatever way, from a file that imports from it; what only types need counts, too."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import medfact
+
+ROOT = Path(medfact.__file__).resolve().parent
+
+
+def module_of(file: Path) -> str:
+    return ".".join(("medfact", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+FILES = {module_of(file): file for file in sorted((ROOT / "web").rglob("*.py"))}
+
+
+def imported_by(module: str) -> set[str]:
+    """The files of the page from which one imports."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module in FILES:
+            whole = {f"{node.module}.{alias.name}" for alias in node.names} & FILES.keys()
+            found |= whole or {node.module}
+    return found
+
+
+def test_there_is_no_circle() -> None:
+    left = {module: imported_by(module) - {module} for module in FILES}
+    while free := [module for module, needs in left.items() if not needs & left.keys()]:
+        for module in free:
+            del left[module]
+    assert left == {}
