@@ -28,7 +28,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import Store
 from medfact.views.report import html_report
-from medfact.web.pages import Visitor
+from medfact.web.pages import Versioned, Visitor
 from medfact.web.pages.evaluate import EvaluateShow, view
 from medfact.web.services import Services
 
@@ -52,7 +52,8 @@ def page(store: Store) -> Iterator[Callable[..., str]]:
 
     def shown(run: str, part: str, **more: Any) -> str:
         fragment = view(Visitor(services, "dora", ("dora",), run), EvaluateShow(run=run, **more)).fragments[part]
-        return " ".join(unescape(re.sub(r"<[^>]+>", " ", fragment)).split())
+        drawn = fragment.draw() if isinstance(fragment, Versioned) else fragment
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", drawn)).split())
 
     yield shown
     jobs.close()
