@@ -212,7 +212,7 @@ class EvaluateShow(Show):
     """Whether the form is shown beside runs."""
     fresh: bool = False
     """Whether the form is shown alone, though the browser may remember runs: the back button leads to it."""
-    tab: Literal["overview", "facts", "evidence", "calibration", "papers"] = "overview"
+    tab: str = Field("overview", max_length=40)
     change: int = Field(0, ge=0, le=10**4)
     """With `flips`, whose answers that passages turned are listed, and which."""
     flips: Literal["helped", "harmed"] = "helped"
