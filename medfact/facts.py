@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple
 
 ID_LENGTH = 20
 """Hexadecimal characters of a fact's or statement's id: 80 bits."""
@@ -139,6 +139,14 @@ class Tail:
     identifier: str | None
 
 
+class _Links(NamedTuple):
+    """Entity → the entities that a pair links to it, those that are tails of it, and the names that these have there."""
+
+    both_ways: Mapping[str, frozenset[str]]
+    tails: Mapping[str, frozenset[str]]
+    tail_names: Mapping[str, frozenset[str]]
+
+
 @dataclass(frozen=True)
 class KnowledgeBase:
     """All known facts and names; more than the facts under test.
@@ -206,13 +214,16 @@ class KnowledgeBase:
         return self._names_of.get(self.entity(name), frozenset()) | {name}
 
     @cached_property
-    def _links(self) -> dict[str, frozenset[str]]:
-        links: dict[str, set[str]] = defaultdict(set)
+    def _linked_names(self) -> _Links:
+        links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
+        entity = cache(self.entity)  # each name stands in many pairs
         for head, tail in self.pairs():
-            a, b = self.entity(head), self.entity(tail)
+            a, b = entity(head), entity(tail)
             links[a].add(b)
             links[b].add(a)
-        return {entity: frozenset(linked) for entity, linked in links.items()}
+            tails[a].add(b)
+            names[a].add(tail)
+        return _Links(*({entity: frozenset(them) for entity, them in of.items()} for of in (links, tails, names)))
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """All heads and tails that are linked, by facts or without one."""
@@ -224,7 +235,7 @@ class KnowledgeBase:
 
     def linked(self, name: str) -> frozenset[str]:
         """Entities linked to this one by any relation, in either direction, under any name."""
-        return self._links.get(self.entity(name), frozenset())
+        return self._linked_names.both_ways.get(self.entity(name), frozenset())
 
     @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -238,11 +249,26 @@ class KnowledgeBase:
 
     def relatives(self, name: str) -> frozenset[str]:
         """All ancestors and descendants of this entity in the known hierarchy, without itself."""
-        entity = self.entity(name)
+        return self._relatives({self.entity(name)})
+
+    def relatives_around(self, head: str) -> frozenset[str]:
+        """The relatives of a head and of all its known tails."""
+        entity = self.entity(head)
+        return self._relatives({entity, *self._linked_names.tails.get(entity, ())})
+
+    def _relatives(self, entities: Set[str]) -> frozenset[str]:
+        return frozenset[str]().union(*map(self._relatives_of, entities & self._in_hierarchy))
+
+    @cached_property
+    def _in_hierarchy(self) -> frozenset[str]:
         above, below = self.hierarchy
-        if entity not in above and entity not in below:
-            return frozenset()
-        return frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
+        return frozenset(above.keys() | below.keys())
+
+    @cached_property
+    def _relatives_of(self) -> Callable[[str], frozenset[str]]:
+        """A function from an entity to its relatives, which remembers them."""
+        above, below = self.hierarchy
+        return cache(lambda entity: frozenset((_reached(entity, above) | _reached(entity, below)) - {entity}))
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
@@ -256,16 +282,9 @@ class KnowledgeBase:
         """The sorted tails of a relation whose semantic type is `tail_type`, one per fact. None stands for untyped tails."""
         return self._tails.get((relation, tail_type or ""), ())
 
-    @cached_property
-    def _known_tails(self) -> dict[str, tuple[str, ...]]:
-        known: dict[str, set[str]] = defaultdict(set)
-        for head, tail in self.pairs():
-            known[self.entity(head)].add(tail)
-        return {entity: tuple(sorted(names)) for entity, names in known.items()}
-
-    def known_tails(self, head: str) -> tuple[str, ...]:
+    def known_tails(self, head: str) -> frozenset[str]:
         """Names of all tails known for this head, under any of its names, in any relation."""
-        return self._known_tails.get(self.entity(head), ())
+        return self._linked_names.tail_names.get(self.entity(head), frozenset())
 
     @cached_property
     def _facts_of(self) -> dict[str, list[Fact]]:
