@@ -9,7 +9,7 @@ import hashlib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -23,9 +23,38 @@ def digest(*parts: str | None) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:ID_LENGTH]
 
 
+ALWAYS, IF_KNOWN, NEVER = "always", "if known", "never"
+"""Whether tables of facts have a column: always, where a fact has a value in it, or never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What becomes of a column of facts. All are recorded with a run, and in its file."""
+
+    is_read: bool = True
+    """Whether a file of facts may have it."""
+
+    exported: str = NEVER
+    """Whether tables of facts that medfact writes have it."""
+
+    of_the_source: bool = False
+    """Whether it describes where a fact comes from, which says nothing of its false partners."""
+
+    file_format: int = 0
+    """The format of a run's file from which on it is there (`exchange.lines.FORMAT`): older versions of medfact refuse it."""
+
+
+def column(default: Any = None, *, about: Column, **others: Any) -> Any:
+    """A field of `Fact` that is a column of this kind."""
+    return field(default=default, metadata={"column": about}, **others)
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
+
+    Its fields are the columns of facts: what is read of each, stored and written follows from its `Column`. A field that is
+    added changes no id and no fingerprint, which are hashes of the fields that `_id` and `_IN_FINGERPRINTS` list.
 
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
@@ -33,23 +62,23 @@ class Fact:
     tail: None only where a ready statement's tail is unknown.
     """
 
-    head: str
-    relation: str
-    tail: str | None
-    positive: bool = True
-    head_type: str | None = None
-    tail_type: str | None = None
-    head_id: str | None = None
-    tail_id: str | None = None
-    source: str | None = None
-    source_id: str | None = None
-    as_of: str | None = None
-    strength: str | None = None
-    specialty: str | None = None
-    negative_of: str | None = None
-    k: int = 0
-    fact_id: str = field(default="", compare=False)
-    difficulty: str | None = field(default=None, compare=False, repr=False)
+    head: str = column(MISSING, about=Column(exported=ALWAYS))
+    relation: str = column(MISSING, about=Column(exported=ALWAYS))
+    tail: str | None = column(MISSING, about=Column(exported=ALWAYS))
+    positive: bool = column(True, about=Column(exported=ALWAYS))
+    head_type: str | None = column(about=Column(exported=ALWAYS))
+    tail_type: str | None = column(about=Column(exported=ALWAYS))
+    head_id: str | None = column(about=Column(exported=ALWAYS))
+    tail_id: str | None = column(about=Column(exported=ALWAYS))
+    source: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
+    source_id: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
+    as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True, file_format=5))
+    strength: str | None = column(about=Column())
+    specialty: str | None = column(about=Column())
+    negative_of: str | None = column(about=Column(exported=ALWAYS))
+    k: int = column(0, about=Column(is_read=False))
+    fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
+    difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fact_id:
@@ -76,23 +105,16 @@ class Fact:
 
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
-        return replace(
-            self,
-            tail=tail,
-            tail_id=tail_id,
-            positive=False,
-            source=None,
-            source_id=None,
-            as_of=None,
-            negative_of=self.fact_id,
-            k=k,
-            fact_id="",
-            difficulty=None,
-        )
+        own: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
+        return replace(self, positive=False, difficulty=None, **_OF_NO_SOURCE, **own)
 
 
-FACT_COLUMNS = tuple(one.name for one in fields(Fact))
+COLUMNS: dict[str, Column] = {one.name: one.metadata["column"] for one in fields(Fact)}
 """Everything that is recorded of a fact: its fields, as databases and files name them."""
+
+FACT_COLUMNS = tuple(COLUMNS)
+
+_OF_NO_SOURCE = dict.fromkeys(name for name, about in COLUMNS.items() if about.of_the_source)
 
 _INVISIBLE = dict.fromkeys(
     code

@@ -239,7 +239,9 @@ class _Relation:
         """The places, among the candidates, of the tails that are safe for a head, and which of them are near."""
         if head not in self._safe:
             places, near = self.candidates.safe(head), np.zeros(len(self.candidates.tails), dtype=bool)
-            near[[self.candidates.place[one] for one in self.candidates.place.keys() & self.kinship.near(self.relation, head)]] = True
+            near[
+                [self.candidates.place[one] for one in self.candidates.place.keys() & self.kinship.near(self.relation, head)]
+            ] = True
             self._safe[head] = places, near[places]
         return self._safe[head]
 

@@ -62,7 +62,7 @@ def sentence(prototype: str, head: str, tail: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _parts(prototype: str) -> tuple[tuple[str, str, str, str], ...]:
-    """A prototype in parts: the text before a slot or a verb, the slot, and the verb's two numbers; "" for what is not there."""
+    """A prototype in parts: the text before a slot or a verb, the slot, the verb's two numbers; "" for what is not there."""
     parts, end = [], 0
     for found in _PART.finditer(prototype):
         parts.append((prototype[end : found.start()], found["slot"] or "", found["singular"] or "", found["plural"] or ""))

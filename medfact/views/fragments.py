@@ -13,6 +13,7 @@ from medfact.metrics.miscalibration import DEFECTS
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.statements import VARIANTS
+from medfact.table_formats import linked_kinds
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -35,13 +36,13 @@ def environment() -> Environment:
         "twice": lambda names: [(name, name) for name in names],
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {"too_few": wording.TOO_FEW, "defects": DEFECTS}
     made.globals |= {
         "VARIANTS": VARIANTS,
         "FATES": wording.FATES,
         "too_few": wording.TOO_FEW,
         "defects": DEFECTS,
         "DIFFICULTIES": DIFFICULTIES,
+        "linked_kinds": linked_kinds,
     }
     return made
 

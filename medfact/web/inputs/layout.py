@@ -9,7 +9,6 @@ import gradio as gr
 
 from medfact.datasets import bundled_names
 from medfact.datasets.documents import TEXTS
-from medfact.datasets.table_reader import FORMATS
 from medfact.models import BUNDLED_MODEL
 from medfact.models.encoder import ENCODER
 from medfact.negatives import PREFERENCES
@@ -18,6 +17,7 @@ from medfact.results.recall import READ, RELATED
 from medfact.results.wording import model_name
 from medfact.retrieval import RETRIEVERS
 from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
+from medfact.table_formats import FORMATS
 from medfact.web.inputs.setup import DEFAULT_PAIRS, MOST_PAIRS, WITHOUT, by_method, model_choices, shots_of
 from medfact.web.parts import part
 
