@@ -114,7 +114,7 @@ COLUMNS: dict[str, Column] = {one.name: one.metadata["column"] for one in fields
 
 FACT_COLUMNS = tuple(COLUMNS)
 
-_OF_NO_SOURCE = dict.fromkeys(name for name, about in COLUMNS.items() if about.of_the_source)
+_OF_NO_SOURCE: dict[str, Any] = dict.fromkeys(name for name, about in COLUMNS.items() if about.of_the_source)
 
 _INVISIBLE = dict.fromkeys(
     code
