@@ -124,7 +124,7 @@ def ask_and_watch(store: Store, run: str) -> None:
 def open_afterwards(store: Store, run: str) -> None:
     """Prints how long the first reports take in an application that has just started."""
     jobs = Jobs(store)
-    with store._engine.begin() as connection:
+    with store.database.engine.begin() as connection:
         connection.execute(schema.sheets.update().values(figures=None, figures_of=None))
     show("first report without stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show("first report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])

@@ -25,7 +25,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Plan, Planned, Store, schema
+from medfact.store import Asked, Plan, Store, schema
 
 ODD = "".join(map(chr, [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029]))
 TERMINAL = re.compile(f"[{re.escape(ODD.replace(chr(10), '').replace(chr(9), ''))}]")
@@ -180,7 +180,7 @@ def odd_run(store: Store, column: str) -> str:
         Statement(fact, f"pool{text}", "none", f"{fact.tail} and {fact.head}. {text}", text[:150]) for fact in (*facts, *false)
     ]
     shots = {"group": (Demonstration(text, True), Demonstration(f"not {text}", False))}
-    plan = Plan("facts.csv", "f00d", asked[0].pool, 2, tuple(Planned(one, "group") for one in asked), shots)
+    plan = Plan("facts.csv", "f00d", asked[0].pool, 2, tuple(Asked(one, "group") for one in asked), shots)
     run = store.start_run(RunSpec("baseline:negation-cue", shots=2), plan, {"medfact": "0.1.0"})
     list(answer(run, store))
     return run

@@ -220,7 +220,7 @@ def test_what_may_pass_is_tried_again_and_nothing_else() -> None:
 
 def test_which_errors_may_pass(store: Store, own_server: postgres.Server, url: str) -> None:
     with locked(store), pytest.raises(StoreError) as caught:
-        Store(f"{url}?timeout=0.1").reject("f", "t")
+        Store(f"{url}?timeout=0.1").decisions.reject("f", "t")
     assert caught.value.may_pass
     on_server = Store(own_server.fresh())
     own_server.stop()

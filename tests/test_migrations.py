@@ -236,7 +236,7 @@ def holds_everything(store: Store) -> None:
     assert [item.answer.raw for item in store.asked(DONE) if item.answer is not None] == ["True"] * 16
     shots = (Demonstration("pain is a symptom of gout.", True), Demonstration("rash is a symptom of gout.", False))
     assert store.demonstrations(RUN) == {"symptoms / none": shots}
-    assert store.rejected() == [Rejection("f1", "itch", "")]
+    assert store.decisions.rejected() == [Rejection("f1", "itch", "")]
 
 
 def test_it_opens_and_holds_what_it_held(old: str) -> None:

@@ -33,8 +33,8 @@ from medfact.store import (
     STOPPED,
     WAITING,
     Answer,
+    Asked,
     Plan,
-    Planned,
     Store,
     default_url,
 )
@@ -62,7 +62,7 @@ PLAN = Plan(
     dataset_fingerprint="f00d",
     pool="medfact",
     shots=2,
-    statements=tuple(Planned(s, f"symptoms / {s.variant}") for s in STATEMENTS),
+    statements=tuple(Asked(s, f"symptoms / {s.variant}") for s in STATEMENTS),
     demonstrations=SHOTS,
     notes=("a note",),
 )
@@ -350,7 +350,7 @@ def test_a_deleted_run_is_not_found_until_it_is_restored(store: Store) -> None:
 
 
 def test_what_was_deleted_long_ago_is_erased_and_nothing_else(store: Store) -> None:
-    longer = replace(PLAN, statements=(*PLAN.statements, Planned(alone(), "symptoms / none")))
+    longer = replace(PLAN, statements=(*PLAN.statements, Asked(alone(), "symptoms / none")))
     old, young, kept = (store.start_run(SPEC, plan, VERSIONS) for plan in (longer, PLAN, PLAN))
     for run in (old, young, kept):
         store.save(run, [said(STATEMENTS[0])])
@@ -425,7 +425,7 @@ def test_unknown_tails_are_not_one_tail() -> None:
     """
     true = [Fact(f"head {n}", "symptoms", "rash") for n in range(3)]
     false = [Fact(one.head, "symptoms", None, positive=False, negative_of=one.fact_id, k=1) for one in true]
-    planned = [Planned(Statement(fact, "mkj", "none", f"{fact.fact_id}."), "") for fact in (*true, *false)]
+    planned = [Asked(Statement(fact, "mkj", "none", f"{fact.fact_id}."), "") for fact in (*true, *false)]
     sheet = sheet_of(planned)
     assert len(set(sheet.tail[:3].tolist())) == 1
     assert len(set(sheet.tail.tolist())) == 4
@@ -472,13 +472,13 @@ def test_answers_of_others_are_not_taken(store: Store) -> None:
 
 
 def test_rejected_partners_are_their_owners(store: Store) -> None:
-    store.reject("f1", "itch", "true"), store.reject("f1", "itch"), store.reject("f1", "rash")
-    Store(store.url, owner="visitor").reject("f1", "fever")
-    assert store.rejections() == {"f1": frozenset({"itch", "rash"})}
-    assert {item.tail: item.reason for item in store.rejected()} == {"itch": "true", "rash": ""}
-    store.unreject("f1", "itch"), store.unreject("f1", "fever")
-    assert store.rejections() == {"f1": frozenset({"rash"})}
-    assert Store(store.url, owner="visitor").rejections() == {"f1": frozenset({"fever"})}
+    store.decisions.reject("f1", "itch", "true"), store.decisions.reject("f1", "itch"), store.decisions.reject("f1", "rash")
+    Store(store.url, owner="visitor").decisions.reject("f1", "fever")
+    assert store.decisions.rejections() == {"f1": frozenset({"itch", "rash"})}
+    assert {item.tail: item.reason for item in store.decisions.rejected()} == {"itch": "true", "rash": ""}
+    store.decisions.unreject("f1", "itch"), store.decisions.unreject("f1", "fever")
+    assert store.decisions.rejections() == {"f1": frozenset({"rash"})}
+    assert Store(store.url, owner="visitor").decisions.rejections() == {"f1": frozenset({"fever"})}
 
 
 def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
@@ -512,19 +512,19 @@ def test_many_rows_are_written_with_each_command(tmp_path: Path) -> None:
     statements = tuple(
         replace(STATEMENTS[0], statement_id=f"{number:032x}", text=f"({number}, 'VALUES (?, ?)')") for number in range(5_000)
     )
-    plan = replace(PLAN, statements=tuple(Planned(one, "symptoms / none") for one in statements), demonstrations={})
+    plan = replace(PLAN, statements=tuple(Asked(one, "symptoms / none") for one in statements), demonstrations={})
     commands: list[str] = []
 
     def heard(_: Any, __: Any, statement: str, *___: Any) -> None:
         commands.append(statement)
 
-    sqlalchemy.event.listen(store._engine, "before_cursor_execute", heard)
+    sqlalchemy.event.listen(store.database.engine, "before_cursor_execute", heard)
     run = store.start_run(SPEC, plan, VERSIONS)
     begin, size = 0, 1
     while batch := statements[begin : begin + size]:  # 1 answer, 2 answers, 3 answers, up to 99
         store.save(run, [said(one, number % 2 == 0) for number, one in enumerate(batch, begin)])
         begin, size = begin + size, size + 1
-    sqlalchemy.event.remove(store._engine, "before_cursor_execute", heard)
+    sqlalchemy.event.remove(store.database.engine, "before_cursor_execute", heard)
     inserts = [command for command in commands if command.startswith("INSERT")]
     assert len(inserts) < 2 * 41 + 99 * 7  # statements and places, 128 at once; 99 times up to 99 answers
     assert len(set(inserts)) < 3 * 8 + 10
@@ -539,14 +539,14 @@ def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store)
     store.save(run, [said(STATEMENTS[0], raw="True\x00, \ud83d it is 😀"), said(STATEMENTS[1], None, "\x00", None)])
     store.set_state(run, STOPPED, "a reason\x00")
     store.describe(run, name="\x00", note="\udcff")
-    store.reject("f1", "\x00itch")
+    store.decisions.reject("f1", "\x00itch")
     replies = given(store, run)
     assert replies[STATEMENTS[0].statement_id].raw == "True\ufffd, \ufffd it is 😀"
     assert replies[STATEMENTS[1].statement_id].failure == "\ufffd"
     record = store.run(run)
     assert (record.reason, record.name, record.note) == ("a reason\ufffd", "\ufffd", "\ufffd")
     assert store.events(run)[-1].said == "a reason\ufffd"
-    assert store.rejections() == {"f1": frozenset({"\ufffditch"})}
+    assert store.decisions.rejections() == {"f1": frozenset({"\ufffditch"})}
 
 
 def test_the_default_database_lies_at_home(home: Path) -> None:

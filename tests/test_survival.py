@@ -392,20 +392,20 @@ def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: St
     run = start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0), store)
     pages = 0
 
-    @sqlalchemy.event.listens_for(store._engine, "connect")
+    @sqlalchemy.event.listens_for(store.database.engine, "connect")
     def limited(connection: Any, _: object) -> None:
         connection.execute(f"pragma max_page_count = {pages or 1 << 30}")
 
     with contextlib.closing(sqlite3.connect(store.url.removeprefix("sqlite:///"))) as connection:
         pages = connection.execute("pragma page_count").fetchone()[0] + 10
-    store._engine.dispose()
+    store.database.engine.dispose()
     *_, failed = answer(run, store)
     assert isinstance(failed, Failed)
     assert "is full" in str(failed.error)
     kept = answered(store, run)
     assert 0 < len(kept) < STATEMENTS
     pages = 0
-    store._engine.dispose()
+    store.database.engine.dispose()
     until(lambda: store.run(run).state == PAUSED)
     assert "Free space" in store.run(run).reason
     *_, finished = answer(run, store)
@@ -500,7 +500,7 @@ def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, h
 def test_a_file_that_may_only_be_read_is_told(facts_file: Path, tmp_path: Path, small_disk: Path, service: MockService) -> None:
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
     run = recorded(store, facts_file, service)
-    store._engine.dispose()
+    store.database.engine.dispose()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for begun in (("resume", run), ("run", "--model", "baseline:random", "--facts", facts_file, "--shots", 0)):
         command = Command(tmp_path, *begun, "--db", store.url).ended()

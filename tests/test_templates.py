@@ -201,10 +201,10 @@ def test_where_every_relation_is_stated_there_is_nothing_to_draft(store: Store) 
 
 
 def test_decisions_on_drafts_are_kept_for_their_owner(store: Store) -> None:
-    store.decide_on_draft("r", "is prevented by", False, {})
-    store.decide_on_draft("r", "is prevented by", True, {"none": GOOD[0]})
-    decision = store.draft_decisions("r")["is prevented by"]
+    store.decisions.decide_on_draft("r", "is prevented by", False, {})
+    store.decisions.decide_on_draft("r", "is prevented by", True, {"none": GOOD[0]})
+    decision = store.decisions.draft_decisions("r")["is prevented by"]
     assert (decision.accepted, decision.sentences) == (True, {"none": GOOD[0]})
-    assert store.of("somebody").draft_decisions("r") == {}
-    store.forget_draft_decision("r", "is prevented by")
-    assert store.draft_decisions("r") == {}
+    assert store.of("somebody").decisions.draft_decisions("r") == {}
+    store.decisions.forget_draft_decision("r", "is prevented by")
+    assert store.decisions.draft_decisions("r") == {}

@@ -35,8 +35,8 @@ from medfact.store import (
     STOPPED,
     WAITING,
     Answer,
+    Asked,
     Plan,
-    Planned,
     Store,
     schema,
 )
@@ -69,7 +69,7 @@ PLAN = Plan(
     dataset_fingerprint="f00d",
     pool="medfact",
     shots=2,
-    statements=tuple(Planned(s, f"{s.fact.relation} / {s.variant}{end}", draw) for draw, end in DRAWS for s in STATEMENTS),
+    statements=tuple(Asked(s, f"{s.fact.relation} / {s.variant}{end}", draw) for draw, end in DRAWS for s in STATEMENTS),
     demonstrations={
         "therapeutic drugs / dn": (Demonstration("Ärzte – no drug.", False), Demonstration("A drug.", True)),
         "symptoms / none": (Demonstration("pain is a symptom of gout.", True), Demonstration("rash ${x} is one too.", False)),
@@ -80,7 +80,7 @@ PLAN = Plan(
 KINDS = ["run", "statement", "place", "demonstration", "event", "answer"]
 
 
-def answer_to(planned: Planned, place: int) -> Answer | None:
+def answer_to(planned: Asked, place: int) -> Answer | None:
     """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
     label = planned.statement.label
     said = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
@@ -213,7 +213,7 @@ def test_a_copy_of_a_copy_is_a_copy(store: Store, other: Store, tmp_path: Path, 
 
 
 def test_ready_statements_go_along(store: Store, other: Store) -> None:
-    planned = tuple(Planned(s, "may treat / none") for s in READY_STATEMENTS)
+    planned = tuple(Asked(s, "may treat / none") for s in READY_STATEMENTS)
     spec = RunSpec(model="baseline:random", protocol="mkj", facts="mkj")
     run = a_run(store, spec, replace(PLAN, statements=planned))
     taken(other, exported(store, run))
@@ -376,7 +376,7 @@ def test_a_negative_comes_only_with_its_fact(store: Store, either_url: str) -> N
 def test_negatives_alone_go_along_where_their_facts_are_recorded_beside_them(store: Store, other: Store) -> None:
     """A model that rephrased a true fact well, and its false partner not, is asked for the partner alone once more."""
     statements = (*STATEMENTS, *READY_STATEMENTS)
-    alone = tuple(Planned(one, one.fact.relation) for one in statements if not one.fact.positive)
+    alone = tuple(Asked(one, one.fact.relation) for one in statements if not one.fact.positive)
     beside = {one.fact.fact_id: one for one in statements if one.fact.positive}
     run = a_run(store, plan=replace(PLAN, statements=alone, partners=tuple(beside.values())))
     data = exported(store, run)
@@ -436,7 +436,7 @@ def test_every_run_has_its_own_descriptions_whoever_came_first(store: Store, eit
     there = Store(either_url)
     forged = replace(FACTS[0], source="RETRACTED", specialty="none", fact_id="")
     assert forged.fact_id == FACTS[0].fact_id
-    words = tuple(Planned(one, "symptoms / none") for one in load_pool("medfact").statements([forged]))
+    words = tuple(Asked(one, "symptoms / none") for one in load_pool("medfact").statements([forged]))
     theirs = there.of("stranger").start_run(SPEC, replace(PLAN, statements=words), {})
     own = there.start_run(SPEC, PLAN, {})
     again = there.of("stranger").start_run(SPEC, replace(PLAN, statements=words), {})
@@ -448,7 +448,7 @@ def test_every_run_has_its_own_descriptions_whoever_came_first(store: Store, eit
 
 def test_the_year_of_a_source_is_kept_and_goes_along(store: Store, other: Store) -> None:
     dated = replace(FACTS[0], as_of="2024", fact_id="")
-    words = tuple(Planned(one, "symptoms / none") for one in load_pool("medfact").statements([dated]))
+    words = tuple(Asked(one, "symptoms / none") for one in load_pool("medfact").statements([dated]))
     run = a_run(store, plan=replace(PLAN, statements=words))
     assert {fact.as_of for fact in store.facts(run)} == {"2024"}
     data = exported(store, run)

@@ -60,7 +60,7 @@ def report(options: argparse.Namespace) -> int:
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run), options.estimand)
         reviews = summary(store, scores.run)
-        board = danger_of(store, store.run(run), held(opinions(store.verdicts())))
+        board = danger_of(store, store.run(run), held(opinions(store.verdicts.log())))
         if options.json:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
             print(json_line({**record_of(scores), **more}))

@@ -15,7 +15,7 @@ from medfact.prototypes import READY, load_pool
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Plan, Planned, Store
+from medfact.store import Asked, Plan, Store
 from medfact.writing.runs import drafts
 from medfact.writing.templates import FORMS, Draft, problem_of, shown_triplet
 
@@ -104,7 +104,7 @@ def _drafted(
             dataset_fingerprint=digest(*(fact.fact_id for fact in new)),
             pool=TEMPLATE,
             shots=0,
-            statements=tuple(Planned(statement, "") for statement in statements),
+            statements=tuple(Asked(statement, "") for statement in statements),
             demonstrations={},
         )
         runs.append(start_planned(replace(spec, task=TEMPLATE), plan, store))

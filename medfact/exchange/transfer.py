@@ -59,7 +59,7 @@ def export_run(store: Store, run_id: str, file: BinaryIO) -> None:
     stopped.
     """
     run = store.run(run_id).run
-    with store._snapshot() as connection, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+    with store.database.snapshot() as connection, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         lines = _lines_of(connection, run)
         while part := b"".join(islice(lines, _ROWS_AT_ONCE)):
             packed.write(part)
@@ -140,7 +140,7 @@ def import_run(store: Store, file: BinaryIO, name: str, max_bytes: int = MAX_BYT
             is left as it was.
     """
     header, lines = read_lines(file, name, max_bytes)
-    with store._explained_errors(), store._engine.connect() as connection:
+    with store.database.explained_errors(), store.database.engine.connect() as connection:
         connection.detach()  # closing it drops its temporary tables
         arrival = Arrival(connection, header)
         try:

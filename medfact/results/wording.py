@@ -26,6 +26,7 @@ from medfact.results.names import short_name as short_name
 from medfact.results.names import shortened as shortened
 from medfact.results.report import Report
 from medfact.spec import PROTOCOLS
+from medfact.statements import ABSENT as ABSENT
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -174,9 +175,6 @@ STATES = {
     INTERRUPTED: "interrupted: the program that asked it has ended",
 }
 """State of a run → what a person reads."""
-
-ABSENT = -4
-"""A fate beside those of `Records.answer`: the run does not ask this statement."""
 
 
 @dataclass(frozen=True)

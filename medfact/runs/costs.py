@@ -21,7 +21,7 @@ from medfact.runs.corpus import corpus_of
 from medfact.runs.plan import plan
 from medfact.runs.prompts import prompt_of
 from medfact.spec import NO_RETRIEVAL, RunSpec
-from medfact.store import Plan, Planned, Run, Store
+from medfact.store import Asked, Plan, Run, Store
 
 _PASSAGES_MEASURED = 1_000
 """Passages whose length stands for that of all."""
@@ -63,7 +63,7 @@ def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None)
     return round(missing * spec.passages * sum(map(tokens_in, texts)) / max(len(texts), 1))
 
 
-def _reply_tokens(item: Planned, spec: RunSpec) -> int:
+def _reply_tokens(item: Asked, spec: RunSpec) -> int:
     """Estimate of a reply: an answer, a sentence as long as its prototype or triplet, or eight of them."""
     if spec.task is None:
         return _REPLY_TOKENS

@@ -43,7 +43,7 @@ class PatientStore:
                 try:
                     return work(*arguments, **options)
                 except StoreError as error:
-                    if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.patience_seconds:
+                    if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.database.patience_seconds:
                         raise
                     time.sleep(AGAIN_SECONDS)
         finally:

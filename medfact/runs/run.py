@@ -101,7 +101,7 @@ def _answer(
     try:
         _check(record, key, budget)
         claim = _claim(record, store, stop)
-        if store.run(record.run).changed != record.changed + 1:  # another process has answered some meanwhile
+        if store.pulse(record.run)[0] != record.changed + 1:  # another process has answered some meanwhile
             pending = _pending(record, store)
     except (Mistake, StoreError) as error:
         yield Failed(record.run, error)
@@ -154,7 +154,7 @@ def _ask(
         record_model(record, model, store, changed)
         notes, first, monotony = NotesOnModel(record, model, store, changed), FirstReplies(), Monotony(record.model)
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
-        for answers in ask(record.run, pending, model, store, stopped, windows):
+        for answers in ask(record, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
             of_questions = answers if record.spec.task is None else ()  # what is written answers nothing
             yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import copy
 
 from medfact.spec import LOCAL_OWNER
+from medfact.store.database import Database
 from medfact.store.decisions import Decisions
+from medfact.store.disk import Disk, Ended
 from medfact.store.engine import default_url, exists, home, is_lasting
 from medfact.store.entities import (
     COMPLETE,
@@ -29,7 +31,6 @@ from medfact.store.entities import (
     Asked,
     DraftDecision,
     Plan,
-    Planned,
     PrototypeEdit,
     Published,
     Rejection,
@@ -39,15 +40,14 @@ from medfact.store.entities import (
     UnreadRun,
     Verdict,
 )
+from medfact.store.lifecycle import Lifecycle
 from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.prototype_edits import PrototypeEdits
 from medfact.store.publications import Publications
 from medfact.store.recording import MADE_FROM_IMPORTED, Recording
-from medfact.store.room import Ended, Room
 from medfact.store.run_answers import News, RunAnswers
 from medfact.store.said import Said
-from medfact.store.seen_labels import SeenLabels
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
@@ -55,21 +55,37 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED",
-    "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published",
+    "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published",
     "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home",
     "is_lasting",
 ]  # fmt: skip
 
 
-class Store(Recording, Room, RunAnswers, Decisions, Verdicts, SeenLabels, PrototypeEdits, Publications, Said):
-    """The database at one URL, as one owner uses it."""
+class Store(Recording, Lifecycle, RunAnswers):
+    """The runs in the database at one URL, as one owner uses it: their records, what they ask, and the answers. What is kept
+    beside runs has parts of its own.
+    """
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:
-        super().__init__(url)
-        self.owner = owner
+        super().__init__(Database(url), owner)
+        self._open_parts()
+
+    def _open_parts(self) -> None:
+        self.decisions = Decisions(self.database, self.owner)
+        self.disk = Disk(self.database, self.owner)
+        self.prototype_edits = PrototypeEdits(self.database, self.owner)
+        self.publications = Publications(self.database, self.owner)
+        self.said = Said(self.database, self.owner)
+        self.verdicts = Verdicts(self.database, self.owner)
+
+    @property
+    def url(self) -> str:
+        """The address of its database."""
+        return self.database.url
 
     def of(self, owner: str) -> Store:
         """The same database, as another owner uses it."""
         other = copy.copy(self)
         other.owner = owner
+        other._open_parts()
         return other

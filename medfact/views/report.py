@@ -189,7 +189,7 @@ def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand:
         name=name,
         run=run,
         report=report,
-        danger=danger_of(store, run, held(opinions(store.verdicts(owners=owners)))),
+        danger=danger_of(store, run, held(opinions(store.verdicts.log(owners=owners)))),
         failures=tuple(_failures(store, run, board, pairs, missed[:SHOWN_FAILURES])),
         failed=len(missed),
         pairs=len(pairs.members),

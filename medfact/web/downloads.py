@@ -130,13 +130,13 @@ def other_log(services: Services, run: str, harness: str) -> Response:
 
 def own_verdicts(services: Services, owner: str, kind: str) -> Response:
     """What a visitor has said as a reviewer, and nobody else's, as JSON lines, CSV, Parquet or Excel."""
-    log = services.store.verdicts(owners=[owner])
+    log = services.store.verdicts.log(owners=[owner])
     if not media_type(kind) or not log:
         return PlainTextResponse("You have judged nothing yet.", status_code=404)
     store = services.store.of(owner)
-    statements = store.statements_of({verdict.fact_id for verdict in log})
+    statements = store.verdicts.statements_of({verdict.fact_id for verdict in log})
     show_labels(store, (statement.fact for statement in statements))
-    return _table(rows_of(log, statements, store.facts_shown(log)), "medfact-verdicts", kind)
+    return _table(rows_of(log, statements, store.verdicts.facts_shown(log)), "medfact-verdicts", kind)
 
 
 def edited_pool(services: Services, owner: str, pool: str, data: str) -> Response:

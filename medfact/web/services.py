@@ -164,7 +164,7 @@ class Services:
         if pool not in bases():
             raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
         base = load_pool(pool)
-        relations = edited(base, self.store.of(owner).prototype_edits(pool))
+        relations = edited(base, self.store.of(owner).prototype_edits.log(pool))
         if source is not None:
             relations = asked_of(relations, {fact.relation for fact in collection_of(source).facts})
         return edited_pool(base, relations)
@@ -183,7 +183,7 @@ class Services:
             return self.store.of(owner)
         if bytes_of_judged(statements) > FACT_BYTES:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
-        if self.store.said_bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
+        if self.store.said.bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
             raise Mistake(
                 f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
                 "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",
@@ -204,7 +204,7 @@ class Services:
 
     def held(self, owners: tuple[str, ...]) -> Held:
         """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
-        return _held(self.store, owners, self.store.version_of_verdicts())
+        return _held(self.store, owners, self.store.verdicts.version())
 
     def as_now(self, runs: Iterable[Run]) -> list[Run]:
         """Runs with the state that they have now, which a job may know sooner than the database."""
@@ -226,7 +226,7 @@ class Services:
 @keep(16)
 def _held(store: Store, owners: tuple[str, ...], _: tuple[int, int, str]) -> Held:
     """Kept until there is another verdict."""
-    return held(opinions(store.verdicts(owners=owners)))
+    return held(opinions(store.verdicts.log(owners=owners)))
 
 
 def open_services(url: str | None = None) -> Services:
@@ -287,7 +287,7 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
     Raises MedfactError.
     """
     services.check_files(owner, spec)
-    rejections = tuple(sorted(services.store.of(owner).rejections().items()))
+    rejections = tuple(sorted(services.store.of(owner).decisions.rejections().items()))
     return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), rejections, most)
 
 

@@ -207,7 +207,7 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
     """
     specs, most = specs_of(services, owner, setup), limits().of(owner).statements_a_run
     if not setup.sets:
-        source, rejected = source_of(services, owner, setup), services.store.of(owner).rejections()
+        source, rejected = source_of(services, owner, setup), services.store.of(owner).decisions.rejections()
         held = services.held(reviewers) if setup.reviewed else {}
         return [(spec, planned(spec, source, rejected, held, most)) for spec in specs]
     if len(specs) * len(setup.sets) > MOST_MODELS:

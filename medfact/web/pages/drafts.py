@@ -37,7 +37,7 @@ class DraftCard:
 def listed(visitor: Visitor, first: Run, line: Any, edited: str) -> Markup:
     """The drafts of a writing, each with what the visitor decided."""
     store = visitor.services.store.of(visitor.owner)
-    decisions = store.draft_decisions(first.run)
+    decisions = store.decisions.draft_decisions(first.run)
     forms = FORMS[str(first.spec.task)]
     cards = [_card(draft, decisions.get(draft.relation), forms, draft.relation == edited) for draft in drafts(first.run, store)]
     accepted = sum(decision.accepted for decision in decisions.values())
@@ -83,7 +83,7 @@ def accept(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Accepts a draft as it stands, if it breaks no rule."""
     first, draft = _found(visitor, show, action)
     store = visitor.services.store.of(visitor.owner)
-    decision = store.draft_decisions(first.run).get(draft.relation)
+    decision = store.decisions.draft_decisions(first.run).get(draft.relation)
     sentences = decision.sentences if decision and decision.sentences else draft.sentences
     return _accepted(visitor, show, first, draft, sentences)
 
@@ -99,19 +99,19 @@ def save(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
 def _accepted(visitor: Visitor, show: Any, first: Run, draft: Draft, sentences: Mapping[str, str]) -> tuple[Any, Message]:
     if problem := problem_of(draft.relation, sentences, FORMS[str(first.spec.task)]):
         raise Mistake(problem, "Edit it; it is not accepted yet.")
-    visitor.services.log_of(visitor.owner, [sentences]).decide_on_draft(first.run, draft.relation, True, sentences)
+    visitor.services.log_of(visitor.owner, [sentences]).decisions.decide_on_draft(first.run, draft.relation, True, sentences)
     return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")
 
 
 def refuse(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Refuses a draft: nothing is asked with it."""
     first, draft = _found(visitor, show, action)
-    visitor.services.log_of(visitor.owner, [draft.relation]).decide_on_draft(first.run, draft.relation, False, {})
+    visitor.services.log_of(visitor.owner, [draft.relation]).decisions.decide_on_draft(first.run, draft.relation, False, {})
     return show.model_copy(update={"edited": ""}), Message(f"Refused the sentences of “{draft.relation}”.", "good")
 
 
 def undecide(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     """Takes a decision back."""
     first, draft = _found(visitor, show, action)
-    visitor.services.store.of(visitor.owner).forget_draft_decision(first.run, draft.relation)
+    visitor.services.store.of(visitor.owner).decisions.forget_draft_decision(first.run, draft.relation)
     return show, Message()

@@ -114,7 +114,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         longest=LONGEST_NAME,
         guide=guide,
         problem=problem,
-        may_download=bool(visitor.services.store.verdicts(owners=[visitor.owner])),
+        may_download=bool(visitor.services.store.verdicts.log(owners=[visitor.owner])),
         enough=statements_to_check(show.bound / 100),
         erase=erasable(VERDICTS, GAMES),
     )
@@ -132,7 +132,7 @@ def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, O
     """What reviewers say of a fact, by their names, for an adjudicator."""
     if not show.adjudicating:
         return []
-    log = visitor.services.store.verdicts([fact.fact_id], visitor.reviewers)
+    log = visitor.services.store.verdicts.log([fact.fact_id], visitor.reviewers)
     found = opinions(log).get(fact.fact_id, {}).values()
     return sorted((one.fact.reviewer, one) for one in found if one.fact.role == REVIEWER)
 
@@ -146,7 +146,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     up = {one.fact_id for one in queue}
     done = len(up & said.keys())
     rest = (*range(show.place + 1, len(queue)), *range(show.place))
-    reviewers = visitor.services.store.reviewers_of_facts(visitor.reviewers)
+    reviewers = visitor.services.store.verdicts.reviewers_of_facts(visitor.reviewers)
     return render(
         "review_fact",
         fact=fact,

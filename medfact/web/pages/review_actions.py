@@ -93,7 +93,7 @@ def _exception(of_fact: Verdict, statement: Statement, fields: Mapping[str, str]
 def _recorded(
     visitor: Visitor, show: ReviewShow, log: Sequence[Verdict], statements: Sequence[Statement]
 ) -> tuple[ReviewShow, Message]:
-    visitor.services.log_of(visitor.owner, log, statements).record_verdicts(log, statements)
+    visitor.services.log_of(visitor.owner, log, statements).verdicts.record(log, statements)
     ended = (show.place + 1) % PACKET == 0
     said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""
     return show.model_copy(update={"place": show.place + 1}), Message(said, "good")
@@ -107,7 +107,7 @@ def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Mes
         raise Mistake("There is nothing to take back.", "")
     last = max(said.values(), key=lambda one: one.fact.number)
     back = [replace(one, verdict=WITHDRAWN, seconds=None) for one in (last.fact, *last.statements.values())]
-    visitor.services.log_of(visitor.owner, back).record_verdicts(back)
+    visitor.services.log_of(visitor.owner, back).verdicts.record(back)
     queue = queue_of(visitor, show, material_of(visitor, show))
     place = next((n for n, fact in enumerate(queue) if fact.fact_id == last.fact.fact_id), show.place)
     return show.model_copy(update={"place": place}), Message("Taken back.", "good")

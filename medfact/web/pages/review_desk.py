@@ -86,7 +86,7 @@ def _matching(facts: Sequence[Fact], relation: str, words: str) -> list[Fact]:
 
 
 def _disputed(visitor: Visitor, material: Material) -> list[str]:
-    reviewed = opinions(visitor.services.store.verdicts(owners=visitor.reviewers))
+    reviewed = opinions(visitor.services.store.verdicts.log(owners=visitor.reviewers))
     statements = (one for fact in material.facts if fact.fact_id in reviewed for one in material.statements(fact))
     return disputed(statements, reviewed)
 
@@ -100,7 +100,7 @@ def me(visitor: Visitor, show: ReviewShow) -> Verdict:
 def own_opinions(visitor: Visitor, show: ReviewShow) -> Mapping[str, Opinion]:
     """Fact id → what this reviewer, and nobody else, has said."""
     name = who(me(visitor, show))
-    log = visitor.services.store.verdicts(owners=[visitor.owner])
+    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
     return {fact_id: of[name] for fact_id, of in opinions(log).items() if name in of}
 
 

@@ -171,7 +171,7 @@ def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     own = own_source(visitor)
     collection = collection_of(own if own and show.data == OWN_DATA else {"dataset": show.data})
     base = load_pool(show.pool)
-    log = visitor.services.store.of(visitor.owner).prototype_edits(base.name)
+    log = visitor.services.store.of(visitor.owner).prototype_edits.log(base.name)
     made = edited(base, log)
     begun = [show.relation] if show.of == f"{base.name}|{show.relation}" and any(show.typed().values()) else []
     known = sorted({fact.relation for fact in collection.facts})  # what is begun stays, whatever facts are chosen then
@@ -203,7 +203,7 @@ def _unsaved(visitor: Visitor, show: StudioShow) -> Mapping[str, str] | None:
     if pool not in bases():
         return None
     base, typed = load_pool(pool), show.typed()
-    saved = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(pool)).get(relation)
+    saved = edited(base, visitor.services.store.of(visitor.owner).prototype_edits.log(pool)).get(relation)
     sentences = saved.sentences if saved else own_sentences(base, relation)
     if typed == {form: sentences.get(form, "") for form in FORMS}:
         return None
@@ -266,9 +266,9 @@ def _examples(desk: Desk) -> list[Fact]:
 def _suggested(visitor: Visitor, desk: Desk) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Better wordings that reviewers proposed for statements of this pool and relation: form → template, wording, by whom."""
     store = visitor.services.store.of(visitor.owner)
-    log = store.verdicts(owners=visitor.reviewers)
+    log = store.verdicts.log(owners=visitor.reviewers)
     worded = {one.fact_id for one in log if one.wording}
-    statements = [one for one in store.statements_of(worded) if one.pool == desk.base.name and desk.is_of(one.fact)]
+    statements = [one for one in store.verdicts.statements_of(worded) if one.pool == desk.base.name and desk.is_of(one.fact)]
     for one in suggestions(statements, opinions(log)) if worded else ():
         yield one.statement.variant, (one.template, one.wording, one.by)
 
@@ -277,7 +277,7 @@ def _draft(visitor: Visitor, relation: str) -> Mapping[str, str] | None:
     """The fields of a draft of this relation that the visitor has accepted on the page Write."""
     store = visitor.services.store.of(visitor.owner)
     for run in reversed(store.writings(*visitor.owners)):
-        decision = store.draft_decisions(run.run).get(relation) if run.spec.task == TEMPLATES else None
+        decision = store.decisions.draft_decisions(run.run).get(relation) if run.spec.task == TEMPLATES else None
         if decision is not None and decision.accepted:
             return {name: decision.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
     return None
@@ -328,7 +328,7 @@ def take_back(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow
 
 
 def _record(visitor: Visitor, made: Sequence[PrototypeEdit]) -> None:
-    visitor.services.log_of(visitor.owner, made).record_prototype_edits(made)
+    visitor.services.log_of(visitor.owner, made).prototype_edits.record(made)
 
 
 def _at(visitor: Visitor, show: StudioShow) -> Desk:

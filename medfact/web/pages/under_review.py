@@ -17,7 +17,7 @@ from medfact.web.services import Services
 
 def under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
     """The section "Under review" of runs; where nobody has judged a fact of theirs, only the way to do so."""
-    last = visitor.services.store.version_of_verdicts()
+    last = visitor.services.store.verdicts.version()
     found = {
         name: _summary(visitor.services, live.run.run, visitor.reviewers, last, live.version) for name, live in lives.items()
     }
@@ -37,4 +37,4 @@ def under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
 @keep(64)
 def _summary(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
     """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
-    return summary(services.store, run, owners) if services.store.is_judged(run, owners) else None
+    return summary(services.store, run, owners) if services.store.verdicts.is_judged(run, owners) else None

@@ -152,7 +152,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     own = own_source(visitor)
     source: Source = own if own and show.data == OWN_DATA else {"dataset": show.data}
-    rejections = visitor.services.store.of(visitor.owner).rejections()
+    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
     most = limits().of(visitor.owner).statements_a_run
     return planned_writing(
         show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected, most=most)
