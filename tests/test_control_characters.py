@@ -206,7 +206,7 @@ def test_json_says_what_it_said(store: Store, url: str, sound: bytes, medfact: C
     """In rows for machines such a character is written as an escape: the text is the same."""
     run, data = altered(sound, {}, put("answer", "raw", HOSTILE))
     import_run(store, io.BytesIO(data), "run.gz")
-    said = {item.answer.raw for item in store.asked(run) if item.answer}
+    said = {item.answer.raw for item in store.answers.asked(run) if item.answer}
     assert {row["raw"] for row in medfact("answers", run, "--db", url).rows} == said == {HOSTILE}
     logged = medfact("answers", run, "--log", "lm-eval", "--db", url).rows
     assert all(any(HOSTILE in text for text in _texts(row)) for row in logged)

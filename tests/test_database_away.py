@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import postgres
 import pytest
@@ -25,6 +26,7 @@ from medfact.runs.run import run as ask
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, PAUSED, RUNNING, WAITING, Store
+from medfact.store.database import Part
 
 LATENCY = 0.1
 WITHIN_SECONDS = 0.5 + 0.2
@@ -72,11 +74,11 @@ def test_a_lock_that_outlasts_one_write_costs_no_call(
         begun, before = time.monotonic(), len(service.calls)
         asked = calls_stand_still(service)
         assert asked - before <= TOLERANCE
-        kept = len(store.news(run).position)
+        kept = len(store.answers.news(run).position)
         while time.monotonic() - begun < seconds:
             time.sleep(0.05)
         assert len(service.calls) == asked < STATEMENTS, "nothing is asked while nothing can be saved"
-        assert len(store.news(run).position) == kept
+        assert len(store.answers.news(run).position) == kept
     assert command.ended().code == 0, command.err
     whole(store, run)
     assert set(service.asked().values()) == {1}, "nothing is asked twice"
@@ -109,13 +111,13 @@ def test_a_server_that_restarts_pauses_no_run(facts_file: Path, own_server: post
         own_server.stop()
         time.sleep(0.3)
         own_server.begin_again()
-        before = len(store.news(run).position)
-        until(lambda before=before: len(store.news(run).position) > before or not asking.is_alive())
+        before = len(store.answers.news(run).position)
+        until(lambda before=before: len(store.answers.news(run).position) > before or not asking.is_alive())
     asking.join(60)
     assert states[-1] == "Finished"
     assert "Failed" not in states
     assert store.run(run).state == COMPLETE
-    assert len(store.news(run).position) == STATEMENTS
+    assert len(store.answers.news(run).position) == STATEMENTS
     assert max(service.asked().values()) == 1
     assert PAUSED not in [event.what for event in store.events(run)]
 
@@ -182,19 +184,18 @@ def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp
             visitor.http.get("/")
         own_server.begin_again()
         until(lambda: store.run(run.run).state == COMPLETE)
-        assert len(store.news(run.run).position) == run.statements
+        assert len(store.answers.news(run.run).position) == run.statements
 
 
 # ------------------------------------------------------------------------- what is tried again, and what is not
 
 
-class Trouble:
-    """Stands for a store whose database is away for some tries."""
-
-    patience_seconds = 5.0
+class Trouble(Part):
+    """Stands for the answers of a store whose database is away for some tries."""
 
     def __init__(self, times: int, error: StoreError) -> None:
         self.times, self.error, self.tries = times, error, 0
+        self.store = SimpleNamespace(database=SimpleNamespace(patience_seconds=5.0), answers=self)
 
     def save(self, what: str) -> str:
         self.tries += 1
@@ -206,15 +207,15 @@ class Trouble:
 def test_what_may_pass_is_tried_again_and_nothing_else() -> None:
     passing, lasting = StoreError("locked", may_pass=True), StoreError("its disk is full")
     trouble = Trouble(3, passing)
-    assert PatientStore(trouble, never).save("an answer") == "an answer"  # type: ignore[arg-type]
+    assert PatientStore(trouble.store, never).answers.save("an answer") == "an answer"  # type: ignore[arg-type]
     assert trouble.tries == 4
     trouble = Trouble(1, lasting)
     with pytest.raises(StoreError, match="full"):
-        PatientStore(trouble, never).save("an answer")  # type: ignore[arg-type]
+        PatientStore(trouble.store, never).answers.save("an answer")  # type: ignore[arg-type]
     assert trouble.tries == 1
     trouble = Trouble(9, passing)
     with pytest.raises(StoreError, match="locked"):
-        PatientStore(trouble, lambda: trouble.tries > 2).save("an answer")  # type: ignore[arg-type]
+        PatientStore(trouble.store, lambda: trouble.tries > 2).answers.save("an answer")  # type: ignore[arg-type]
     assert trouble.tries == 3, "who is stopped does not wait"
 
 

@@ -22,7 +22,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import PrototypeEdit, Store, Verdict
-from medfact.store.said import DECISIONS, EDITS, FACT_BYTES, GAMES, KINDS, VERDICTS
+from medfact.store.contributions import DECISIONS, EDITS, FACT_BYTES, GAMES, KINDS, VERDICTS
 
 ADA, BEN = "a" * 32, "b" * 32
 
@@ -134,7 +134,7 @@ def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
         store = store_of(tmp_path)
         (run,) = (one.run for one in store.runs("demonstration"))
         until_ended(tmp_path, run)
-        facts = list({item.statement.fact.fact_id for item in store.asked(run)})
+        facts = list({item.statement.fact.fact_id for item in store.answers.asked(run)})
         own = store.of(visitor.owner)
 
         def figures() -> str:
@@ -160,7 +160,7 @@ def test_there_is_only_so_much_room_for_what_is_said(visitor: Visitor, home: Pat
     full = "What you have said here takes 0.1 MB, which is the most on this server."
 
     def size() -> int:
-        return store_of(home).said.bytes(visitor.owner)[visitor.owner]
+        return store_of(home).contributions.bytes(visitor.owner)[visitor.owner]
 
     for place in range(12):
         if full in str(judge(visitor, "x" * 15_000, place)["fragments"]["said"]):
@@ -231,23 +231,23 @@ def test_each_kind_of_each_owner_is_erased_by_itself(fresh: Callable[[], str]) -
     one = a_statement("one")
     for owner in (ADA, BEN):
         said(store, owner, "ada" if owner == ADA else "ben", one.fact, one)
-    assert [store.of(ADA).said.erase([kind]) for kind in KINDS] == [1, 1, 1, 2]
-    assert store.said.bytes(ADA) == {}
+    assert [store.of(ADA).contributions.erase([kind]) for kind in KINDS] == [1, 1, 1, 2]
+    assert store.contributions.bytes(ADA) == {}
     assert len(store.verdicts.log()) == 2
     assert store.of(BEN).prototype_edits.log("medfact")
     assert store.of(BEN).decisions.rejected()
     assert store.of(BEN).decisions.draft_decisions("0" * 32)
     assert store.verdicts.statements_of([one.fact.fact_id]), "somebody else has judged it"
-    assert store.of(BEN).said.erase() == 5
+    assert store.of(BEN).contributions.erase() == 5
     assert store.verdicts.statements_of([one.fact.fact_id]) == [], "it was kept because it was judged"
 
 
 def test_what_a_run_asks_stays_whoever_judged_it(store: Store) -> None:
     run = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
-    statement = next(iter(store.asked(run))).statement
+    statement = next(iter(store.answers.asked(run))).statement
     said(store, ADA, "ada", statement.fact, statement)
-    store.of(ADA).said.erase()
-    assert len(list(store.asked(run))) == 32
+    store.of(ADA).contributions.erase()
+    assert len(list(store.answers.asked(run))) == 32
     assert store.verdicts.statements_of([statement.fact.fact_id])
 
 
@@ -255,10 +255,10 @@ def test_bytes_are_counted_whatever_the_letters(fresh: Callable[[], str]) -> Non
     store = Store(fresh())
     one = a_statement("one")
     store.of(ADA).verdicts.record([Verdict("ada", one.fact.fact_id, TRUE, comment="ü" * 10_000)])
-    assert 20_000 + FACT_BYTES < store.said.bytes(ADA)[ADA] < 21_000 + FACT_BYTES
+    assert 20_000 + FACT_BYTES < store.contributions.bytes(ADA)[ADA] < 21_000 + FACT_BYTES
     store.of(BEN).prototype_edits.record([PrototypeEdit("medfact", "symptoms", "none", "x" * 1_000)])
-    assert 1_000 < store.said.bytes(BEN)[BEN] < 1_500
-    assert set(store.said.bytes()) == {ADA, BEN}
+    assert 1_000 < store.contributions.bytes(BEN)[BEN] < 1_500
+    assert set(store.contributions.bytes()) == {ADA, BEN}
 
 
 def test_the_version_of_the_log_changes_with_every_change(store: Store) -> None:
@@ -269,7 +269,7 @@ def test_the_version_of_the_log_changes_with_every_change(store: Store) -> None:
         versions.append(store.verdicts.version())
     store.of(BEN).verdicts.record([Verdict("ben", statements[0].fact.fact_id, TRUE)])
     versions.append(store.verdicts.version())
-    store.of(ADA).said.erase()
+    store.of(ADA).contributions.erase()
     versions.append(store.verdicts.version())
     assert len(set(versions)) == len(versions)
 

@@ -95,13 +95,15 @@ def test_a_database_of_schema_12_holds_what_it_held(old: str, fresh: Callable[[]
     Store(new)
     assert shape(old) == shape(new)
     assert shape(old)["version"] == [SCHEMA_VERSION]
-    assert [item.statement for item in store.asked(RUN)] == list(stated(FACT, FALSE, READY))
-    assert [item.statement.statement_id for item in store.asked(RUN)] == [
+    assert [item.statement for item in store.answers.asked(RUN)] == list(stated(FACT, FALSE, READY))
+    assert [item.statement.statement_id for item in store.answers.asked(RUN)] == [
         one.statement_id for one in stated(FACT, FALSE, READY)
     ]
-    assert [(one, one.difficulty) for one in store.facts(RUN)] == [(one, one.difficulty) for one in (FACT, FALSE, READY)]
-    assert store.facts(ALONE) == [FALSE]
-    assert [(one.fact, one.fact.difficulty) for one in store.partners(ALONE)] == [(FACT, None)]
+    assert [(one, one.difficulty) for one in store.answers.facts(RUN)] == [
+        (one, one.difficulty) for one in (FACT, FALSE, READY)
+    ]
+    assert store.answers.facts(ALONE) == [FALSE]
+    assert [(one.fact, one.fact.difficulty) for one in store.answers.partners(ALONE)] == [(FACT, None)]
     shown = store.verdicts.facts_shown(store.verdicts.log())
     assert [shown.get(verdict.record) for verdict in store.verdicts.log()] == [FACT, FALSE, None]
 
@@ -164,7 +166,7 @@ def test_facts_that_no_run_and_no_verdict_needs_are_erased(either_url: str) -> N
     store = Store(either_url)
     first, second = a_run_of(store, FACT, FALSE), a_run_of(store, replace(FACT, source="another edition"), FALSE)
     store.disk.erase([first])
-    assert [fact.source for fact in store.facts(second)] == ["another edition", None]
+    assert [fact.source for fact in store.answers.facts(second)] == ["another edition", None]
     with working_on(either_url) as connection:
         assert sorted(connection.execute(sql.text("SELECT source FROM facts")).scalars(), key=str) == [None, "another edition"]
     store.disk.erase([second])

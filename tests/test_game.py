@@ -138,7 +138,7 @@ def board(store: Store, facts_file: Path) -> tuple[Records, list[Statement]]:
     """A run that holds every sentence true: half of its answers are right, and no fact is mastered."""
     run = start(RunSpec(model="baseline:always-true", facts=str(facts_file), limit=6, shots=0), store)
     list(answer(run, store))
-    return board_of(store, run).records(), [item.statement for item in store.asked(run)]
+    return board_of(store, run).records(), [item.statement for item in store.answers.asked(run)]
 
 
 def of_fact(statements: list[Statement], fact_id: str) -> list[Statement]:

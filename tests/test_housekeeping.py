@@ -99,7 +99,7 @@ def test_uploads_go_first_and_then_the_oldest_abandoned_runs(
     with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
     assert keeper.clean() == [old]
     assert set(left(store)) == {local, demonstration, published, going, young}
-    assert all(item.answer is not None for item in store.asked(young)), "what it shares with erased runs is still there"
+    assert all(item.answer is not None for item in store.answers.asked(young)), "what it shares with erased runs is still there"
 
 
 def test_room_that_erased_runs_leave_is_used_again(store: Store) -> None:
@@ -275,7 +275,7 @@ def test_of_many_visitors_the_one_who_holds_most_gives_way_first(
     assert set(gone) == {old, *many}
     with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
     keeper.clean()
-    assert set(store.said.bytes()) == {known}
+    assert set(store.contributions.bytes()) == {known}
 
 
 def test_what_gives_way_is_the_largest_then() -> None:

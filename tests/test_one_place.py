@@ -83,7 +83,8 @@ with open(f"{place}/{name}.jsonl.gz", "wb") as file:
 with open(f"{place}/first-{name}.jsonl.gz", "wb") as file:
     export_run(store, first.run, file)
 facts = load_file(f"{place}/plain.csv")
-print(facts.fingerprint(), first.dataset_fingerprint, sorted(one.statement.statement_id for one in store.asked(first.run)))
+ids = sorted(one.statement.statement_id for one in store.answers.asked(first.run))
+print(facts.fingerprint(), first.dataset_fingerprint, ids)
 """
 
 NEW_COLUMN = """
@@ -98,9 +99,9 @@ there = Store(f"sqlite:///{place}/elsewhere.db")
 with open(f"{place}/regions.jsonl.gz", "rb") as file:
     import_run(there, file, "regions.jsonl.gz")
 for store in (here, there):
-    facts = [one.statement.fact for one in store.asked(run)]
+    facts = [one.statement.fact for one in store.answers.asked(run)]
     print(sorted({(fact.head, fact.region or "") for fact in facts}), sorted({row["region"] or "" for row in fact_rows(facts)}))
-print("region" in next(fact_rows([one.statement.fact for one in here.asked(here.runs()[0].run)])))
+print("region" in next(fact_rows([one.statement.fact for one in here.answers.asked(here.runs()[0].run)])))
 """
 
 

@@ -82,7 +82,7 @@ def test_what_was_judged_outlives_the_runs_that_asked_it(store: Store, monkeypat
     monkeypatch.setattr("medfact.store.lifecycle.oldest_restorable", lambda: "9999")
     assert store.purge() == 1
     assert {one.text for one in store.verdicts.statements_of([FACTS[0].fact_id])} == {one.text for one in of(FACTS[0])}
-    assert store.asked(run) == []
+    assert store.answers.asked(run) == []
 
 
 def test_two_browsers_with_one_name_are_two_reviewers(store: Store) -> None:
@@ -120,7 +120,7 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     spec = RunSpec(model="baseline:always-true", limit=7, shots=0)
     run = start(spec, store)
     list(answer(run, store))
-    asked = [item.statement for item in store.asked(run)]
+    asked = [item.statement for item in store.answers.asked(run)]
     records = board_of(store, run).records()
     true = list(dict.fromkeys(statement.fact for statement in asked if statement.fact.positive))
     denied = [[s for s in asked if s.fact == fact and not s.label] for fact in true]
@@ -137,7 +137,7 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     assert made.corrected.average.value == pytest.approx(57 / 104)
     assert made.corrected.joint.value == pytest.approx(1 / 13)
     assert made.undisputed == made.corrected
-    after = [item.statement for item in store.asked(run)]
+    after = [item.statement for item in store.answers.asked(run)]
     assert after == asked, "a run keeps what it asked"
 
 
@@ -253,7 +253,7 @@ def test_a_careless_reviewer_shows_in_agreement_the_queue_and_the_labels(store: 
     """
     run = start(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
     list(answer(run, store))
-    statements = [item.statement for item in store.asked(run)]
+    statements = [item.statement for item in store.answers.asked(run)]
     facts = list(dict.fromkeys(statement.fact for statement in statements))
     generator = random.Random(4)
     guessed = {fact: generator.choice((True, False)) for fact in generator.sample(facts, 4)}
@@ -312,7 +312,7 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
 ) -> None:
     """Two reviewers judge the seven true facts of a run alike, one of them wrong in one; the summary has every figure."""
     run = medfact("run", "--limit", 7, "--shots", 0, "--model", "baseline:always-true", "--db", url).rows[0]["run"]
-    true = list(dict.fromkeys(item.statement.fact for item in store.asked(run) if item.statement.fact.positive))
+    true = list(dict.fromkeys(item.statement.fact for item in store.answers.asked(run) if item.statement.fact.positive))
     hostile = "<script>alert(1)</script> =1+1 " + "x" * 10_000
     store.verdicts.record([on(fact, TRUE, "ada", comment=hostile, seconds=12.5) for fact in true])
     store.verdicts.record([on(fact, TRUE if number else FALSE, "ben") for number, fact in enumerate(true)])

@@ -170,7 +170,7 @@ def test_a_new_relation_is_asked_from_the_exported_file(
     assert medfact("run", "--model", "baseline:always-true", *asked).code == 2, "without the file nothing can be stated"
     (run,) = medfact("run", "--model", "baseline:always-true", "--pool", file, *asked).rows
     assert (run["statements"], run["average_accuracy"]) == (9 * 2 * 8, 0.5)
-    texts = {item.statement.text for item in store.asked(run["run"])}
+    texts = {item.statement.text for item in store.answers.asked(run["run"])}
     assert any(
         text.startswith("Remedy ") and text.endswith(".") and " is not used to prevent disease " in text for text in texts
     )

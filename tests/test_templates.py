@@ -163,8 +163,8 @@ def test_a_draft_is_asked_only_after_it_was_accepted(
     (note,) = (note for note in record.notes if "drafted" in note)
     assert note.startswith("openai:writer (127.0.0.1) drafted the sentences of 'is prevented by'")
     assert note.endswith("they were accepted unread, with --accept-drafts.")
-    texts = {item.statement.text for item in Store(url).asked(row["run"])}
-    facts = [item.statement.fact for item in Store(url).asked(row["run"])]
+    texts = {item.statement.text for item in Store(url).answers.asked(row["run"])}
+    facts = [item.statement.fact for item in Store(url).answers.asked(row["run"])]
     tested = next(fact for fact in facts if fact.positive and fact.relation == "is prevented by")
     assert f"{tested.tail} is used to prevent {tested.head}.".capitalize() in texts
     assert any("is a recognized symptom or sign of" in text for text in texts), "the pool that it extends states the rest"

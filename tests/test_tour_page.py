@@ -98,7 +98,7 @@ def test_a_link_opens_a_step_whose_answers_are_the_models_own(page: Page, addres
     expect(tour.locator("h1")).to_have_text("5. A false partner", timeout=120_000)
     store = store_of(app_home)
     demonstration = next(run for run in store.runs("demonstration") if run.state == COMPLETE)
-    asked = {item.statement.text: item for item in store.asked(demonstration.run)}
+    asked = {item.statement.text: item for item in store.answers.asked(demonstration.run)}
     lines = tour.locator(".mf-tour-said li").all()
     assert len(lines) == 5
     for line in lines:

@@ -298,7 +298,7 @@ def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, r
 
 
 def _first_fact(services: Services, run: str) -> str:
-    return next(item.statement.fact.fact_id for item in services.store.asked(run) if item.statement.fact.positive)
+    return next(item.statement.fact.fact_id for item in services.store.answers.asked(run) if item.statement.fact.positive)
 
 
 # ------------------------------------------------------------------------- over HTTP

@@ -45,8 +45,8 @@ def _erased(store: Store, who: str) -> int:
     """Erases what was said under a name, or in a browser. Raises Mistake where that is nothing."""
     if who == VISITOR:
         raise Mistake(f"Everybody who plays is called {who!r}.", "Give a browser as `reviews` lists it.")
-    owners = [owner for owner in store.said.bytes() if browser_of(owner) == who]
-    number = store.said.erase_by(who) + sum(store.of(owner).said.erase() for owner in owners)
+    owners = [owner for owner in store.contributions.bytes() if browser_of(owner) == who]
+    number = store.contributions.erase_by(who) + sum(store.of(owner).contributions.erase() for owner in owners)
     if not number:
         raise Mistake(f"Nothing was said by {who!r}.", "Give a reviewer or a browser as `reviews` lists them.")
     print_progress(f"{counted(number, 'row')} erased of what {who} said")

@@ -112,7 +112,7 @@ def answers(options: argparse.Namespace) -> int:
         if options.log not in LOGS:
             raise UnknownName("log format", options.log, LOGS)
         return _write_log(log_of(store, record, report_of(store, record), options.log), options.output)
-    rows = (answer_row(asked, record) for asked in store.asked(record.run) if asked.answer is not None)
+    rows = (answer_row(asked, record) for asked in store.answers.asked(record.run) if asked.answer is not None)
     return emit(rows, options.output)
 
 

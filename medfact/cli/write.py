@@ -79,7 +79,7 @@ def save_drafts(options: argparse.Namespace) -> int:
 def _row(first: Run, store: Store) -> dict[str, Any]:
     row = {"run": first.run, "writer": first.model, "revision": first.model_revision, "state": first.state}
     if first.spec.task == LLM_EVAL:
-        lines = [len(usable_lines(item.answer.raw or "")) for item in store.asked(first.run) if item.answer is not None]
+        lines = [len(usable_lines(item.answer.raw or "")) for item in store.answers.asked(first.run) if item.answer is not None]
         return {**row, "kind": LLM_EVAL, "facts": len(lines), "usable": sum(number >= EIGHT for number in lines)}
     if first.spec.task in FORMS:
         made_drafts = drafts(first.run, store)
@@ -110,7 +110,7 @@ def _drafts(first: Run, store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:
-    for item, sentence in zip(store.asked(first.run), sentences(first.run, store), strict=True):
+    for item, sentence in zip(store.answers.asked(first.run), sentences(first.run, store), strict=True):
         made = sentence.prototype
         yield {
             "statement_id": made.statement_id,
@@ -126,7 +126,7 @@ def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _lines(first: Run, store: Store) -> Iterator[dict[str, Any]]:
-    for item in store.asked(first.run):
+    for item in store.answers.asked(first.run):
         reply = "" if item.answer is None else item.answer.raw or ""
         lines = usable_lines(reply)
         fact = item.statement.fact

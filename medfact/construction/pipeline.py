@@ -144,7 +144,7 @@ def _terms(
         write_json(folder / STATE, state)
     ask(state["runs"][TERMS])
     rows = []
-    for item in store.asked(state["runs"][TERMS]):
+    for item in store.answers.asked(state["runs"][TERMS]):
         row: dict[str, Any] = {"question": item.statement.text, "terms": [], "problem": None}
         try:
             if item.answer is None:

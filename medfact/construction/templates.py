@@ -95,7 +95,7 @@ def _drafted(
 ) -> list[Draft]:
     """Drafts for predicates: of earlier runs, and of a new one for those that none has asked about."""
     runs: list[str] = state["runs"].setdefault(TEMPLATE, [])
-    asked = {item.statement.fact.relation for run in runs for item in store.asked(run)}
+    asked = {item.statement.fact.relation for run in runs for item in store.answers.asked(run)}
     new = [fact for fact in missing if fact.relation not in asked]
     if new:
         statements = (Statement(fact, TEMPLATE, "none", shown_triplet(fact, TEMPLATE)) for fact in new)

@@ -152,5 +152,5 @@ def import_run(store: Store, file: BinaryIO, name: str, max_bytes: int = MAX_BYT
         except ValueError as error:
             where = f"{name}, line {arrival.line}" if arrival.line else name
             raise Mistake(f"{where}: {error}.", EXPORT_AGAIN) from None
-    store.sheet(arrival.run)
+    store.answers.sheet(arrival.run)
     return arrival.run

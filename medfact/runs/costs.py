@@ -100,7 +100,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     """
     if not is_service(record.model):
         return None
-    calls = store.service_calls(record.run)
+    calls = store.answers.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     uncounted = sum(map(_is_uncounted, calls))
     price = price_of(record.model)
@@ -217,4 +217,4 @@ def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
     limit = record.spec.budget if budget is None else budget
     check_budget(record.model, limit)
     price = price_of(record.model)
-    return Purse(price, limit, estimate(1, *store.tokens_used(record.run), price) if price else 0.0)
+    return Purse(price, limit, estimate(1, *store.answers.tokens_used(record.run), price) if price else 0.0)

@@ -50,10 +50,10 @@ def retrieve_for(
     tell("Reading the documents." if record.spec.corpus else "Reading the known facts.")
     spec = replace(record.spec, service=replace(record.spec.service, key=key))
     found: dict[str, tuple[Retrieved, ...]] = {}
-    facts = [item.statement.fact for item in store.asked(record.run)]
+    facts = [item.statement.fact for item in store.answers.asked(record.run)]
     ranked = retrieved(missing, facts, spec, load(spec), tell)
     while not stopped() and (part := dict(islice(ranked, _SAVED_AT_ONCE))):
-        store.save_passages(record.run, part)
+        store.answers.save_passages(record.run, part)
         found |= part
         tell(f"Retrieving passages: {len(found):,} of {len(missing):,} statements.")
     items = (replace(item, passages=found.get(item.statement.statement_id, item.passages)) for item in pending)

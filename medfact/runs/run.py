@@ -122,7 +122,7 @@ def _answer(
 
 def _pending(record: Run, store: Store) -> list[Asked]:
     """Statements without an answer, and those whose calls failed."""
-    return [item for item in store.asked(record.run) if item.answer is None or item.answer.failure is not None]
+    return [item for item in store.answers.asked(record.run) if item.answer is None or item.answer.failure is not None]
 
 
 def _claim(record: Run, store: Store, stop: StopSignal) -> int:

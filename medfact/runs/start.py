@@ -47,7 +47,7 @@ def recorded_plan(record: Run, store: Store) -> Plan:
 
     Raises Mistake for a run from a file that lacks its passages: they would be looked for in documents that the file names.
     """
-    asked = store.asked(record.run)
+    asked = store.answers.asked(record.run)
     retrieves = record.spec.retrieval != NO_RETRIEVAL and any(item.passages is None for item in asked)
     if retrieves and store.was_imported(record.run):
         raise Mistake(
@@ -60,11 +60,11 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         pool=record.pool,
         shots=record.shots,
         statements=tuple(Asked(item.statement, item.shots_of, item.draw, item.passages) for item in asked),
-        demonstrations=store.demonstrations(record.run),
+        demonstrations=store.answers.demonstrations(record.run),
         notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,
         population=record.population,
-        partners=store.partners(record.run),
+        partners=store.answers.partners(record.run),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 
 from medfact.spec import LOCAL_OWNER
+from medfact.store.contributions import Contributions
 from medfact.store.database import Database
 from medfact.store.decisions import Decisions
 from medfact.store.disk import Disk, Ended
@@ -46,8 +47,7 @@ from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.prototype_edits import PrototypeEdits
 from medfact.store.publications import Publications
 from medfact.store.recording import MADE_FROM_IMPORTED, Recording
-from medfact.store.run_answers import News, RunAnswers
-from medfact.store.said import Said
+from medfact.store.run_answers import Answers, News
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
 from medfact.store.workers import BEAT_SECONDS
@@ -61,9 +61,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Store(Recording, Lifecycle, RunAnswers):
-    """The runs in the database at one URL, as one owner uses it: their records, what they ask, and the answers. What is kept
-    beside runs has parts of its own.
+class Store(Recording, Lifecycle):
+    """The runs in the database at one URL, as one owner uses it: begun, found, and moved from state to state. What they ask and
+    what was answered, and all that is kept beside runs, are parts of it.
     """
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:
@@ -71,11 +71,12 @@ class Store(Recording, Lifecycle, RunAnswers):
         self._open_parts()
 
     def _open_parts(self) -> None:
+        self.answers = Answers(self.database, self.owner)
+        self.contributions = Contributions(self.database, self.owner)
         self.decisions = Decisions(self.database, self.owner)
         self.disk = Disk(self.database, self.owner)
         self.prototype_edits = PrototypeEdits(self.database, self.owner)
         self.publications = Publications(self.database, self.owner)
-        self.said = Said(self.database, self.owner)
         self.verdicts = Verdicts(self.database, self.owner)
 
     @property

@@ -46,7 +46,7 @@ class News:
     p_mass: NDArray[np.float64]
 
 
-class RunAnswers(Part):
+class Answers(Part):
     """Reads what runs ask, reads and saves the answers."""
 
     def save(self, run: str, answers: Sequence[Answer]) -> None:
@@ -166,7 +166,7 @@ class RunAnswers(Part):
         with self.database.writing_soon() as connection:
             connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
 
-    def reusable_answers(self, keys: Sequence[str]) -> dict[str, Answer]:
+    def reusable(self, keys: Sequence[str]) -> dict[str, Answer]:
         """Key → the oldest answer of this owner's runs with that key, failures excluded.
 
         Answers of imported runs are excluded: anybody may have written their files.

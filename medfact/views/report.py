@@ -203,7 +203,7 @@ def _section(store: Store, name: str, run: Run, owners: Sequence[str], estimand:
 def _failures(store: Store, run: Run, board: Board, pairs: Pairs, chosen: Sequence[int]) -> Iterator[Failure]:
     for pair in chosen:
         members = list(pairs.members[pair])
-        items = tuple(item for item in store.asked(run.run, facts=members) if item.draw == 0)
+        items = tuple(item for item in store.answers.asked(run.run, facts=members) if item.draw == 0)
         facts = {item.fact: item.statement.fact for item in items}
         named = tuple(
             (facts[number], _meaning(pairs.diagnosis(number), facts[number])) for number in members if number in facts

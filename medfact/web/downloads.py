@@ -172,7 +172,7 @@ def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[st
         return (
             {"run": record.run} | answer_row(item, record)
             for record in records
-            for item in store.asked(record.run)
+            for item in store.answers.asked(record.run)
             if item.answer is not None
         )
     paper, _, number = name.partition("-")

@@ -79,7 +79,7 @@ class Housekeeping:
         while excess > 0 and (part := _so_many(order, excess)):
             self._erase([one.run for one in part if one.run])
             for owner in (one.owner for one in part if not one.run):
-                self._store.of(owner).said.erase()
+                self._store.of(owner).contributions.erase()
             gone += [one.run for one in part if one.run]
             excess = self._excess()
         return gone
@@ -90,7 +90,7 @@ class Housekeeping:
         self._sizes = {run: size for run, size in self._sizes.items() if run in there}
         unknown = [run.run for run in runs if run.run not in self._sizes]
         self._sizes |= self._store.disk.run_bytes(unknown)
-        said = {owner: size for owner, size in self._store.said.bytes().items() if owner not in HOSTS}
+        said = {owner: size for owner, size in self._store.contributions.bytes().items() if owner not in HOSTS}
         may_go = frozenset(run.run for run in runs if run.ended_at < _before(YOUNG))
         return holdings(runs, self._sizes, said, may_go, [owner for owner in said if not limits().knows(owner)])
 

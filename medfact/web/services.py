@@ -34,7 +34,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import COMPLETE, RUNNING, Plan, Run, Store
-from medfact.store.said import FACT_BYTES, bytes_of_judged, bytes_of_said
+from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
 from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import accepted_pool, ask_or_write
@@ -183,7 +183,7 @@ class Services:
             return self.store.of(owner)
         if bytes_of_judged(statements) > FACT_BYTES:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
-        if self.store.said.bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
+        if self.store.contributions.bytes(owner).get(owner, 0) + bytes_of_rows(more) + FACT_BYTES * bool(statements) > most:
             raise Mistake(
                 f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
                 "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",

@@ -176,7 +176,7 @@ def guards_of(writing: str, store: Store) -> Guards:
         )
     own = None if first.spec.imported else first.spec  # its claims are judged by what the file itself says
     follows = load_entailment(first.spec.opened("entailment")) if first.spec.entailment else None
-    return Guards(reader_of(own, [item.statement for item in store.asked(first.run)]), follows)
+    return Guards(reader_of(own, [item.statement for item in store.answers.asked(first.run)]), follows)
 
 
 def sentences(writing: str, store: Store, guards: Guards | None = None) -> tuple[Sentence, ...]:
@@ -186,7 +186,7 @@ def sentences(writing: str, store: Store, guards: Guards | None = None) -> tuple
     replies = [_replies(run, store) for run in attempts_of(first.run, store).values()]
     return tuple(
         guards.sentence(item.statement, [reply[key] for reply in replies if (key := item.statement.statement_id) in reply])
-        for item in store.asked(first.run)
+        for item in store.answers.asked(first.run)
     )
 
 
@@ -196,7 +196,7 @@ def drafts(writing: str, store: Store) -> tuple[Draft, ...]:
     if first.spec.task not in FORMS:
         raise Mistake(f"The writing {first.run} drafted no templates.", "Start one with `write templates`.")
     replies = _replies(first, store)
-    asked = [item.statement for item in store.asked(first.run) if item.statement.statement_id in replies]
+    asked = [item.statement for item in store.answers.asked(first.run) if item.statement.statement_id in replies]
     return tuple(draft_in(replies[one.statement_id], one.fact, str(first.spec.task)) for one in asked)
 
 
@@ -215,7 +215,7 @@ def accepted_pool(writing: str, store: Store) -> str:
 def _replies(run: Run, store: Store) -> dict[str, str]:
     return {
         item.statement.statement_id: item.answer.raw or ""
-        for item in store.asked(run.run)
+        for item in store.answers.asked(run.run)
         if item.answer is not None and item.answer.failure is None
     }
 
@@ -223,14 +223,14 @@ def _replies(run: Run, store: Store) -> dict[str, str]:
 def _is_whole(run: Run, store: Store) -> bool:
     """Whether every sentence of an attempt was written. A failed call is no rejected sentence: it is asked again first."""
     return store.run(run.run).state == COMPLETE and all(
-        item.answer is not None and item.answer.failure is None for item in store.asked(run.run)
+        item.answer is not None and item.answer.failure is None for item in store.answers.asked(run.run)
     )
 
 
 def _start_again(first: Run, task: str, store: Store) -> Run | None:
     """Records the next attempt, at the sentences that the guards stopped; None if they stopped none."""
     stopped = {sentence.prototype.statement_id for sentence in sentences(first.run, store) if sentence.text is None}
-    asked = [item for item in store.asked(first.run) if item.statement.statement_id in stopped]
+    asked = [item for item in store.answers.asked(first.run) if item.statement.statement_id in stopped]
     if not asked:
         return None
     planned = _plan_of(first, tuple(Asked(item.statement, item.shots_of) for item in asked), store)
@@ -238,14 +238,14 @@ def _start_again(first: Run, task: str, store: Store) -> Run | None:
 
 
 def _plan_of(record: Run, statements: tuple[Asked, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
-    known = (*store.partners(record.run), *(item.statement for item in store.asked(record.run)))
+    known = (*store.answers.partners(record.run), *(item.statement for item in store.answers.asked(record.run)))
     return Plan(
         dataset=record.dataset,
         dataset_fingerprint=record.dataset_fingerprint,
         pool=record.pool,
         shots=record.shots,
         statements=statements,
-        demonstrations=store.demonstrations(record.run),
+        demonstrations=store.answers.demonstrations(record.run),
         notes=notes,
         pool_text=record.pool_text,
         population=record.population,
@@ -284,7 +284,7 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
             f"The writing {first.run} drafted templates; it wrote no statements.",
             "Accept the drafts, and choose them as sentence templates.",
         )
-    made = list(zip(store.asked(first.run), sentences(first.run, store), strict=True))
+    made = list(zip(store.answers.asked(first.run), sentences(first.run, store), strict=True))
     asked = [(item, sentence) for item, sentence in made if item.shots_of != SHOWN]
     shown = [sentence for item, sentence in made if item.shots_of == SHOWN]
     statements = tuple(Asked(sentence.statement(writer_of(first)), item.shots_of, item.draw) for item, sentence in asked)
@@ -318,7 +318,7 @@ def evaluation_spec(first: Run) -> RunSpec:
 
 def _eight_sentences(first: Run, store: Store) -> Plan:
     replies = _replies(first, store)
-    asked = store.asked(first.run)
+    asked = store.answers.asked(first.run)
     made = [(item, eight_of(replies[item.statement.statement_id])) for item in asked]
     statements = tuple(
         Asked(Statement(item.statement.fact, LLM_EVAL, key, text, f"written by {writer_of(first)}"), item.shots_of)

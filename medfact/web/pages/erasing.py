@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from medfact.errors import Mistake
 from medfact.results.wording import counted
-from medfact.store.said import DECISIONS, EDITS, GAMES, VERDICTS
+from medfact.store.contributions import DECISIONS, EDITS, GAMES, VERDICTS
 from medfact.views.fragments import render
 from medfact.web.pages import Act, Action, Message, Visitor
 
@@ -31,7 +31,7 @@ def erase(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     name = NAMES[action.about]
     if not action.fields.get(SURE):
         raise Mistake(f"Your {name} would be gone for good.", "Tick the box first.")
-    erased = visitor.services.store.of(visitor.owner).said.erase([action.about])
+    erased = visitor.services.store.of(visitor.owner).contributions.erase([action.about])
     if not erased:
         return show, Message("There is nothing of yours to erase.")
     return show, Message(f"Your {name} are erased ({counted(erased, 'row')} of the database).", "good")

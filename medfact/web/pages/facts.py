@@ -23,7 +23,7 @@ from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import Rejection
-from medfact.store.said import DECISIONS
+from medfact.store.contributions import DECISIONS
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.cards import card_of_statements

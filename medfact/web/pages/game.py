@@ -31,7 +31,7 @@ from medfact.reviews.game import (
 )
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
-from medfact.store.said import GAMES
+from medfact.store.contributions import GAMES
 from medfact.views.fragments import render
 from medfact.web.pages import SILENCE, Action, Message, Visitor
 from medfact.web.pages.erasing import erasable
@@ -127,7 +127,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
 @keep(8)
 def _asked(services: Services, run: str) -> tuple[Asked, ...]:
     """The statements and answers of a complete run, which do not change any more."""
-    return tuple(services.store.asked(run))
+    return tuple(services.store.answers.asked(run))
 
 
 def _packets(visitor: Visitor) -> list[Packet]:

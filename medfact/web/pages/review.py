@@ -29,8 +29,8 @@ from medfact.reviews.verdicts import (
 )
 from medfact.spec import RunSpec
 from medfact.statements import Statement
+from medfact.store.contributions import GAMES, VERDICTS
 from medfact.store.engine import home
-from medfact.store.said import GAMES, VERDICTS
 from medfact.views.fragments import render
 from medfact.web.pages import Message, Page, View, Visitor
 from medfact.web.pages.cards import links_of

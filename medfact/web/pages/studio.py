@@ -32,7 +32,7 @@ from medfact.reviews.verdicts import opinions
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Variant
 from medfact.store import PrototypeEdit
-from medfact.store.said import EDITS
+from medfact.store.contributions import EDITS
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.erasing import erasable, erase

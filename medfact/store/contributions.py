@@ -12,8 +12,8 @@ from medfact.errors import StoreError
 from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import Part
+from medfact.store.disk import ROW_BYTES, bytes_of
 from medfact.store.lifecycle import delete_unasked
-from medfact.store.sizes import ROW_BYTES, bytes_of
 from medfact.store.statement_rows import statement_values
 from medfact.store.verdicts import GAME
 
@@ -21,7 +21,7 @@ FACT_BYTES = 16_000
 """What the statements of one fact may take that is judged, which are kept word for word."""
 
 VERDICTS, GAMES, EDITS, DECISIONS = "verdicts", "games", "edits", "decisions"
-"""Kinds of what is said: verdicts with their comments, answers against the clock, sentence templates, and decisions on false
+"""Kinds of contributions: verdicts with their comments, answers against the clock, sentence templates, and decisions on false
 partners and on drafts."""
 
 KINDS = (VERDICTS, GAMES, EDITS, DECISIONS)
@@ -29,7 +29,7 @@ KINDS = (VERDICTS, GAMES, EDITS, DECISIONS)
 _TABLES = (schema.verdicts, schema.prototype_edits, schema.rejections, schema.draft_decisions)
 
 
-def bytes_of_said(rows: Iterable[object]) -> int:
+def bytes_of_rows(rows: Iterable[object]) -> int:
     """About how many bytes such rows take."""
     return sum(ROW_BYTES + len(str(row).encode()) for row in rows)
 
@@ -39,8 +39,8 @@ def bytes_of_judged(statements: Iterable[Statement]) -> int:
     return sum(ROW_BYTES + len(str(statement_values(one)).encode()) for one in statements)
 
 
-class Said(Part):
-    """What owners have said."""
+class Contributions(Part):
+    """What owners have contributed."""
 
     def bytes(self, *owners: str) -> dict[str, int]:
         """Owner → about how many bytes what they have said takes; of all owners where none is named."""
