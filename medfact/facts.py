@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -279,7 +279,11 @@ class KnowledgeBase:
         return self._relatives({entity, *self._linked_names.tails.get(entity, ())})
 
     def _relatives(self, entities: Set[str]) -> frozenset[str]:
-        return frozenset[str]().union(*map(self._relatives_of, entities & self._in_hierarchy))
+        placed, found = entities & self._in_hierarchy, self._relatives_of
+        above, below = self.hierarchy
+        for entity in placed - found.keys():
+            found[entity] = frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
+        return frozenset[str]().union(*(found[entity] for entity in placed))
 
     @cached_property
     def _in_hierarchy(self) -> frozenset[str]:
@@ -287,10 +291,9 @@ class KnowledgeBase:
         return frozenset(above.keys() | below.keys())
 
     @cached_property
-    def _relatives_of(self) -> Callable[[str], frozenset[str]]:
-        """A function from an entity to its relatives, which remembers them."""
-        above, below = self.hierarchy
-        return cache(lambda entity: frozenset((_reached(entity, above) | _reached(entity, below)) - {entity}))
+    def _relatives_of(self) -> dict[str, frozenset[str]]:
+        """Entity → its relatives, of those that somebody has asked for."""
+        return {}
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
