@@ -233,7 +233,7 @@ def test_what_was_imported_before_is_printed_without_them(
     store: Store, url: str, other: str, medfact: Callable[..., Any]
 ) -> None:
     """By an older medfact, which took it over as it was."""
-    with store._writing() as connection:
+    with store.database.writing() as connection:
         texts = dict.fromkeys(("name", "note", "reason", "dataset", "pool"), HOSTILE + FAKE)
         connection.execute(schema.runs.update().values(**texts, notes=json.dumps([HOSTILE + FAKE])))
     shown(medfact, url, other, other)

@@ -88,7 +88,7 @@ def test_a_lock_without_end_ends_the_run_after_a_while(
     facts_file: Path, tmp_path: Path, url: str, service: MockService
 ) -> None:
     store = Store(f"{url}?timeout=0.3")
-    assert store.patience_seconds == pytest.approx(0.9)
+    assert store.database.patience_seconds == pytest.approx(0.9)
     assert Store(url).patience_seconds == 60
     run = recorded(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
@@ -127,7 +127,7 @@ def test_jobs_say_the_same_here_and_there_and_go_on(
 ) -> None:
     """One run is asked and others wait behind it when the server goes; it stays away for longer than anybody has patience."""
     store = Store(own_server.fresh())
-    store.patience_seconds = 1.0
+    store.database.patience_seconds = 1.0
     jobs = Jobs(store)
     try:
         runs = [start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0, seed=seed), store) for seed in range(8)]
@@ -176,7 +176,7 @@ def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp
         store = Store(url)
         (run,) = store.runs("demonstration")
         until(lambda: store.run(run.run).state == COMPLETE)
-        with store._writing() as connection:
+        with store.database.writing() as connection:
             connection.exec_driver_sql("DELETE FROM answers")
         store.set_state(run.run, PAUSED, "The database was away.")
         own_server.stop()

@@ -101,7 +101,7 @@ def test_a_damaged_database_is_quoted_to_nobody(tmp_path: Path, damage: Callable
         store = Store(f"sqlite:///{file}", "demonstration")
         run = start(RunSpec(model="baseline:random", limit=4, shots=0), store)
         store.describe(run, name=SECRET, note=SECRET)
-        with store._writing() as connection:
+        with store.database.writing() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         store.database.engine.dispose()
         whole = tmp_path / "whole.db"

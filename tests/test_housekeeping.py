@@ -108,9 +108,9 @@ def test_room_that_erased_runs_leave_is_used_again(store: Store) -> None:
     store.disk.erase(runs)
     assert (store.disk.used_bytes() or 0) < before
     assert store.disk.spare_bytes() > 0
-    pages = store._pragma("page_count")
+    pages = store.disk._pragma("page_count")
     asked(store, ADA, 30)
-    assert store._pragma("page_count") == pages
+    assert store.disk._pragma("page_count") == pages
 
 
 def test_runs_are_kept_so_many_days(store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_the_age_of_a_run_from_a_file_counts_from_its_arrival(
     assert keeper.clean() == []
     for days, gone in ((29, []), (31, [run])):
         arrived = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="milliseconds")
-        with store._writing() as connection:
+        with store.database.writing() as connection:
             event = schema.events
             last = sql.select(sql.func.max(event.c.number)).where(event.c.run == run).scalar_subquery()
             connection.execute(event.update().where(event.c.number == last).values(at=arrived))

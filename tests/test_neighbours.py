@@ -109,6 +109,6 @@ def test_statements_of_an_hour_are_counted(services: Services, monkeypatch: pyte
     with pytest.raises(Mistake, match="last hour ask 144 statements; this server begins no more after 100"):
         check_room(services, owner, 1)
     check_room(services, other, 1, [spec.model])
-    with services.store._writing() as connection:
+    with services.store.database.writing() as connection:
         connection.execute(runs.update().values(started_at="2020-01-01T00:00:00.000+00:00"))
     check_room(services, owner, 1, [spec.model])

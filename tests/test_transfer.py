@@ -267,7 +267,7 @@ def test_a_run_of_an_older_medfact_goes_along(store: Store, other: Store) -> Non
     """Its spec lacks what came later, and nothing is known to have happened to it."""
     run = a_run(store)
     older = {name: value for name, value in SPEC.to_record().items() if name not in {"service", "placement", "reuse"}}
-    with store._writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(schema.runs.update().values(spec=json.dumps({**older, "base_url": None}), pool_text=None))
         connection.execute(schema.events.delete())
     data = exported(store, run)
@@ -345,7 +345,7 @@ def test_nobody_who_writes_waits_for_the_reading(store: Store, either_url: str, 
 
 def rows_in(store: Store) -> dict[str, list[Any]]:
     """All that a database holds, but what is made from the rest."""
-    with store._reading() as connection:
+    with store.database.reading() as connection:
         names = [name for name in schema.metadata.tables if name != "sheets"]
         return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
 
