@@ -83,7 +83,7 @@ def rephrasing(base_url: str, statements: int, in_flight: int) -> tuple[float, f
         begun, cpu = time.perf_counter(), time.process_time()
         assert list(write(writing, store, key=KEY))
         taken = time.perf_counter() - begun, time.process_time() - cpu
-        assert all(item.answer is not None for item in store.asked(writing))
+        assert all(item.answer is not None for item in store.answers.asked(writing))
     return taken
 
 

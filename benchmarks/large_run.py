@@ -124,12 +124,12 @@ def ask_and_watch(store: Store, run: str) -> None:
 def open_afterwards(store: Store, run: str) -> None:
     """Prints how long the first reports take in an application that has just started."""
     jobs = Jobs(store)
-    with store._engine.begin() as connection:
+    with store.database.engine.begin() as connection:
         connection.execute(schema.sheets.update().values(figures=None, figures_of=None))
     show("first report without stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show("first report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
     show("second report with stored scores", timed(lambda: Reports(store, jobs).live(run))[0])
-    show(f"one page of {PAGE} facts", timed(lambda: store.asked(run, facts=range(1000, 1000 + PAGE)))[0])
+    show(f"one page of {PAGE} facts", timed(lambda: store.answers.asked(run, facts=range(1000, 1000 + PAGE)))[0])
     jobs.close()
 
 
@@ -153,7 +153,7 @@ def draw(store: Store, run: str, place: Path) -> None:
         whole, of_processor = whole + seconds, of_processor + used
         show(f"tab {tab}, {len(bytes(made)) / 1024:,.0f} KiB", seconds, used)  # type: ignore[call-overload]
     file = place / "frequencies.csv"
-    tails = {item.statement.fact.tail for item in store.asked(run)}
+    tails = {item.statement.fact.tail for item in store.answers.asked(run)}
     file.write_text("name,count\n" + "".join(f"{tail},{n * n}\n" for n, tail in enumerate(sorted(tails))))
     frequencies = read_frequencies(file)
     begun = time.process_time()

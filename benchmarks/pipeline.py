@@ -47,7 +47,7 @@ def one_round(facts: int) -> tuple[dict[str, float], int]:
         store = Store(f"sqlite:///{place}/benchmark.db")
         seconds["record the run"], run = timed(lambda: store.start_run(spec, planned, {}))
         seconds["ask and save (random baseline)"], _ = timed(lambda: list(answer(run, store)))
-        seconds["read back"], _ = timed(lambda: store.asked(run))
+        seconds["read back"], _ = timed(lambda: store.answers.asked(run))
         seconds["all scores"], _ = timed(lambda: measure(board_of(store, run).records()))
     return seconds, len(statements)
 

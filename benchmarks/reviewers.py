@@ -89,7 +89,7 @@ def main() -> None:
             every = list(
                 threads.map(lambda number: review(address, number, options.facts, options.pause), range(options.reviewers))
             )
-        log = Store(database).verdicts()
+        log = Store(database).verdicts.log()
     took = sorted(one for of in every for one in of)
     expected = 2 * options.reviewers * options.facts
     mixed = sum(one.statement_id == "" and one.comment != one.reviewer for one in log)

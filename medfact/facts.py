@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple
 
 ID_LENGTH = 20
 """Hexadecimal characters of a fact's or statement's id: 80 bits."""
@@ -23,9 +23,38 @@ def digest(*parts: str | None) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:ID_LENGTH]
 
 
+ALWAYS, IF_KNOWN, NEVER = "always", "if known", "never"
+"""Whether tables of facts have a column: always, where a fact has a value in it, or never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What becomes of a column of facts. All are recorded with a run, and in its file."""
+
+    is_read: bool = True
+    """Whether a file of facts may have it."""
+
+    exported: str = NEVER
+    """Whether tables of facts that medfact writes have it."""
+
+    of_the_source: bool = False
+    """Whether it describes where a fact comes from, which says nothing of its false partners."""
+
+    file_format: int = 0
+    """The format of a run's file from which on it is there (`exchange.lines.FORMAT`): older versions of medfact refuse it."""
+
+
+def column(default: Any = None, *, about: Column, **others: Any) -> Any:
+    """A field of `Fact` that is a column of this kind."""
+    return field(default=default, metadata={"column": about}, **others)
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A triplet. A negative fact (`positive` false) does not hold.
+
+    Its fields are the columns of facts: what is read of each, stored and written follows from its `Column`. A field that is
+    added changes no id and no fingerprint, which are hashes of the fields that `_id` and `_IN_FINGERPRINTS` list.
 
     negative_of: the id of the positive fact that a negative belongs to. k: its number among that fact's negatives, from 1.
     strength: "a" or "a common", whether the source asserts a frequency. as_of: the source's year.
@@ -33,23 +62,23 @@ class Fact:
     tail: None only where a ready statement's tail is unknown.
     """
 
-    head: str
-    relation: str
-    tail: str | None
-    positive: bool = True
-    head_type: str | None = None
-    tail_type: str | None = None
-    head_id: str | None = None
-    tail_id: str | None = None
-    source: str | None = None
-    source_id: str | None = None
-    as_of: str | None = None
-    strength: str | None = None
-    specialty: str | None = None
-    negative_of: str | None = None
-    k: int = 0
-    fact_id: str = field(default="", compare=False)
-    difficulty: str | None = field(default=None, compare=False, repr=False)
+    head: str = column(MISSING, about=Column(exported=ALWAYS))
+    relation: str = column(MISSING, about=Column(exported=ALWAYS))
+    tail: str | None = column(MISSING, about=Column(exported=ALWAYS))
+    positive: bool = column(True, about=Column(exported=ALWAYS))
+    head_type: str | None = column(about=Column(exported=ALWAYS))
+    tail_type: str | None = column(about=Column(exported=ALWAYS))
+    head_id: str | None = column(about=Column(exported=ALWAYS))
+    tail_id: str | None = column(about=Column(exported=ALWAYS))
+    source: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
+    source_id: str | None = column(about=Column(exported=ALWAYS, of_the_source=True))
+    as_of: str | None = column(about=Column(exported=IF_KNOWN, of_the_source=True, file_format=5))
+    strength: str | None = column(about=Column())
+    specialty: str | None = column(about=Column())
+    negative_of: str | None = column(about=Column(exported=ALWAYS))
+    k: int = column(0, about=Column(is_read=False))
+    fact_id: str = column("", about=Column(is_read=False, exported=ALWAYS), compare=False)
+    difficulty: str | None = column(about=Column(is_read=False, exported=ALWAYS), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fact_id:
@@ -76,23 +105,16 @@ class Fact:
 
     def negative(self, tail: str, tail_id: str | None, k: int) -> Fact:
         """The k-th (from 1) negative fact of this one: the same head and relation, another tail that does not hold."""
-        return replace(
-            self,
-            tail=tail,
-            tail_id=tail_id,
-            positive=False,
-            source=None,
-            source_id=None,
-            as_of=None,
-            negative_of=self.fact_id,
-            k=k,
-            fact_id="",
-            difficulty=None,
-        )
+        own: dict[str, Any] = {"tail": tail, "tail_id": tail_id, "negative_of": self.fact_id, "k": k, "fact_id": ""}
+        return replace(self, positive=False, difficulty=None, **_OF_NO_SOURCE, **own)
 
 
-FACT_COLUMNS = tuple(one.name for one in fields(Fact))
+COLUMNS: dict[str, Column] = {one.name: one.metadata["column"] for one in fields(Fact)}
 """Everything that is recorded of a fact: its fields, as databases and files name them."""
+
+FACT_COLUMNS = tuple(COLUMNS)
+
+_OF_NO_SOURCE: dict[str, Any] = dict.fromkeys(name for name, about in COLUMNS.items() if about.of_the_source)
 
 _INVISIBLE = dict.fromkeys(
     code
@@ -137,6 +159,14 @@ class Tail:
 
     name: str
     identifier: str | None
+
+
+class _Links(NamedTuple):
+    """Entity → the entities that a pair links to it, those that are tails of it, and the names that these have there."""
+
+    both_ways: Mapping[str, frozenset[str]]
+    tails: Mapping[str, frozenset[str]]
+    tail_names: Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -206,13 +236,16 @@ class KnowledgeBase:
         return self._names_of.get(self.entity(name), frozenset()) | {name}
 
     @cached_property
-    def _links(self) -> dict[str, frozenset[str]]:
-        links: dict[str, set[str]] = defaultdict(set)
+    def _linked_names(self) -> _Links:
+        links, tails, names = (defaultdict[str, set[str]](set) for _ in range(3))
+        entity = cache(self.entity)  # each name stands in many pairs
         for head, tail in self.pairs():
-            a, b = self.entity(head), self.entity(tail)
+            a, b = entity(head), entity(tail)
             links[a].add(b)
             links[b].add(a)
-        return {entity: frozenset(linked) for entity, linked in links.items()}
+            tails[a].add(b)
+            names[a].add(tail)
+        return _Links(*({entity: frozenset(them) for entity, them in of.items()} for of in (links, tails, names)))
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """All heads and tails that are linked, by facts or without one."""
@@ -224,7 +257,7 @@ class KnowledgeBase:
 
     def linked(self, name: str) -> frozenset[str]:
         """Entities linked to this one by any relation, in either direction, under any name."""
-        return self._links.get(self.entity(name), frozenset())
+        return self._linked_names.both_ways.get(self.entity(name), frozenset())
 
     @cached_property
     def hierarchy(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -238,11 +271,29 @@ class KnowledgeBase:
 
     def relatives(self, name: str) -> frozenset[str]:
         """All ancestors and descendants of this entity in the known hierarchy, without itself."""
-        entity = self.entity(name)
+        return self._relatives({self.entity(name)})
+
+    def relatives_around(self, head: str) -> frozenset[str]:
+        """The relatives of a head and of all its known tails."""
+        entity = self.entity(head)
+        return self._relatives({entity, *self._linked_names.tails.get(entity, ())})
+
+    def _relatives(self, entities: Set[str]) -> frozenset[str]:
+        placed, found = entities & self._in_hierarchy, self._relatives_of
         above, below = self.hierarchy
-        if entity not in above and entity not in below:
-            return frozenset()
-        return frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
+        for entity in placed - found.keys():
+            found[entity] = frozenset((_reached(entity, above) | _reached(entity, below)) - {entity})
+        return frozenset[str]().union(*(found[entity] for entity in placed))
+
+    @cached_property
+    def _in_hierarchy(self) -> frozenset[str]:
+        above, below = self.hierarchy
+        return frozenset(above.keys() | below.keys())
+
+    @cached_property
+    def _relatives_of(self) -> dict[str, frozenset[str]]:
+        """Entity → its relatives, of those that somebody has asked for."""
+        return {}
 
     @cached_property
     def _tails(self) -> dict[tuple[str, str], tuple[Tail, ...]]:
@@ -256,16 +307,9 @@ class KnowledgeBase:
         """The sorted tails of a relation whose semantic type is `tail_type`, one per fact. None stands for untyped tails."""
         return self._tails.get((relation, tail_type or ""), ())
 
-    @cached_property
-    def _known_tails(self) -> dict[str, tuple[str, ...]]:
-        known: dict[str, set[str]] = defaultdict(set)
-        for head, tail in self.pairs():
-            known[self.entity(head)].add(tail)
-        return {entity: tuple(sorted(names)) for entity, names in known.items()}
-
-    def known_tails(self, head: str) -> tuple[str, ...]:
+    def known_tails(self, head: str) -> frozenset[str]:
         """Names of all tails known for this head, under any of its names, in any relation."""
-        return self._known_tails.get(self.entity(head), ())
+        return self._linked_names.tail_names.get(self.entity(head), frozenset())
 
     @cached_property
     def _facts_of(self) -> dict[str, list[Fact]]:

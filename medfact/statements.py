@@ -69,6 +69,11 @@ VARIANTS = {**IMPLICATIONS, **TRUTH_PRESERVING, **WRITTEN}
 FORM_NAMES = {key: variant.plain for key, variant in VARIANTS.items() if not variant.negated and key not in WRITTEN}
 """Key → plain name of the affirmed variants. Figures by form count an affirmed and its denied variant together."""
 
+UNREADABLE, FAILED, PENDING, ABSENT = -1, -2, -3, -4
+"""What arrays and queries have for a statement beside an answer's 1 and 0: a reply that cannot be read, a call that failed, a
+statement that is not asked yet, and one that a run does not ask.
+"""
+
 PROTOTYPE = "prototype"
 """The origin of a statement that is a filled prototype, not rephrased."""
 

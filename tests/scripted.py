@@ -54,7 +54,7 @@ class Scripted:
 
         probabilities: `p_true` and `p_mass`.
         """
-        spec, demonstrations, asked = store.run(run).spec, store.demonstrations(run), store.asked(run)
+        spec, demonstrations, asked = store.run(run).spec, store.answers.demonstrations(run), store.answers.asked(run)
         place = {}
         for item in asked:
             shots = demonstrations.get(item.shots_of, ())

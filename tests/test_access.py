@@ -31,10 +31,10 @@ def runs(app_home: Path, address: str) -> str:
     made = [start(RunSpec(model=model, limit=10, shots=0), store) for model in MODELS]
     for run in made:
         list(answer(run, store))
-    judged = list(dict.fromkeys(item.statement.fact for item in store.asked(made[0])))[:8]
+    judged = list(dict.fromkeys(item.statement.fact for item in store.answers.asked(made[0])))[:8]
     for reviewer in ("ada", "ben"):
         verdict = TRUE if reviewer == "ada" else FALSE
-        store.record_verdicts([Verdict(reviewer, fact.fact_id, verdict, comment="Is it?") for fact in judged])
+        store.verdicts.record([Verdict(reviewer, fact.fact_id, verdict, comment="Is it?") for fact in judged])
     return ",".join(made)
 
 

@@ -147,7 +147,7 @@ def up(visitor: Visitor, at: int, **show: Any) -> tuple[str, str]:
 def judged(visitor: Visitor, home: Path, fact_id: str, action: str = "judge", **show: Any) -> bool:
     """Whether a verdict on a fact is recorded as blind."""
     visitor.act(action, fact_id, "review", reviewer="ada", fields={"verdict": "true"}, **show)
-    log = Store(f"sqlite:///{home / 'medfact.db'}").verdicts([fact_id], [visitor.owner])
+    log = Store(f"sqlite:///{home / 'medfact.db'}").verdicts.log([fact_id], [visitor.owner])
     assert log, "the verdict is kept"
     return log[-1].blind
 
@@ -227,7 +227,7 @@ def test_a_game_shows_the_labels_of_a_pair(ada: Visitor, home: Path) -> None:
         assert time.monotonic() < until, "the demonstration is asked"
         time.sleep(0.5)
     ada.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
-    log = store.verdicts(owners=[ada.owner])
+    log = store.verdicts.log(owners=[ada.owner])
     assert {one.blind for one in log} == {True}
     (played,) = {one.fact_id for one in log}
     true = BY_ID[played].negative_of or played
@@ -242,7 +242,7 @@ def test_a_label_that_was_seen_in_a_review_makes_a_game_not_blind(ada: Visitor, 
     show_labels(store.of(ada.owner), FACTS)
     ids = re.findall(r'data-key="true-([0-9a-f]+)"', ada.look(game=1)["fragments"]["game"])
     ada.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
-    assert {one.blind for one in store.verdicts(owners=[ada.owner])} == {False}
+    assert {one.blind for one in store.verdicts.log(owners=[ada.owner])} == {False}
 
 
 def test_who_signs_in_after_looking_is_not_blind(store: Store) -> None:
@@ -250,8 +250,8 @@ def test_who_signs_in_after_looking_is_not_blind(store: Store) -> None:
     first, second, third = FACTS[0], FACTS[2], FACTS[4]
     person = PageVisitor(Any, "account", ("account", "browser", LOCAL_OWNER), "")
     show_labels(store.of("browser"), [first])
-    store.of("browser").record_verdicts([Verdict("ada", second.fact_id, "true")])
-    store.of(LOCAL_OWNER).record_verdicts([Verdict("ben", third.fact_id, "true")])
+    store.of("browser").verdicts.record([Verdict("ada", second.fact_id, "true")])
+    store.of(LOCAL_OWNER).verdicts.record([Verdict("ben", third.fact_id, "true")])
     assert [is_blind(store, fact, person.selves) for fact in (first, second, third)] == [False, False, True]
     assert [is_blind(store, fact, ["another"]) for fact in (first, second, third)] == [True] * 3
 

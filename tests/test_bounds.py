@@ -177,7 +177,7 @@ def test_a_run_that_an_older_version_recorded_can_be_read_and_says_why_it_does_n
     assert store.runs()[0].spec.service.in_flight == 50_000
     list(answer(run, store))
     assert store.run(run).state != FAILED_RUN or "calls in flight is 50,000" in str(store.run(run).reason)
-    assert not any(item.answer for item in store.asked(run))
+    assert not any(item.answer for item in store.answers.asked(run))
 
 
 def test_a_pages_budget_is_a_number(tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def test_facts_stand_in_the_same_row_whatever_their_order(facts_file: Path, stor
     table = table_of(store, part, whole)
     assert table.number.shape == (2, 2 * PAIRS)
     for index, run in enumerate((part, whole)):
-        items = store.asked(run)
+        items = store.answers.asked(run)
         for row, number in enumerate(table.number[index].tolist()):
             own = [item for item in items if item.fact == number]
             fates = [int(item.answer.answer == item.statement.label) for item in own if item.answer] or [ABSENT] * 8
@@ -321,8 +321,8 @@ def test_facts_stand_in_the_same_row_whatever_their_order(facts_file: Path, stor
             assert all(item.statement.fact.positive == table.positive[row] for item in own)
             assert all(item.statement.fact.relation == table.relations[table.relation[row]] for item in own)
     assert (table.number[0] >= 0).sum() == 14
-    other = {item.fact: (item.statement.fact.head, item.statement.fact.tail) for item in store.asked(whole)}
-    for item in store.asked(part):
+    other = {item.fact: (item.statement.fact.head, item.statement.fact.tail) for item in store.answers.asked(whole)}
+    for item in store.answers.asked(part):
         row = table.number[0].tolist().index(item.fact)
         assert other[int(table.number[1, row])] == (item.statement.fact.head, item.statement.fact.tail)
 

@@ -25,7 +25,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Plan, Planned, Store, schema
+from medfact.store import Asked, Plan, Store, schema
 
 ODD = "".join(map(chr, [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029]))
 TERMINAL = re.compile(f"[{re.escape(ODD.replace(chr(10), '').replace(chr(9), ''))}]")
@@ -180,7 +180,7 @@ def odd_run(store: Store, column: str) -> str:
         Statement(fact, f"pool{text}", "none", f"{fact.tail} and {fact.head}. {text}", text[:150]) for fact in (*facts, *false)
     ]
     shots = {"group": (Demonstration(text, True), Demonstration(f"not {text}", False))}
-    plan = Plan("facts.csv", "f00d", asked[0].pool, 2, tuple(Planned(one, "group") for one in asked), shots)
+    plan = Plan("facts.csv", "f00d", asked[0].pool, 2, tuple(Asked(one, "group") for one in asked), shots)
     run = store.start_run(RunSpec("baseline:negation-cue", shots=2), plan, {"medfact": "0.1.0"})
     list(answer(run, store))
     return run
@@ -206,7 +206,7 @@ def test_json_says_what_it_said(store: Store, url: str, sound: bytes, medfact: C
     """In rows for machines such a character is written as an escape: the text is the same."""
     run, data = altered(sound, {}, put("answer", "raw", HOSTILE))
     import_run(store, io.BytesIO(data), "run.gz")
-    said = {item.answer.raw for item in store.asked(run) if item.answer}
+    said = {item.answer.raw for item in store.answers.asked(run) if item.answer}
     assert {row["raw"] for row in medfact("answers", run, "--db", url).rows} == said == {HOSTILE}
     logged = medfact("answers", run, "--log", "lm-eval", "--db", url).rows
     assert all(any(HOSTILE in text for text in _texts(row)) for row in logged)
@@ -233,7 +233,7 @@ def test_what_was_imported_before_is_printed_without_them(
     store: Store, url: str, other: str, medfact: Callable[..., Any]
 ) -> None:
     """By an older medfact, which took it over as it was."""
-    with store._writing() as connection:
+    with store.database.writing() as connection:
         texts = dict.fromkeys(("name", "note", "reason", "dataset", "pool"), HOSTILE + FAKE)
         connection.execute(schema.runs.update().values(**texts, notes=json.dumps([HOSTILE + FAKE])))
     shown(medfact, url, other, other)

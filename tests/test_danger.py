@@ -110,7 +110,7 @@ def test_of_a_run_and_in_its_report(store: Store, medfact: Callable[..., Any], u
     assert found.accepted.n >= 20
     assert len(found.board) == SHOWN
     assert all(one.contraindicated for one in found.board)
-    assert found.accepted.n + found.unjudged == sum(not fact.positive for fact in store.facts(run))
+    assert found.accepted.n + found.unjudged == sum(not fact.positive for fact in store.answers.facts(run))
     said = json.loads(medfact("report", run, "--json", "--db", url).out)["danger"]
     assert said["accepted"]["value"] == 1
     assert len(said["board"]) == SHOWN

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import postgres
 import pytest
@@ -25,6 +26,7 @@ from medfact.runs.run import run as ask
 from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.store import COMPLETE, PAUSED, RUNNING, WAITING, Store
+from medfact.store.database import Part
 
 LATENCY = 0.1
 WITHIN_SECONDS = 0.5 + 0.2
@@ -72,11 +74,11 @@ def test_a_lock_that_outlasts_one_write_costs_no_call(
         begun, before = time.monotonic(), len(service.calls)
         asked = calls_stand_still(service)
         assert asked - before <= TOLERANCE
-        kept = len(store.news(run).position)
+        kept = len(store.answers.news(run).position)
         while time.monotonic() - begun < seconds:
             time.sleep(0.05)
         assert len(service.calls) == asked < STATEMENTS, "nothing is asked while nothing can be saved"
-        assert len(store.news(run).position) == kept
+        assert len(store.answers.news(run).position) == kept
     assert command.ended().code == 0, command.err
     whole(store, run)
     assert set(service.asked().values()) == {1}, "nothing is asked twice"
@@ -86,7 +88,7 @@ def test_a_lock_without_end_ends_the_run_after_a_while(
     facts_file: Path, tmp_path: Path, url: str, service: MockService
 ) -> None:
     store = Store(f"{url}?timeout=0.3")
-    assert store.patience_seconds == pytest.approx(0.9)
+    assert store.database.patience_seconds == pytest.approx(0.9)
     assert Store(url).patience_seconds == 60
     run = recorded(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
@@ -109,13 +111,13 @@ def test_a_server_that_restarts_pauses_no_run(facts_file: Path, own_server: post
         own_server.stop()
         time.sleep(0.3)
         own_server.begin_again()
-        before = len(store.news(run).position)
-        until(lambda before=before: len(store.news(run).position) > before or not asking.is_alive())
+        before = len(store.answers.news(run).position)
+        until(lambda before=before: len(store.answers.news(run).position) > before or not asking.is_alive())
     asking.join(60)
     assert states[-1] == "Finished"
     assert "Failed" not in states
     assert store.run(run).state == COMPLETE
-    assert len(store.news(run).position) == STATEMENTS
+    assert len(store.answers.news(run).position) == STATEMENTS
     assert max(service.asked().values()) == 1
     assert PAUSED not in [event.what for event in store.events(run)]
 
@@ -125,7 +127,7 @@ def test_jobs_say_the_same_here_and_there_and_go_on(
 ) -> None:
     """One run is asked and others wait behind it when the server goes; it stays away for longer than anybody has patience."""
     store = Store(own_server.fresh())
-    store.patience_seconds = 1.0
+    store.database.patience_seconds = 1.0
     jobs = Jobs(store)
     try:
         runs = [start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0, seed=seed), store) for seed in range(8)]
@@ -174,7 +176,7 @@ def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp
         store = Store(url)
         (run,) = store.runs("demonstration")
         until(lambda: store.run(run.run).state == COMPLETE)
-        with store._writing() as connection:
+        with store.database.writing() as connection:
             connection.exec_driver_sql("DELETE FROM answers")
         store.set_state(run.run, PAUSED, "The database was away.")
         own_server.stop()
@@ -182,19 +184,18 @@ def test_the_demonstration_comes_back_by_itself(own_server: postgres.Server, tmp
             visitor.http.get("/")
         own_server.begin_again()
         until(lambda: store.run(run.run).state == COMPLETE)
-        assert len(store.news(run.run).position) == run.statements
+        assert len(store.answers.news(run.run).position) == run.statements
 
 
 # ------------------------------------------------------------------------- what is tried again, and what is not
 
 
-class Trouble:
-    """Stands for a store whose database is away for some tries."""
-
-    patience_seconds = 5.0
+class Trouble(Part):
+    """Stands for the answers of a store whose database is away for some tries."""
 
     def __init__(self, times: int, error: StoreError) -> None:
         self.times, self.error, self.tries = times, error, 0
+        self.store = SimpleNamespace(database=SimpleNamespace(patience_seconds=5.0), answers=self)
 
     def save(self, what: str) -> str:
         self.tries += 1
@@ -206,21 +207,21 @@ class Trouble:
 def test_what_may_pass_is_tried_again_and_nothing_else() -> None:
     passing, lasting = StoreError("locked", may_pass=True), StoreError("its disk is full")
     trouble = Trouble(3, passing)
-    assert PatientStore(trouble, never).save("an answer") == "an answer"  # type: ignore[arg-type]
+    assert PatientStore(trouble.store, never).answers.save("an answer") == "an answer"  # type: ignore[arg-type]
     assert trouble.tries == 4
     trouble = Trouble(1, lasting)
     with pytest.raises(StoreError, match="full"):
-        PatientStore(trouble, never).save("an answer")  # type: ignore[arg-type]
+        PatientStore(trouble.store, never).answers.save("an answer")  # type: ignore[arg-type]
     assert trouble.tries == 1
     trouble = Trouble(9, passing)
     with pytest.raises(StoreError, match="locked"):
-        PatientStore(trouble, lambda: trouble.tries > 2).save("an answer")  # type: ignore[arg-type]
+        PatientStore(trouble.store, lambda: trouble.tries > 2).answers.save("an answer")  # type: ignore[arg-type]
     assert trouble.tries == 3, "who is stopped does not wait"
 
 
 def test_which_errors_may_pass(store: Store, own_server: postgres.Server, url: str) -> None:
     with locked(store), pytest.raises(StoreError) as caught:
-        Store(f"{url}?timeout=0.1").reject("f", "t")
+        Store(f"{url}?timeout=0.1").decisions.reject("f", "t")
     assert caught.value.may_pass
     on_server = Store(own_server.fresh())
     own_server.stop()

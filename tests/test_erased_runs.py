@@ -57,14 +57,14 @@ def test_a_true_copy_comes_back(here: Store, monkeypatch: pytest.MonkeyPatch) ->
     here.set_state(runs[1], RUNNING)
     here.set_state(runs[2], "paused", f"The database at /home/ada/{KEY} is locked.")
     files = {run: exported(here, run) for run in runs}
-    here.erase(runs)
+    here.disk.erase(runs)
     for _ in range(2):
         for run, data in files.items():
             assert taken(here, data) == run
             assert exported(here, run) != b""
         with pytest.raises(Mistake, match="is here already"):
             taken(here, files[runs[0]])
-        here.erase(runs)
+        here.disk.erase(runs)
     assert set(rows_in(here)["runs"]) == set()
 
 
@@ -95,6 +95,6 @@ def test_nothing_personal_stays_of_an_erased_run(store: Store, monkeypatch: pyte
 def test_a_file_of_a_run_that_was_never_here_is_taken(store: Store, tmp_path: Path) -> None:
     other = Store(f"sqlite:///{tmp_path / 'other.db'}")
     run = a_run(other)
-    other.erase([run])
+    other.disk.erase([run])
     here = a_run(store)
     assert taken(other, exported(store, here)) == here

@@ -22,7 +22,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import PrototypeEdit, Store, Verdict
-from medfact.store.said import DECISIONS, EDITS, FACT_BYTES, GAMES, KINDS, VERDICTS
+from medfact.store.contributions import DECISIONS, EDITS, FACT_BYTES, GAMES, KINDS, VERDICTS
 
 ADA, BEN = "a" * 32, "b" * 32
 
@@ -90,19 +90,19 @@ def test_a_visitor_erases_what_was_said_and_nobody_elses_goes(public_url: str, h
     with Visitor(public_url) as other:
         judge(other, theirs)
         own = store_of(home, visitor.owner)
-        assert {one.queue for one in own.verdicts(owners=[visitor.owner])} == {"random", "game"}
+        assert {one.queue for one in own.verdicts.log(owners=[visitor.owner])} == {"random", "game"}
         assert mark.encode() in bytes_on_disk(home)
         unsure = visitor.act("erase", VERDICTS, of="review")
         assert "Tick the box first" in unsure["fragments"]["said"]
-        assert own.verdicts(owners=[visitor.owner])
+        assert own.verdicts.log(owners=[visitor.owner])
         erased = visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
         assert "Your verdicts and comments are erased" in erased["fragments"]["said"]
-        assert {one.queue for one in own.verdicts(owners=[visitor.owner])} == {"game"}
+        assert {one.queue for one in own.verdicts.log(owners=[visitor.owner])} == {"game"}
         assert "are erased" in visitor.act("erase", GAMES, game=1, fields={"sure": "yes"})["fragments"]["game-said"]
         assert "are erased" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
         assert "are erased" in visitor.act("erase", DECISIONS, of="facts", fields={"sure": "yes"})["fragments"]["said"]
-        assert own.verdicts(owners=[visitor.owner]) == own.prototype_edits("medfact") == own.rejected() == []
-        assert theirs in str(store_of(home).verdicts(owners=[other.owner]))
+        assert own.verdicts.log(owners=[visitor.owner]) == own.prototype_edits.log("medfact") == own.decisions.rejected() == []
+        assert theirs in str(store_of(home).verdicts.log(owners=[other.owner]))
     assert "nothing of yours" in visitor.act("erase", EDITS, of="studio", fields={"sure": "yes"})["fragments"]["said"]
     assert "nothing of that name" in visitor.act("erase", "runs", of="review", fields={"sure": "yes"})["fragments"]["said"]
     told = json.dumps([visitor.look(page) for page in ("review", "studio", "facts", "evaluate")])
@@ -121,11 +121,11 @@ def test_what_is_erased_is_in_no_file_of_the_database(tmp_path: Path) -> None:
 
 
 def test_nobody_without_a_cookie_erases_anything(public_url: str, home: Path) -> None:
-    before = len(store_of(home).verdicts())
+    before = len(store_of(home).verdicts.log())
     with Visitor(public_url) as program:
         program.http.cookies.clear()
         assert "needs its cookie" in program.act("erase", VERDICTS, of="review", fields={"sure": "yes"})["fragments"]["said"]
-    assert len(store_of(home).verdicts()) == before
+    assert len(store_of(home).verdicts.log()) == before
 
 
 def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
@@ -134,21 +134,21 @@ def test_figures_do_not_count_what_is_erased(tmp_path: Path) -> None:
         store = store_of(tmp_path)
         (run,) = (one.run for one in store.runs("demonstration"))
         until_ended(tmp_path, run)
-        facts = list({item.statement.fact.fact_id for item in store.asked(run)})
+        facts = list({item.statement.fact.fact_id for item in store.answers.asked(run)})
         own = store.of(visitor.owner)
 
         def figures() -> str:
             shown = str(visitor.look("evaluate", run=run)["fragments"]["tab"])
             return shown.partition("<h2>Under review</h2>")[2]
 
-        own.record_verdicts([Verdict("ada", fact, TRUE) for fact in facts[:2]])
+        own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:2]])
         assert "2 facts judged by 1 reviewer" in figures()
         visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
         assert "No reviewer has judged these facts yet" in figures()
-        own.record_verdicts([Verdict("ada", fact, TRUE) for fact in facts[:3]])
+        own.verdicts.record([Verdict("ada", fact, TRUE) for fact in facts[:3]])
         assert "3 facts judged by 1 reviewer" in figures()
         visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
-        own.record_verdicts([Verdict(name, facts[0], TRUE) for name in ("ada", "ben", "eve")])
+        own.verdicts.record([Verdict(name, facts[0], TRUE) for name in ("ada", "ben", "eve")])
         assert "1 fact judged by 3 reviewers" in figures()
 
 
@@ -160,13 +160,13 @@ def test_there_is_only_so_much_room_for_what_is_said(visitor: Visitor, home: Pat
     full = "What you have said here takes 0.1 MB, which is the most on this server."
 
     def size() -> int:
-        return store_of(home).said_bytes(visitor.owner)[visitor.owner]
+        return store_of(home).contributions.bytes(visitor.owner)[visitor.owner]
 
     for place in range(12):
         if full in str(judge(visitor, "x" * 15_000, place)["fragments"]["said"]):
             break
     assert 60_000 < size() <= 100_000
-    store_of(home, visitor.owner).record_prototype_edits(
+    store_of(home, visitor.owner).prototype_edits.record(
         [PrototypeEdit("medfact", "symptoms", "none", "x" * (99_500 - size()))]
     )
     before = size()
@@ -181,7 +181,7 @@ def test_there_is_only_so_much_room_for_what_is_said(visitor: Visitor, home: Pat
     assert size() == before
     visitor.act("erase", VERDICTS, of="review", fields={"sure": "yes"})
     judge(visitor, "again")
-    assert [one.comment for one in store_of(home).verdicts(owners=[visitor.owner])] == ["again"]
+    assert [one.comment for one in store_of(home).verdicts.log(owners=[visitor.owner])] == ["again"]
 
 
 def test_long_names_are_no_way_to_more_room(visitor: Visitor) -> None:
@@ -214,11 +214,11 @@ def test_false_facts_of_a_file_count_as_pairs(public_url: str) -> None:
 
 def said(store: Store, owner: str, reviewer: str, fact: Fact, statement: Statement, comment: str = "a comment") -> None:
     own = store.of(owner)
-    own.record_verdicts([Verdict(reviewer, fact.fact_id, TRUE, comment=comment)], [statement])
-    own.record_verdicts([Verdict("visitor", fact.fact_id, FALSE, statement_id=statement.statement_id, queue="game")])
-    own.record_prototype_edits([PrototypeEdit("medfact", "symptoms", "none", "[X] shows [Y].", reviewer)])
-    own.reject(fact.fact_id, "tail", "true")
-    own.decide_on_draft("0" * 32, "symptoms", True, {"none": "[X] shows [Y]."})
+    own.verdicts.record([Verdict(reviewer, fact.fact_id, TRUE, comment=comment)], [statement])
+    own.verdicts.record([Verdict("visitor", fact.fact_id, FALSE, statement_id=statement.statement_id, queue="game")])
+    own.prototype_edits.record([PrototypeEdit("medfact", "symptoms", "none", "[X] shows [Y].", reviewer)])
+    own.decisions.reject(fact.fact_id, "tail", "true")
+    own.decisions.decide_on_draft("0" * 32, "symptoms", True, {"none": "[X] shows [Y]."})
 
 
 def a_statement(name: str) -> Statement:
@@ -231,46 +231,46 @@ def test_each_kind_of_each_owner_is_erased_by_itself(fresh: Callable[[], str]) -
     one = a_statement("one")
     for owner in (ADA, BEN):
         said(store, owner, "ada" if owner == ADA else "ben", one.fact, one)
-    assert [store.of(ADA).erase_said([kind]) for kind in KINDS] == [1, 1, 1, 2]
-    assert store.said_bytes(ADA) == {}
-    assert len(store.verdicts()) == 2
-    assert store.of(BEN).prototype_edits("medfact")
-    assert store.of(BEN).rejected()
-    assert store.of(BEN).draft_decisions("0" * 32)
-    assert store.statements_of([one.fact.fact_id]), "somebody else has judged it"
-    assert store.of(BEN).erase_said() == 5
-    assert store.statements_of([one.fact.fact_id]) == [], "it was kept because it was judged"
+    assert [store.of(ADA).contributions.erase([kind]) for kind in KINDS] == [1, 1, 1, 2]
+    assert store.contributions.bytes(ADA) == {}
+    assert len(store.verdicts.log()) == 2
+    assert store.of(BEN).prototype_edits.log("medfact")
+    assert store.of(BEN).decisions.rejected()
+    assert store.of(BEN).decisions.draft_decisions("0" * 32)
+    assert store.verdicts.statements_of([one.fact.fact_id]), "somebody else has judged it"
+    assert store.of(BEN).contributions.erase() == 5
+    assert store.verdicts.statements_of([one.fact.fact_id]) == [], "it was kept because it was judged"
 
 
 def test_what_a_run_asks_stays_whoever_judged_it(store: Store) -> None:
     run = start(RunSpec(model="baseline:random", limit=2, shots=0), store)
-    statement = next(iter(store.asked(run))).statement
+    statement = next(iter(store.answers.asked(run))).statement
     said(store, ADA, "ada", statement.fact, statement)
-    store.of(ADA).erase_said()
-    assert len(list(store.asked(run))) == 32
-    assert store.statements_of([statement.fact.fact_id])
+    store.of(ADA).contributions.erase()
+    assert len(list(store.answers.asked(run))) == 32
+    assert store.verdicts.statements_of([statement.fact.fact_id])
 
 
 def test_bytes_are_counted_whatever_the_letters(fresh: Callable[[], str]) -> None:
     store = Store(fresh())
     one = a_statement("one")
-    store.of(ADA).record_verdicts([Verdict("ada", one.fact.fact_id, TRUE, comment="ü" * 10_000)])
-    assert 20_000 + FACT_BYTES < store.said_bytes(ADA)[ADA] < 21_000 + FACT_BYTES
-    store.of(BEN).record_prototype_edits([PrototypeEdit("medfact", "symptoms", "none", "x" * 1_000)])
-    assert 1_000 < store.said_bytes(BEN)[BEN] < 1_500
-    assert set(store.said_bytes()) == {ADA, BEN}
+    store.of(ADA).verdicts.record([Verdict("ada", one.fact.fact_id, TRUE, comment="ü" * 10_000)])
+    assert 20_000 + FACT_BYTES < store.contributions.bytes(ADA)[ADA] < 21_000 + FACT_BYTES
+    store.of(BEN).prototype_edits.record([PrototypeEdit("medfact", "symptoms", "none", "x" * 1_000)])
+    assert 1_000 < store.contributions.bytes(BEN)[BEN] < 1_500
+    assert set(store.contributions.bytes()) == {ADA, BEN}
 
 
 def test_the_version_of_the_log_changes_with_every_change(store: Store) -> None:
     statements = [a_statement(name) for name in ("one", "two", "three")]
-    versions = [store.version_of_verdicts()]
+    versions = [store.verdicts.version()]
     for one in statements:
-        store.of(ADA).record_verdicts([Verdict("ada", one.fact.fact_id, TRUE)])
-        versions.append(store.version_of_verdicts())
-    store.of(BEN).record_verdicts([Verdict("ben", statements[0].fact.fact_id, TRUE)])
-    versions.append(store.version_of_verdicts())
-    store.of(ADA).erase_said()
-    versions.append(store.version_of_verdicts())
+        store.of(ADA).verdicts.record([Verdict("ada", one.fact.fact_id, TRUE)])
+        versions.append(store.verdicts.version())
+    store.of(BEN).verdicts.record([Verdict("ben", statements[0].fact.fact_id, TRUE)])
+    versions.append(store.verdicts.version())
+    store.of(ADA).contributions.erase()
+    versions.append(store.verdicts.version())
     assert len(set(versions)) == len(versions)
 
 
@@ -288,7 +288,7 @@ def test_the_command_line_erases_by_name_and_by_browser(store: Store, url: str, 
     assert {row["reviewer"] for row in medfact("reviews", "--db", url).rows} == {"Dr Ben", "visitor"}
     assert medfact("reviews", "--erase", browser, "--db", url).code == 0
     assert {row["browser"] for row in medfact("reviews", "--db", url).rows} != {browser}
-    assert store.of(BEN).prototype_edits("medfact") == []
+    assert store.of(BEN).prototype_edits.log("medfact") == []
     everybody = medfact("reviews", "--erase", "visitor", "--db", url)
     assert (everybody.code, "Everybody who plays is called 'visitor'" in everybody.err) == (2, True)
     for who in ("Dr Ada", browser, "nobody", ""):

@@ -26,7 +26,7 @@ from medfact.prototypes import load_pool
 from medfact.reviews.transfer import rows_of
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import SCHEMA_VERSION, Plan, Planned, Store, Verdict
+from medfact.store import SCHEMA_VERSION, Asked, Plan, Store, Verdict
 from medfact.store.statement_rows import record_id
 
 FACT = Fact(
@@ -95,23 +95,23 @@ def test_a_database_of_schema_12_holds_what_it_held(old: str, fresh: Callable[[]
     Store(new)
     assert shape(old) == shape(new)
     assert shape(old)["version"] == [SCHEMA_VERSION]
-    assert [item.statement for item in store.asked(RUN)] == list(stated(FACT, FALSE, READY))
-    assert [item.statement.statement_id for item in store.asked(RUN)] == [
+    assert [item.statement for item in store.answers.asked(RUN)] == list(stated(FACT, FALSE, READY))
+    assert [item.statement.statement_id for item in store.answers.asked(RUN)] == [
         one.statement_id for one in stated(FACT, FALSE, READY)
     ]
-    assert [(one, one.difficulty) for one in store.facts(RUN)] == [(one, one.difficulty) for one in (FACT, FALSE, READY)]
-    assert store.facts(ALONE) == [FALSE]
-    assert [(one.fact, one.fact.difficulty) for one in store.partners(ALONE)] == [(FACT, None)]
-    shown = store.facts_shown(store.verdicts())
-    assert [shown.get(verdict.record) for verdict in store.verdicts()] == [FACT, FALSE, None]
+    assert [(one, one.difficulty) for one in store.answers.facts(RUN)] == [
+        (one, one.difficulty) for one in (FACT, FALSE, READY)
+    ]
+    assert store.answers.facts(ALONE) == [FALSE]
+    assert [(one.fact, one.fact.difficulty) for one in store.answers.partners(ALONE)] == [(FACT, None)]
+    shown = store.verdicts.facts_shown(store.verdicts.log())
+    assert [shown.get(verdict.record) for verdict in store.verdicts.log()] == [FACT, FALSE, None]
 
 
 def test_an_old_database_and_a_new_run_share_one_record(old: str) -> None:
     """The record is a hash of the content, whoever computes it, and when."""
     store = Store(old)
-    store.start_run(
-        RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, tuple(Planned(s, "") for s in stated(FACT, FALSE)), {}), {}
-    )
+    store.start_run(RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, tuple(Asked(s, "") for s in stated(FACT, FALSE)), {}), {})
     with working_on(old) as connection:
         assert connection.execute(sql.text("SELECT count(*) FROM facts")).scalar() == 3
 
@@ -125,7 +125,7 @@ def test_a_record_is_of_every_column_and_columns_can_be_added() -> None:
 
 
 def a_run_of(store: Store, *facts: Fact) -> str:
-    planned = tuple(Planned(one, "") for one in stated(*facts))
+    planned = tuple(Asked(one, "") for one in stated(*facts))
     return store.start_run(RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, planned, {}), {})
 
 
@@ -135,37 +135,41 @@ def test_verdicts_name_the_facts_as_their_reviewer_was_shown_them(either_url: st
     theirs, here = replace(FALSE, tail="RETRACTED"), store.of("visitor")
     a_run_of(here, FACT, FALSE)
     a_run_of(store.of("stranger"), FACT, theirs)
-    here.record_verdicts([Verdict("ada", FALSE.fact_id, "false")], stated(FALSE))
-    store.of("stranger").record_verdicts([Verdict("eve", theirs.fact_id, "true")], stated(theirs))
-    log = store.verdicts()
+    here.verdicts.record([Verdict("ada", FALSE.fact_id, "false")], stated(FALSE))
+    store.of("stranger").verdicts.record([Verdict("eve", theirs.fact_id, "true")], stated(theirs))
+    log = store.verdicts.log()
     for viewer, owners in ((here, ["visitor"]), (store.of("stranger"), ["stranger"]), (store, [])):
         own = [one for one in log if not owners or one.owner in owners]
-        rows = rows_of(own, viewer.statements_of({FALSE.fact_id}), viewer.facts_shown(own))
+        rows = rows_of(own, viewer.verdicts.statements_of({FALSE.fact_id}), viewer.verdicts.facts_shown(own))
         assert [row["tail"] for row in rows] == [{"visitor": "rash", "stranger": "RETRACTED"}[one.owner] for one in own]
-    assert {one.fact.tail for one in here.statements_of([FALSE.fact_id])} == {"rash"}
+    assert {one.fact.tail for one in here.verdicts.statements_of([FALSE.fact_id])} == {"rash"}
 
 
 def test_a_verdict_out_of_a_table_is_on_the_fact_as_ones_own_runs_name_it(either_url: str) -> None:
     store = Store(either_url)
     a_run_of(store.of("stranger"), FACT, replace(FALSE, tail="RETRACTED"))
     here = store.of("visitor")
-    here.record_verdicts([Verdict("ada", FALSE.fact_id, "false")])
-    assert here.verdicts()[0].record == ""
+    here.verdicts.record([Verdict("ada", FALSE.fact_id, "false")])
+    assert here.verdicts.log()[0].record == ""
     a_run_of(here, FACT, FALSE)
-    here.record_verdicts([Verdict("ada", FALSE.fact_id, "depends")])
-    assert here.facts_shown(here.verdicts()[1:]).popitem()[1] == FALSE
-    rows = list(rows_of(here.verdicts(), here.statements_of({FALSE.fact_id}), here.facts_shown(here.verdicts())))
+    here.verdicts.record([Verdict("ada", FALSE.fact_id, "depends")])
+    assert here.verdicts.facts_shown(here.verdicts.log()[1:]).popitem()[1] == FALSE
+    rows = list(
+        rows_of(
+            here.verdicts.log(), here.verdicts.statements_of({FALSE.fact_id}), here.verdicts.facts_shown(here.verdicts.log())
+        )
+    )
     assert [row["tail"] for row in rows] == ["rash", "rash"]
 
 
 def test_facts_that_no_run_and_no_verdict_needs_are_erased(either_url: str) -> None:
     store = Store(either_url)
     first, second = a_run_of(store, FACT, FALSE), a_run_of(store, replace(FACT, source="another edition"), FALSE)
-    store.erase([first])
-    assert [fact.source for fact in store.facts(second)] == ["another edition", None]
+    store.disk.erase([first])
+    assert [fact.source for fact in store.answers.facts(second)] == ["another edition", None]
     with working_on(either_url) as connection:
         assert sorted(connection.execute(sql.text("SELECT source FROM facts")).scalars(), key=str) == [None, "another edition"]
-    store.erase([second])
+    store.disk.erase([second])
     with working_on(either_url) as connection:
         for table in ("facts", "run_facts", "statements"):
             assert connection.execute(sql.text(f"SELECT count(*) FROM {table}")).scalar() == 0

@@ -106,7 +106,9 @@ def test_the_command_line_says_so_beside_every_figure(two: Two, medfact: Callabl
     rows = medfact("tables", own, forged, *db).rows
     assert {FROM_FILE in row["model"] for row in rows if row["from"] == "run" and "gpt-5" in row["model"]} <= {True}
     names = tmp_path / "names.csv"
-    names.write_text("term,count\n" + "\n".join(f'"{fact.head}",7' for fact in two.store.facts(forged)), encoding="utf-8")
+    names.write_text(
+        "term,count\n" + "\n".join(f'"{fact.head}",7' for fact in two.store.answers.facts(forged)), encoding="utf-8"
+    )
     assert FROM_FILE in medfact("rarity", forged, "--frequencies", names, *db).out.splitlines()[0]
 
 

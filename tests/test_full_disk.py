@@ -101,9 +101,9 @@ def test_a_damaged_database_is_quoted_to_nobody(tmp_path: Path, damage: Callable
         store = Store(f"sqlite:///{file}", "demonstration")
         run = start(RunSpec(model="baseline:random", limit=4, shots=0), store)
         store.describe(run, name=SECRET, note=SECRET)
-        with store._writing() as connection:
+        with store.database.writing() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        store._engine.dispose()
+        store.database.engine.dispose()
         whole = tmp_path / "whole.db"
         shutil.copy(file, whole)
         damage(whole)
@@ -161,7 +161,7 @@ def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path: Path) -> None:
 
 def test_a_database_of_an_older_version_is_closed_to_others(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'old.db'}"
-    Store(url)._engine.dispose()
+    Store(url).database.engine.dispose()
     file = file_of(url)
     assert file is not None
     assert others_may(file) == 0

@@ -59,7 +59,7 @@ def groups_of(store: Store) -> list[Group]:
                 one, Side(store.run(one.run), board_of(store, one.run)), report_of(store, store.run(one.run)),
                 store.was_imported(one.run),
             )
-            for one in store.published()
+            for one in store.publications.published()
         ]
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_only_runs_that_were_asked_the_same_are_ranked_together(store: Store, fa
         "other seed": asked(store, model="baseline:negation-cue", facts=facts, seed=1),
     }
     for name, run in of.items():
-        store.publish(run, name)
+        store.publications.publish(run, name)
     groups = groups_of(store)
     first, *others = [sorted(entry.name for entry in group.entries) for group in groups]
     assert first == ["cue", "tail"]
@@ -106,7 +106,7 @@ def test_what_is_not_complete_or_from_a_file_is_marked(store: Store, facts: str,
     with (tmp_path / "run.gz").open("rb") as file:
         again = import_run(other, file, "run.gz")
     for run in (whole, stopped):
-        store.publish(run, "the same name")
+        store.publications.publish(run, "the same name")
     (group,) = groups_of(store)
     assert [entry.place for entry in group.entries] == [None, None]  # one complete run has nothing to be ranked against
     marks = {entry.run.run: entry.marks for entry in group.entries}
@@ -117,7 +117,7 @@ def test_what_is_not_complete_or_from_a_file_is_marked(store: Store, facts: str,
         f"stopped, {total} of {total} statements asked: no place"
     }
     assert {entry.name for entry in group.entries} == {f"the same name ({run[:8]})" for run in (whole, stopped)}
-    other.publish(again, "elsewhere")
+    other.publications.publish(again, "elsewhere")
     assert groups_of(other)[0].entries[0].marks == ("from a file",)
 
 
@@ -131,13 +131,13 @@ def test_publishing_naming_again_and_withdrawing(medfact: Callable[..., Any], st
     (row,) = medfact("publish", "--db", url).rows
     assert (row["run"], row["name"]) == (run, "a fair coin")
     store.describe(run, name="something else", note=None)  # its owner cannot change what it is called there
-    assert [one.name for one in store.published()] == ["a fair coin"]
+    assert [one.name for one in store.publications.published()] == ["a fair coin"]
     store.delete(run)
-    assert store.published() == []
+    assert store.publications.published() == []
     store.restore(run)
-    assert len(store.published()) == 1
+    assert len(store.publications.published()) == 1
     assert medfact("publish", run, "--withdraw", "--db", url).code == 0
-    assert store.published() == []
+    assert store.publications.published() == []
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_mistake_is_one_line(
     assert done.code == 2
     assert says in done.err
     assert len(done.err.splitlines()) == 1
-    assert store.published() == []
+    assert store.publications.published() == []
 
 
 @pytest.fixture(scope="module")
@@ -179,9 +179,9 @@ def test_a_visitor_sees_what_is_published_and_publishes_nothing(home: Path) -> N
         for path in ("/publish", f"/publish/{hidden}", f"/gallery/{hidden}"):
             assert visitor.http.post(path, json={"run": hidden}).status_code == 404
             assert visitor.http.put(path, json={"run": hidden}).status_code == 404
-        assert store.published() == []
+        assert store.publications.published() == []
         for run in shown:
-            store.publish(run, "<b>bold</b>" if run == shown[0] else "plain")
+            store.publications.publish(run, "<b>bold</b>" if run == shown[0] else "plain")
         after = visitor.look("gallery")["fragments"]["gallery"]
         assert set(re.findall(r'data-run="(\w+)"', after)) == set(shown)
         assert hidden not in after

@@ -107,8 +107,8 @@ def test_fields_say_something_of_the_packets_statements_alone() -> None:
 def test_answers_are_verdicts_in_the_queue_of_the_game_and_no_opinions(store: Store) -> None:
     said = answers_from(PACKET, {PACKET.statements[0].statement_id: "true", PACKET.statements[1].statement_id: "false"})
     made = verdicts_of(PACKET, said, 12.5, clock=True, seen={PACKET.facts[0].fact_id})
-    store.of("ada").record_verdicts(made)
-    log = store.verdicts()
+    store.of("ada").verdicts.record(made)
+    log = store.verdicts.log()
     assert [one.verdict for one in log] == [TRUE, FALSE, *[CANNOT] * 14]
     assert {(one.reviewer, one.queue, one.seconds, one.comment) for one in log} == {(VISITOR, GAME, 12.5, "")}
     assert {(one.fact_id, one.blind) for one in log} == {(PACKET.facts[0].fact_id, False), (PACKET.facts[1].fact_id, True)}
@@ -138,7 +138,7 @@ def board(store: Store, facts_file: Path) -> tuple[Records, list[Statement]]:
     """A run that holds every sentence true: half of its answers are right, and no fact is mastered."""
     run = start(RunSpec(model="baseline:always-true", facts=str(facts_file), limit=6, shots=0), store)
     list(answer(run, store))
-    return board_of(store, run).records(), [item.statement for item in store.asked(run)]
+    return board_of(store, run).records(), [item.statement for item in store.answers.asked(run)]
 
 
 def of_fact(statements: list[Statement], fact_id: str) -> list[Statement]:
@@ -252,7 +252,7 @@ def shown(services: Services, owner: str, game: int = 1) -> list[str]:
 
 
 def log_of(services: Services, owner: str) -> list[Verdict]:
-    return services.store.verdicts(owners=[owner])
+    return services.store.verdicts.log(owners=[owner])
 
 
 def test_the_answers_are_kept_and_a_second_time_is_refused(services: Services) -> None:
@@ -292,7 +292,7 @@ def test_what_was_not_shown_is_not_kept(services: Services) -> None:
 def test_a_visitor_without_a_cookie_is_told_so_and_leaves_nothing(services: Services) -> None:
     assert "needs its cookie" in ask(services, NOBODY, game=1)["fragments"]["game"]
     hand_in(services, NOBODY, 1, {})
-    assert services.store.verdicts() == []
+    assert services.store.verdicts.log() == []
 
 
 def test_nothing_is_shown_before_a_start_or_in_nonsense(services: Services) -> None:

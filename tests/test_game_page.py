@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def log_of(page: Page, app_home: Path) -> list[str]:
     owner = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "medfact-visitor")
-    log = Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts(owners=[owner])
+    log = Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log(owners=[owner])
     return [one.verdict for one in log if one.queue == "game"]
 
 

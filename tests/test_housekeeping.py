@@ -87,7 +87,7 @@ def test_uploads_go_first_and_then_the_oldest_abandoned_runs(
         backdated(store, run, f"{at}-01-01T00:00:00.000+00:00")
     store.set_state(going, RUNNING)
     file = uploaded(uploads, BEN, "a", 300_000)
-    used = (store.used_bytes() or 0) / 1e6
+    used = (store.disk.used_bytes() or 0) / 1e6
     with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {used + 0.1}}}")
     keeper = Housekeeping(store, uploads, kept=lambda: [published])
     assert keeper.clean() == []
@@ -98,18 +98,18 @@ def test_uploads_go_first_and_then_the_oldest_abandoned_runs(
     with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
     assert keeper.clean() == [old]
     assert set(left(store)) == {local, demonstration, published, going, young}
-    assert all(item.answer is not None for item in store.asked(young)), "what it shares with erased runs is still there"
+    assert all(item.answer is not None for item in store.answers.asked(young)), "what it shares with erased runs is still there"
 
 
 def test_room_that_erased_runs_leave_is_used_again(store: Store) -> None:
     runs = [asked(store, ADA, 60) for _ in range(2)]
-    before = store.used_bytes() or 0
-    store.erase(runs)
-    assert (store.used_bytes() or 0) < before
-    assert store.spare_bytes() > 0
-    pages = store._pragma("page_count")
+    before = store.disk.used_bytes() or 0
+    store.disk.erase(runs)
+    assert (store.disk.used_bytes() or 0) < before
+    assert store.disk.spare_bytes() > 0
+    pages = store.disk._pragma("page_count")
     asked(store, ADA, 30)
-    assert store._pragma("page_count") == pages
+    assert store.disk._pragma("page_count") == pages
 
 
 def test_runs_are_kept_so_many_days(store: Store, uploads: Uploads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_the_age_of_a_run_from_a_file_counts_from_its_arrival(
     assert keeper.clean() == []
     for days, gone in ((29, []), (31, [run])):
         arrived = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="milliseconds")
-        with store._writing() as connection:
+        with store.database.writing() as connection:
             event = schema.events
             last = sql.select(sql.func.max(event.c.number)).where(event.c.run == run).scalar_subquery()
             connection.execute(event.update().where(event.c.number == last).values(at=arrived))
@@ -264,17 +264,17 @@ def test_of_many_visitors_the_one_who_holds_most_gives_way_first(
         backdated(store, run, f"{at}-01-01T00:00:00.000+00:00")
     talker, known = "c" * 32, "hf-1"
     for owner in (talker, known):
-        store.of(owner).record_verdicts([Verdict("c", f"fact {n}", TRUE, comment="x" * 15_000) for n in range(3)])
+        store.of(owner).verdicts.record([Verdict("c", f"fact {n}", TRUE, comment="x" * 15_000) for n in range(3)])
     monkeypatch.setattr(housekeeping, "ERASED_AT_ONCE", 1)
     keeper, gone = Housekeeping(store, uploads), []
     while left(store):
-        with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {(store.used_bytes() or 0) / 1e6 - 0.0001}}}")
+        with_limits(monkeypatch, tmp_path, f"in_all: {{disk_megabytes: {(store.disk.used_bytes() or 0) / 1e6 - 0.0001}}}")
         gone += keeper.clean()
     assert gone[:3] == many[:3], "until Ada holds no more than Ben"
     assert set(gone) == {old, *many}
     with_limits(monkeypatch, tmp_path, "in_all: {disk_megabytes: 0}")
     keeper.clean()
-    assert set(store.said_bytes()) == {known}
+    assert set(store.contributions.bytes()) == {known}
 
 
 def test_what_gives_way_is_the_largest_then() -> None:

@@ -116,7 +116,7 @@ def test_the_command_asks_the_same(store: Store, medfact: Callable[..., Any], ur
     again = medfact(*words[3:], "--db", url)
     assert again.code == 0, again.err
     other = Store(url).runs()[-1]
-    ids = [[item.statement.statement_id for item in store.asked(one)] for one in (run, other.run)]
+    ids = [[item.statement.statement_id for item in store.answers.asked(one)] for one in (run, other.run)]
     assert ids[0] == ids[1]
     assert other.spec == spec
 

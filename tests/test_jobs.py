@@ -53,7 +53,7 @@ def test_baseline_runs_in_a_thread_and_its_answers_are_on_disk(jobs: Jobs) -> No
     jobs.submit(run)
     snapshot = wait_for(jobs, run, ended)
     assert (snapshot.state, snapshot.done, snapshot.total) == (COMPLETE, 160, 160)
-    assert all(item.answer is not None for item in jobs.store.asked(run))
+    assert all(item.answer is not None for item in jobs.store.answers.asked(run))
     live = Reports(jobs.store, jobs).live(run)
     assert live.report.joint_accuracy.value == 0.5
 
@@ -72,13 +72,13 @@ def test_a_local_model_stops_in_the_midst_and_goes_on_later(jobs: Jobs, tmp_path
     jobs.stop(run)
     stopped = wait_for(jobs, run, ended)
     assert stopped.state == jobs.store.run(run).state == STOPPED
-    kept = sum(item.answer is not None for item in jobs.store.asked(run))
+    kept = sum(item.answer is not None for item in jobs.store.answers.asked(run))
     assert 0 < kept < stopped.total
     jobs.submit(run)
     assert Reports(jobs.store, jobs).live(run).going, "a page looks before the model's process has taken the run up"
-    before = {item.statement.statement_id: item.answer for item in jobs.store.asked(run) if item.answer is not None}
+    before = {item.statement.statement_id: item.answer for item in jobs.store.answers.asked(run) if item.answer is not None}
     wait_for(jobs, run, lambda snapshot: snapshot.state == COMPLETE)
-    after = {item.statement.statement_id: item.answer for item in jobs.store.asked(run)}
+    after = {item.statement.statement_id: item.answer for item in jobs.store.answers.asked(run)}
     assert before.items() <= after.items(), "only what was pending is asked again"
 
 
@@ -131,7 +131,7 @@ def test_a_lent_gpu_is_used_in_slices(tmp_path: Path, jobs: Jobs, monkeypatch: p
     jobs.submit(run)
     assert wait_for(jobs, run, ended).state == COMPLETE
     assert asked == [(60, 16 - n) for n in range(16)]
-    assert all(item.answer is not None for item in jobs.store.asked(run))
+    assert all(item.answer is not None for item in jobs.store.answers.asked(run))
 
 
 def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jobs, tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_death_of_the_local_process_fails_the_run_and_keeps_its_answers(jobs: Jo
     failed = wait_for(jobs, run, ended)
     assert failed.state == jobs.store.run(run).state == FAILED_RUN
     assert "was killed" in (failed.reason or "")
-    assert any(item.answer is not None for item in jobs.store.asked(run))
+    assert any(item.answer is not None for item in jobs.store.answers.asked(run))
     list(answer(run, jobs.store))
-    assert all(item.answer is not None for item in jobs.store.asked(run))
+    assert all(item.answer is not None for item in jobs.store.answers.asked(run))
 
 
 def test_model_that_cannot_be_loaded_fails_with_one_sentence(jobs: Jobs, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def text(store: Store, run: str, harness: str) -> str:
 
 def test_samples_of_lm_eval(run: str, store: Store) -> None:
     samples = [json.loads(line) for line in text(store, run, "lm-eval").splitlines()]
-    asked = list(store.asked(run))
+    asked = list(store.answers.asked(run))
     assert [sample["doc_id"] for sample in samples] == list(range(len(asked)))
     # the keys of `--log_samples`
     assert set(samples[0]) == {

@@ -227,16 +227,16 @@ def holds_everything(store: Store) -> None:
     expected = RunSpec("answerer", facts="facts.csv", columns=(("head", "disease"),), limit=1, shots=2, seed=9)
     assert first.spec == second.spec == expected
     assert (first.spec.shot_draws, first.spec.demonstrations) == (1, None)
-    asked = store.asked(RUN)
+    asked = store.answers.asked(RUN)
     assert [(item.position, item.statement.statement_id, item.draw) for item in asked] == [(i, IDS[i], 0) for i in range(16)]
     assert [item.shots_of for item in asked[:8]] == [f"symptoms / {variant}" for variant in IMPLICATIONS]
     assert [item.answer for item in asked] == [*(Answer(IDS[i], *given) for i, given in enumerate(GIVEN)), *[None] * 12]
     fact = asked[8].statement.fact
     assert (fact.fact_id, fact.negative_of, fact.tail, fact.positive, fact.k) == ("f2", "f1", "rash", False, 1)
-    assert [item.answer.raw for item in store.asked(DONE) if item.answer is not None] == ["True"] * 16
+    assert [item.answer.raw for item in store.answers.asked(DONE) if item.answer is not None] == ["True"] * 16
     shots = (Demonstration("pain is a symptom of gout.", True), Demonstration("rash is a symptom of gout.", False))
-    assert store.demonstrations(RUN) == {"symptoms / none": shots}
-    assert store.rejected() == [Rejection("f1", "itch", "")]
+    assert store.answers.demonstrations(RUN) == {"symptoms / none": shots}
+    assert store.decisions.rejected() == [Rejection("f1", "itch", "")]
 
 
 def test_it_opens_and_holds_what_it_held(old: str) -> None:
@@ -266,8 +266,8 @@ def test_times_and_places_of_its_answers_are_kept(old: str) -> None:
         numbers = connection.execute(sql.text(f"SELECT fact FROM run_statements WHERE run = '{RUN}' ORDER BY position"))
         assert numbers.scalars().all() == [0] * 8 + [1] * 8
     assert [run.facts for run in Store(old).runs()] == [2, 2]
-    assert Store(old).sheet(RUN).fact.tolist() == [0] * 8 + [1] * 8
-    assert sorted(Store(old).news(DONE).position.tolist()) == list(range(16))
+    assert Store(old).answers.sheet(RUN).fact.tolist() == [0] * 8 + [1] * 8
+    assert sorted(Store(old).answers.news(DONE).position.tolist()) == list(range(16))
 
 
 def test_several_draws_and_what_a_service_said_are_kept(fresh: Callable[[], str]) -> None:
@@ -279,10 +279,10 @@ def test_several_draws_and_what_a_service_said_are_kept(fresh: Callable[[], str]
         insert(connection, "run_statements", "run, position, statement_id, shots_of, draw", again)
         service = "p_low, p_high, cut, served_model, fingerprint, prompt_tokens, completion_tokens, seconds, attempts"
         insert(connection, "answers", f"{GIVEN_AS}, draw, {service}", [said])
-    item = Store(url).asked(RUN)[16 + 5]
+    item = Store(url).answers.asked(RUN)[16 + 5]
     expected = Answer(IDS[5], "k5", True, 0.5, 0.25, "Yes", None, 1, 0.4, 0.6, "length", "gpt", "fp", 9, 2, 1.5, 3)
     assert (item.position, item.draw, item.fact, item.answer) == (21, 1, 0, expected)
-    news = Store(url).news(RUN)
+    news = Store(url).answers.news(RUN)
     assert sorted(news.position.tolist()) == [0, 1, 2, 3, 21]
 
 
@@ -296,7 +296,7 @@ def test_names_of_any_length_fit(fresh: Callable[[], str]) -> None:
         connection.execute(sql.text("UPDATE runs SET model = :name, dataset = :name"), {"name": name})
         connection.execute(sql.text("UPDATE run_statements SET shots_of = :name"), {"name": name})
     assert {(run.model, run.dataset) for run in store.runs()} == {(name, name)}
-    assert {item.shots_of for item in store.asked(RUN)} == {name}
+    assert {item.shots_of for item in store.answers.asked(RUN)} == {name}
 
 
 def test_its_stopped_run_goes_on(oldest: str) -> None:
@@ -306,24 +306,24 @@ def test_its_stopped_run_goes_on(oldest: str) -> None:
     assert isinstance(finished, Finished)
     assert (started.statements, started.answered, finished.state, finished.failed) == (16, 3, COMPLETE, 0)
     assert [prompt.statement for prompt in model.asked] == [row[18] for row in STATEMENTS[3:]]
-    asked = store.asked(RUN)
+    asked = store.answers.asked(RUN)
     assert [item.answer for item in asked[:3]] == [Answer(IDS[i], *given) for i, given in enumerate(GIVEN[:3])]
     assert all(item.answer is not None and item.answer.answer is True for item in asked[3:])
     made = reported(store, RUN)
     # right: none, not inv, not ins (unreadable), inv+ins of the true fact; the four negated forms of the false one
     assert (made["statements"], made["answered"], made["unreadable"], made["failed"]) == (16, 16, 1, 0)
     assert (made["average_accuracy"]["value"], made["shot_draws"]) == (6 / 16, 1)
-    assert len(store.asked(DONE)) == 16
+    assert len(store.answers.asked(DONE)) == 16
 
 
 def test_its_complete_run_is_left_as_it_is(oldest: str) -> None:
     store, model = Store(oldest), Answerer()
-    before = store.asked(DONE)
+    before = store.answers.asked(DONE)
     started, finished = answer(DONE, store, load=model.load)
     assert isinstance(started, Started)
     assert isinstance(finished, Finished)
     assert (started.answered, finished.state, model.asked) == (16, COMPLETE, [])
-    assert store.asked(DONE) == before
+    assert store.answers.asked(DONE) == before
 
 
 def test_a_new_run_with_several_draws_stands_beside_the_old_ones(oldest: str, tmp_path: Path) -> None:
@@ -331,9 +331,9 @@ def test_a_new_run_with_several_draws_stands_beside_the_old_ones(oldest: str, tm
     facts = write_csv(tmp_path / "facts.csv", rows_of_facts())
     run = start(RunSpec(model="answerer", facts=str(facts), limit=1, shot_draws=2), store)
     list(answer(run, store, load=Answerer().load))
-    assert [item.draw for item in store.asked(run)] == [0] * 16 + [1] * 16
-    assert all(item.answer is not None for item in store.asked(run))
-    assert len(store.asked(RUN)) == 16
+    assert [item.draw for item in store.answers.asked(run)] == [0] * 16 + [1] * 16
+    assert all(item.answer is not None for item in store.answers.asked(run))
+    assert len(store.answers.asked(RUN)) == 16
     assert [record.run for record in store.runs()] == [RUN, DONE, run]
 
 

@@ -103,12 +103,12 @@ def test_statements_of_an_hour_are_counted(services: Services, monkeypatch: pyte
     owner, other = visitor(services, 1), visitor(services, 2)
     spec = RunSpec(model="baseline:always-true", limit=3)  # 3 pairs × 2 × 8 = 48 statements
     for begun in (0, 48, 96):
-        assert services.store.statements_begun(owner, "2000") == begun
+        assert services.store.disk.statements_begun(owner, "2000") == begun
         check_room(services, owner, 1, [spec.model])
         start(spec, services.store.of(owner))
     with pytest.raises(Mistake, match="last hour ask 144 statements; this server begins no more after 100"):
         check_room(services, owner, 1)
     check_room(services, other, 1, [spec.model])
-    with services.store._writing() as connection:
+    with services.store.database.writing() as connection:
         connection.execute(runs.update().values(started_at="2020-01-01T00:00:00.000+00:00"))
     check_room(services, owner, 1, [spec.model])

@@ -422,9 +422,9 @@ def test_reviewed_facts_alone_are_asked(frame: pandas.DataFrame, url: str) -> No
         medfact.evaluate(always("True"), frame, db=url, shots=0, progress=False, reviewed=True)
     listed = medfact.statements(frame, db=url, limit=4, shots=0)
     labels = dict(zip(listed["fact_id"], listed["positive"], strict=True))
-    Store(url).record_verdicts([Verdict("ada", fact, TRUE if label else FALSE) for fact, label in labels.items()])
+    Store(url).verdicts.record([Verdict("ada", fact, TRUE if label else FALSE) for fact, label in labels.items()])
     run = medfact.evaluate(always("True"), frame, db=url, shots=0, progress=False, reviewed=True)
-    assert {item.statement.fact.fact_id for item in Store(url).asked(run.id)} == labels.keys()
+    assert {item.statement.fact.fact_id for item in Store(url).answers.asked(run.id)} == labels.keys()
     assert len(medfact.statements(frame, db=url, shots=0, reviewed=True)) == 64
 
 
@@ -432,11 +432,11 @@ def test_statements_are_those_that_a_run_asks(frame: pandas.DataFrame, url: str)
     store = Store(url)
     before = medfact.statements(frame, db=url, limit=4, shots=0)
     partner = before[before["negative_of"].notna()].iloc[0]
-    store.reject(partner["negative_of"], partner["tail"])
+    store.decisions.reject(partner["negative_of"], partner["tail"])
     listed = medfact.statements(frame, db=url, limit=4, shots=0)
     assert partner["statement_id"] not in set(listed["statement_id"])
     run = medfact.evaluate(always("True"), frame, db=url, limit=4, shots=0, progress=False)
-    assert set(listed["statement_id"]) == {item.statement.statement_id for item in store.asked(run.id)}
+    assert set(listed["statement_id"]) == {item.statement.statement_id for item in store.answers.asked(run.id)}
 
 
 def test_statements_create_no_database(frame: pandas.DataFrame, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_the_change_by_hand(mkj: Path, store: Store) -> None:
         assert found.high is not None
         assert found.low < found.difference < found.high
     assert (len(read.helped), len(read.harmed)) == (19, 57)
-    helped = store.asked(runs[1], positions=read.helped)
+    helped = store.answers.asked(runs[1], positions=read.helped)
     assert all(item.statement.label and (item.passages or ())[blamed(item) or 0].gold for item in helped)
     assert (related.setting, len(related.helped), len(related.harmed)) == (RELATED, 0, 0)
     assert related.metrics["average_accuracy"].difference == 0
@@ -264,7 +264,7 @@ def test_documents_that_name_both_ends_are_left_out() -> None:
 def test_all_statements_of_a_pair_lose_the_same_passages(mkj: Path, store: Store) -> None:
     """Else a passage that is missing beside true statements alone would give their label away."""
     run = asked(store, spec_of(mkj, retrieval="sparse", leave_out=True, passages=20))
-    for item in store.asked(run):
+    for item in store.answers.asked(run):
         number = item.statement.text.split("Disease ")[1].rstrip(".")
         assert not [p for p in item.passages or () if f"drug-{number}a" in p.text]
         assert gold_of(int(number)) not in [p.text for p in item.passages or ()]
@@ -292,17 +292,17 @@ def test_passages_are_kept_and_a_run_goes_on_with_them(mkj: Path, store: Store, 
     run = start(spec, store)
     looks = iter([False] * 3 + [True] * 1000)
     list(answer(run, store, load=Answerer(reader).load, stopped=lambda: next(looks)))
-    before = {item.statement.statement_id: item.passages for item in store.asked(run)}
+    before = {item.statement.statement_id: item.passages for item in store.answers.asked(run)}
     assert any(before.values())
     (mkj / "triplets_collection.json").write_text("[]", encoding="utf-8")  # the corpus is another one now
     events = list(answer(run, store, load=Answerer(reader).load))
     assert isinstance(events[-1], Finished)
-    after = {item.statement.statement_id: item.passages for item in store.asked(run)}
+    after = {item.statement.statement_id: item.passages for item in store.answers.asked(run)}
     assert all(after[name] == passages for name, passages in before.items() if passages is not None)
     again = start_again(run, store)
     monkeypatch.setattr("medfact.runs.retrieve.retrieved", lambda *_: pytest.fail("retrieved again"))
     list(answer(again, store, load=Answerer(reader).load))
-    assert {item.statement.statement_id: item.passages for item in store.asked(again)} == after
+    assert {item.statement.statement_id: item.passages for item in store.answers.asked(again)} == after
 
 
 def test_broken_off_while_it_retrieves_a_run_leaves_out_the_same(
@@ -319,10 +319,12 @@ def test_broken_off_while_it_retrieves_a_run_leaves_out_the_same(
     monkeypatch.setattr("medfact.runs.retrieve._SAVED_AT_ONCE", 5)
     looks = iter([False] * 2 + [True] * 1000)
     list(answer(broken, store, load=Answerer().load, stopped=lambda: next(looks)))
-    done = sum(item.passages is not None for item in store.asked(broken))
-    assert 0 < done < len(store.asked(broken))
+    done = sum(item.passages is not None for item in store.answers.asked(broken))
+    assert 0 < done < len(store.answers.asked(broken))
     list(answer(broken, store, load=Answerer().load))
-    first, second = ([(item.statement.statement_id, item.passages) for item in store.asked(run)] for run in (whole, broken))
+    first, second = (
+        [(item.statement.statement_id, item.passages) for item in store.answers.asked(run)] for run in (whole, broken)
+    )
     assert first == second
 
 
@@ -334,7 +336,7 @@ def test_passages_travel_with_the_run(mkj: Path, store: Store, fresh: Callable[[
     there = Store(fresh())
     with file.open("rb") as stream:
         import_run(there, stream, file.name)
-    assert [item.passages for item in there.asked(run)] == [item.passages for item in store.asked(run)]
+    assert [item.passages for item in there.answers.asked(run)] == [item.passages for item in store.answers.asked(run)]
     ours, theirs = (report_of(place, place.run(run)).evidence for place in (store, there))
     assert ours == theirs
 
@@ -527,7 +529,7 @@ def test_dense_retrieval_with_an_encoder_at_a_service(embeddings: Any, mkj: Path
     address = f"http://127.0.0.1:{embeddings.server_port}/v1"
     spec = spec_of(mkj, retrieval="dense", encoder="openai:letters", encoder_url=address, limit=2)
     run = asked(store, spec)
-    assert all(len(item.passages or ()) == 5 for item in store.asked(run))
+    assert all(len(item.passages or ()) == 5 for item in store.answers.asked(run))
     assert {body["model"] for _, _, body in embeddings.calls} == {"letters"}
     found = report_of(store, store.run(run)).evidence
     assert found is not None

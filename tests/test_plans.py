@@ -15,7 +15,7 @@ def test_models_share_a_plan_and_other_questions_do_not(store: Store) -> None:
     assert len(planned(RunSpec(model="baseline:random", limit=20, shots=0), SOURCE, {}).statements) == 2 * len(plan.statements)
     assert planned(RunSpec(model="baseline:random", limit=10, shots=0, seed=1), SOURCE, {}).statements != plan.statements
     one, other = (start_planned(RunSpec(model=model, limit=10, shots=0), plan, store) for model in ("baseline:random", "x"))
-    assert [item.statement for item in store.asked(one)] == [item.statement for item in store.asked(other)]
+    assert [item.statement for item in store.answers.asked(one)] == [item.statement for item in store.answers.asked(other)]
     assert (store.run(one).model, store.run(other).model) == ("baseline:random", "x")
 
 

@@ -59,7 +59,7 @@ class Sure:
         self, run: str, store: Store, chance: float, name: str, fails: Callable[[int], bool] = lambda _: False
     ) -> None:
         self.spec = name
-        self.items = store.asked(run)
+        self.items = store.answers.asked(run)
         self.prompts: list[str] = []
         self._by_text = {item.statement.text: item for item in self.items}
         self._chance, self._fails = chance, fails
@@ -183,7 +183,7 @@ def test_the_order_is_fixed_before_and_the_same_for_all(many: Path, store: Store
     assert heads != [item.statement.fact.head for item in planned.statements]
     assert in_order_of_race(replace(planned, statements=planned.statements[::-1])).statements[0].statement.fact.head == heads[0]
     runs = recorded(many, store)
-    orders = [[item.statement.statement_id for item in store.asked(run.run)] for run in runs]
+    orders = [[item.statement.statement_id for item in store.answers.asked(run.run)] for run in runs]
     assert orders[0] == orders[1] == [item.statement.statement_id for item in raced_.statements]
 
 
@@ -239,7 +239,7 @@ def test_a_person_who_stops_a_race_is_named_and_it_goes_on(many: Path, store: St
     for least in ("LEAST_HERE", "LEAST_ELSEWHERE"):
         monkeypatch.setattr(racing, least, 64)
     runs = recorded(many, store)
-    models, states, _ = raced(runs, store, (0.8, 0.8), stopped=lambda: store.news(runs[1].run).position.size > 100)
+    models, states, _ = raced(runs, store, (0.8, 0.8), stopped=lambda: store.answers.news(runs[1].run).position.size > 100)
     assert set(states) == {STOPPED}
     assert any(
         "A person stopped this run" in how_it_ended(run.state, run.reason) for run in map(store.run, [r.run for r in runs])
@@ -282,7 +282,7 @@ def test_a_race_at_services_spends_no_more(many: Path, url: str, medfact: Callab
     assert made.code == 0, made.err
     store = Store(url)
     runs = store.runs()
-    answered = {run.model: store.news(run.run).position.size for run in runs}
+    answered = {run.model: store.answers.news(run.run).position.size for run in runs}
     assert calls == answered["openai:gpt-4o"], "every call is on disk, and none beside"
     assert "race: No decision" in made.err
 
@@ -298,7 +298,7 @@ def test_a_killed_race_goes_on(many: Path, url: str, tmp_path: Path) -> None:
         until(lambda: sum(service.answered.values()) > 300)
         assert started.kill()
         runs = store.runs()
-        kept = {run.run: store.news(run.run).position.size for run in runs}
+        kept = {run.run: store.answers.news(run.run).position.size for run in runs}
         assert all(kept.values())
         before = service.asked()
         resumed = Command(tmp_path / "race", "resume", *(run.run for run in runs), *arguments).ended(120)
@@ -306,7 +306,7 @@ def test_a_killed_race_goes_on(many: Path, url: str, tmp_path: Path) -> None:
         after = service.asked()
     assert "race:" in resumed.err
     for run in runs:
-        answers = [item.answer for item in store.asked(run.run) if item.answer is not None]
+        answers = [item.answer for item in store.answers.asked(run.run) if item.answer is not None]
         assert len(answers) >= kept[run.run]
         assert store.run(run.run).state in {COMPLETE, DECIDED}
     twice = {prompt for prompt, count in after.items() if count > 1}
@@ -339,7 +339,7 @@ def test_a_race_on_the_page_is_stopped_as_one(many: Path, url: str) -> None:
         jobs = Jobs(store)
         try:
             jobs.submit_race(dict.fromkeys(runs, ("sk-nobody-may-see", None)))
-            until(lambda: all(store.news(run).position.size for run in runs))
+            until(lambda: all(store.answers.news(run).position.size for run in runs))
             jobs.stop(runs[0])
             until(lambda: all(store.run(run).state == STOPPED for run in runs))
         finally:
@@ -372,7 +372,7 @@ def test_nobody_waits_for_a_run_that_could_not_enter(many: Path, store: Store, m
     runs = [run.run for run in recorded(many, store, 2)]
     threads, together = RunThreads(store, load_model, lambda *_: None, answer), Together("one evening", tuple(runs))
     with monkeypatch.context() as away:
-        away.setattr(store, "sheet", lambda _: (_ for _ in ()).throw(StoreError("The database is away.")))
+        away.setattr(store.answers, "sheet", lambda _: (_ for _ in ()).throw(StoreError("The database is away.")))
         with pytest.raises(StoreError):
             threads._racing(together, runs[0])
     race = threads._racing(together, runs[1])

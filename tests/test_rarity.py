@@ -187,7 +187,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     store = Store(f"sqlite:///{folder / 'runs.db'}")
     spec = RunSpec(model="scripted", facts=str(write_csv(folder / "facts.csv", rows)), shots=0)
     run = start(spec, store)
-    signs = {key_of(item): sign(item, counts, random) for item in store.asked(run)}
+    signs = {key_of(item): sign(item, counts, random) for item in store.answers.asked(run)}
     answered(run, store, Scripted.of(run, store, signs))
     table = write_csv(folder / "counts.csv", [{"Term": name, "Count": count} for name, count in counts.items()])
     return World(store, run, table, counts)
@@ -218,7 +218,7 @@ def test_a_run_recovers_its_slope(world: World) -> None:
 def test_points_are_counted_from_the_answers(world: World) -> None:
     _, points = rarity_of(world.store, world.run, read_frequencies(world.frequencies))
     by_fact: dict[str, list[Asked]] = {}
-    for item in world.store.asked(world.run):
+    for item in world.store.answers.asked(world.run):
         by_fact.setdefault(item.statement.fact.fact_id, []).append(item)
     assert {p.fact.positive for p in points} == {True, False}
     for point in points:

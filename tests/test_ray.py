@@ -52,7 +52,11 @@ def spec_of(facts: Path) -> RunSpec:
 
 
 def scores(run: str, store: Store) -> list[tuple[str, bool | None, float | None]]:
-    return [(item.statement.statement_id, item.answer.answer, item.answer.p_true) for item in store.asked(run) if item.answer]
+    return [
+        (item.statement.statement_id, item.answer.answer, item.answer.p_true)
+        for item in store.answers.asked(run)
+        if item.answer
+    ]
 
 
 def test_a_node_that_is_killed_costs_nothing(cluster: Any, facts_file: Path, store: Store) -> None:
@@ -100,7 +104,7 @@ def test_a_cluster_of_ones_own(facts_file: Path, store: Store, url: str, medfact
         assert 0 < len(kept) < 432
         *_, finished = answer(run, store, load=load)
         assert finished.state == COMPLETE
-    assert sum(item.answer is not None for item in store.asked(run)) == 432
+    assert sum(item.answer is not None for item in store.answers.asked(run)) == 432
 
 
 def test_a_folder_without_a_model_ends_the_run_with_its_own_words(

@@ -237,7 +237,9 @@ def test_a_run_over_replicas_scores_like_one_service(facts_file: Path, store: St
             assert finished.state == COMPLETE
             runs.append(run)
         assert set((one.answered + other.answered).values()) == {2}, "once in each run"
-    alone, spread = ([(i.statement.statement_id, i.answer.answer, i.answer.p_true) for i in store.asked(run)] for run in runs)
+    alone, spread = (
+        [(i.statement.statement_id, i.answer.answer, i.answer.p_true) for i in store.answers.asked(run)] for run in runs
+    )
     assert alone == spread
     assert any("was dropped" in note for note in store.run(runs[1]).notes)
     assert not any("dropped" in note for note in store.run(runs[0]).notes)

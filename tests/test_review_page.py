@@ -60,7 +60,7 @@ def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path
     expect(page.locator("#fact h2 .mf-badge")).to_have_count(1)
     page.keyboard.press("n")
     expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 21 of")
-    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts() if one.reviewer == "ada"]
+    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "ada"]
     assert [one.verdict for one in log].count("withdrawn") == 1
     assert len(log) == 22
     assert log[-1].comment == "It depends."
@@ -85,7 +85,7 @@ def test_exceptions_reasons_and_hostile_words_are_kept_as_text(page: Page, addre
     expect(page.locator("#fact input[name^=wording-]").first).to_have_value(HOSTILE[1])
     expect(page.get_by_label("too absolute")).to_be_checked()
     expect(page.locator("textarea[name=comment]")).to_have_value(f"{HOSTILE[3]} {HOSTILE[2]}")
-    fact, statement = (one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts() if one.reviewer == "ben")
+    fact, statement = (one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "ben")
     assert (fact.verdict, fact.reasons) == ("true", ("absolute",))
     assert (statement.verdict, statement.wording) == ("otherwise, unclear", HOSTILE[1])
 
@@ -163,7 +163,7 @@ def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_p
         page.keyboard.press("s")
         expect(page.locator("#fact")).to_contain_text("an adjudicator has decided")
         page.context.close()
-    last = Store(f"sqlite:///{tmp_path / 'medfact.db'}").verdicts()[-1]
+    last = Store(f"sqlite:///{tmp_path / 'medfact.db'}").verdicts.log()[-1]
     assert (last.reviewer, last.role, last.queue, last.verdict) == ("dora", "adjudicator", "disputed", "true")
 
 
@@ -176,7 +176,7 @@ def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_h
             page.keyboard.press("a")
     expect(page.locator("#said")).to_contain_text("a packet of 10 facts")
     expect(page.locator("#fact .mf-packet")).to_contain_text("Packet 2: 1 of 10")
-    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts() if one.reviewer == "fay"]
+    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "fay"]
     assert [one.verdict for one in log] == ["true", "false", *["true"] * 8]
     assert all(one.bulk for one in log)
 

@@ -58,9 +58,9 @@ def of(fact: Fact) -> list[Statement]:
 
 def test_the_last_verdict_counts_and_everything_is_kept(store: Store) -> None:
     fact = FACTS[0]
-    store.record_verdicts([on(fact, FALSE, comment="<b>never</b> =1+1", seconds=3.5, reasons=("absolute",))])
-    store.record_verdicts([on(fact, TRUE), on(fact, UNCLEAR, statement_id=of(fact)[0].statement_id, wording="Better.")])
-    log = store.verdicts()
+    store.verdicts.record([on(fact, FALSE, comment="<b>never</b> =1+1", seconds=3.5, reasons=("absolute",))])
+    store.verdicts.record([on(fact, TRUE), on(fact, UNCLEAR, statement_id=of(fact)[0].statement_id, wording="Better.")])
+    log = store.verdicts.log()
     assert [one.verdict for one in log] == [FALSE, TRUE, UNCLEAR]
     assert (log[0].comment, log[0].seconds, log[0].reasons) == ("<b>never</b> =1+1", 3.5, ("absolute",))
     assert [one.number for one in log] == sorted({one.number for one in log})
@@ -68,27 +68,27 @@ def test_the_last_verdict_counts_and_everything_is_kept(store: Store) -> None:
     assert opinion.fact.verdict == TRUE
     assert [opinion.truth(statement) for statement in of(fact)] == [True] * 4 + [False] * 4
     assert [opinion.is_unclear(statement) for statement in of(fact)] == [True] + [False] * 7
-    store.record_verdicts([on(fact, WITHDRAWN)])
-    assert opinions(store.verdicts()) == {}
-    assert len(store.verdicts()) == 4
-    assert store.verdicts([FACTS[1].fact_id]) == []
-    assert store.verdicts(owners=["nobody"]) == []
+    store.verdicts.record([on(fact, WITHDRAWN)])
+    assert opinions(store.verdicts.log()) == {}
+    assert len(store.verdicts.log()) == 4
+    assert store.verdicts.log([FACTS[1].fact_id]) == []
+    assert store.verdicts.log(owners=["nobody"]) == []
 
 
 def test_what_was_judged_outlives_the_runs_that_asked_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.record_verdicts([on(FACTS[0])], of(FACTS[0]))
+    store.verdicts.record([on(FACTS[0])], of(FACTS[0]))
     run = start(RunSpec(model="baseline:always-true", limit=2, shots=0), store)
     store.delete(run)
     monkeypatch.setattr("medfact.store.lifecycle.oldest_restorable", lambda: "9999")
     assert store.purge() == 1
-    assert {one.text for one in store.statements_of([FACTS[0].fact_id])} == {one.text for one in of(FACTS[0])}
-    assert store.asked(run) == []
+    assert {one.text for one in store.verdicts.statements_of([FACTS[0].fact_id])} == {one.text for one in of(FACTS[0])}
+    assert store.answers.asked(run) == []
 
 
 def test_two_browsers_with_one_name_are_two_reviewers(store: Store) -> None:
-    store.record_verdicts([on(FACTS[0], TRUE)])
-    store.of("another").record_verdicts([on(FACTS[0], FALSE)])
-    assert len(opinions(store.verdicts())[FACTS[0].fact_id]) == 2
+    store.verdicts.record([on(FACTS[0], TRUE)])
+    store.of("another").verdicts.record([on(FACTS[0], FALSE)])
+    assert len(opinions(store.verdicts.log())[FACTS[0].fact_id]) == 2
 
 
 def test_half_decide_nothing_and_an_adjudicator_everything() -> None:
@@ -120,7 +120,7 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     spec = RunSpec(model="baseline:always-true", limit=7, shots=0)
     run = start(spec, store)
     list(answer(run, store))
-    asked = [item.statement for item in store.asked(run)]
+    asked = [item.statement for item in store.answers.asked(run)]
     records = board_of(store, run).records()
     true = list(dict.fromkeys(statement.fact for statement in asked if statement.fact.positive))
     denied = [[s for s in asked if s.fact == fact and not s.label] for fact in true]
@@ -137,7 +137,7 @@ def test_judging_five_of_a_hundred_otherwise_changes_the_scores_as_by_hand(store
     assert made.corrected.average.value == pytest.approx(57 / 104)
     assert made.corrected.joint.value == pytest.approx(1 / 13)
     assert made.undisputed == made.corrected
-    after = [item.statement for item in store.asked(run)]
+    after = [item.statement for item in store.answers.asked(run)]
     assert after == asked, "a run keeps what it asked"
 
 
@@ -253,7 +253,7 @@ def test_a_careless_reviewer_shows_in_agreement_the_queue_and_the_labels(store: 
     """
     run = start(RunSpec(model="baseline:always-true", limit=20, shots=0), store)
     list(answer(run, store))
-    statements = [item.statement for item in store.asked(run)]
+    statements = [item.statement for item in store.answers.asked(run)]
     facts = list(dict.fromkeys(statement.fact for statement in statements))
     generator = random.Random(4)
     guessed = {fact: generator.choice((True, False)) for fact in generator.sample(facts, 4)}
@@ -261,19 +261,19 @@ def test_a_careless_reviewer_shows_in_agreement_the_queue_and_the_labels(store: 
     w = len(astray)
     assert (len(facts), len(statements)) == (40, 320)
     assert 0 < w < 4
-    assert not store.is_judged(run)
+    assert not store.verdicts.is_judged(run)
     for fact in facts:
-        store.record_verdicts([on(fact, TRUE if fact.positive else FALSE)])
-        assert store.is_judged(run)
-        assert not store.is_judged(run, ["nobody"])
-        store.record_verdicts([on(fact, TRUE if guessed.get(fact, fact.positive) else FALSE, "ben")])
+        store.verdicts.record([on(fact, TRUE if fact.positive else FALSE)])
+        assert store.verdicts.is_judged(run)
+        assert not store.verdicts.is_judged(run, ["nobody"])
+        store.verdicts.record([on(fact, TRUE if guessed.get(fact, fact.positive) else FALSE, "ben")])
     made = summary(store, run)
     assert (made.facts_reviewed, made.reviewers, made.scores.disputed) == (40, 2, w)
     assert made.agreement.raw.value == pytest.approx((40 - w) / 40)
     for figure in (made.agreement.raw, made.agreement.ac1, made.agreement.cohen, made.agreement.alpha):
         assert None not in (figure.low, figure.value, figure.high)
         assert figure.low < figure.value < 1
-    assert disputed(statements, opinions(store.verdicts())) == astray
+    assert disputed(statements, opinions(store.verdicts.log())) == astray
     assert made.labels[-1].wrong.n == 640
     assert made.labels[-1].wrong.value == pytest.approx(8 * w / 640)
     assert made.labels[-1].wrong.low < 8 * w / 640 < made.labels[-1].wrong.high
@@ -290,11 +290,11 @@ def test_twenty_reviewers_at_once_lose_nothing(fresh: Callable[[], str]) -> None
         for fact in FACTS[:10]:
             verdict = TRUE if number % 2 else FALSE
             more = [on(fact, UNCLEAR, f"r{number}", statement_id=s.statement_id, comment=f"{number}") for s in of(fact)[:2]]
-            store.record_verdicts([on(fact, verdict, f"r{number}"), *more])
+            store.verdicts.record([on(fact, verdict, f"r{number}"), *more])
 
     with ThreadPoolExecutor(20) as threads:
         list(threads.map(review, range(20)))
-    log = Store(url).verdicts()
+    log = Store(url).verdicts.log()
     assert len(log) == 20 * 10 * 3
     for of_fact in opinions(log).values():
         assert len(of_fact) == 20
@@ -312,10 +312,10 @@ def test_verdicts_travel_and_say_of_a_run_what_they_do(
 ) -> None:
     """Two reviewers judge the seven true facts of a run alike, one of them wrong in one; the summary has every figure."""
     run = medfact("run", "--limit", 7, "--shots", 0, "--model", "baseline:always-true", "--db", url).rows[0]["run"]
-    true = list(dict.fromkeys(item.statement.fact for item in store.asked(run) if item.statement.fact.positive))
+    true = list(dict.fromkeys(item.statement.fact for item in store.answers.asked(run) if item.statement.fact.positive))
     hostile = "<script>alert(1)</script> =1+1 " + "x" * 10_000
-    store.record_verdicts([on(fact, TRUE, "ada", comment=hostile, seconds=12.5) for fact in true])
-    store.record_verdicts([on(fact, TRUE if number else FALSE, "ben") for number, fact in enumerate(true)])
+    store.verdicts.record([on(fact, TRUE, "ada", comment=hostile, seconds=12.5) for fact in true])
+    store.verdicts.record([on(fact, TRUE if number else FALSE, "ben") for number, fact in enumerate(true)])
     listed = medfact("reviews", "--db", url).rows
     assert len(listed) == 14
     assert (listed[0]["head"], listed[0]["seconds"], listed[0]["comment"]) == (true[0].head, 12.5, hostile)
@@ -373,8 +373,8 @@ def test_what_reviewers_wrote_is_text_in_every_file_and_comes_back(
 ) -> None:
     """Markup, a formula and 10,000 characters, as a name, a comment, a wording and a link; and what was said before."""
     fact, formula, long = FACTS[0], '=HYPERLINK("http://127.0.0.1/","x")', "<script>alert(1)</script>" + "y" * 10_000
-    store.record_verdicts([on(fact, TRUE, "@SUM(A1)", comment=formula, evidence="-1+1")])
-    store.record_verdicts(
+    store.verdicts.record([on(fact, TRUE, "@SUM(A1)", comment=formula, evidence="-1+1")])
+    store.verdicts.record(
         [on(fact, FALSE, "@SUM(A1)", comment=long), on(fact, UNCLEAR, "+a", statement_id="1", wording=formula)]
     )
     listed = medfact("reviews", "--db", url).rows
@@ -406,7 +406,7 @@ def test_a_file_that_is_wrong_is_refused_whole(
     outcome = medfact("reviews", "--import", file, "--db", url)
     assert outcome.code == 2
     assert why in outcome.err
-    assert Store(url).verdicts() == []
+    assert Store(url).verdicts.log() == []
 
 
 def test_a_better_wording_becomes_a_template_where_it_has_both_names_once(
@@ -418,13 +418,13 @@ def test_a_better_wording_becomes_a_template_where_it_has_both_names_once(
     log = [on(fact)]
     log += [on(fact, UNCLEAR, statement_id=first.statement_id, wording=proposed[0])]
     log += [on(fact, UNCLEAR, statement_id=second.statement_id, wording=proposed[1])]
-    store.record_verdicts(log, of(fact))
+    store.verdicts.record(log, of(fact))
     rows = medfact("reviews", "--suggestions", "--db", url).rows
     assert {(row["variant"], row["template"], row["wording"]) for row in rows} == {
         (first.variant, "[Y] is a well known sign of [X].", proposed[0]),
         (second.variant, None, proposed[1]),
     }
-    store.record_verdicts([on(fact, WITHDRAWN, statement_id=first.statement_id)])
+    store.verdicts.record([on(fact, WITHDRAWN, statement_id=first.statement_id)])
     assert len(medfact("reviews", "--suggestions", "--db", url).rows) == 1
 
 

@@ -71,8 +71,8 @@ def test_a_run_tells_its_start_its_answers_and_its_end(spec: RunSpec, store: Sto
     assert [len(batch.answers) for batch in batches] == [128] * 3 + [48]  # 432 = 3 · 128 + 48
     assert (finished.run, finished.state, finished.failed) == (started.run, COMPLETE, 0)
     told = [given for batch in batches for given in batch.answers]
-    assert told == [item.answer for item in store.asked(started.run)]
-    for item in store.asked(started.run):
+    assert told == [item.answer for item in store.answers.asked(started.run)]
+    for item in store.answers.asked(started.run):
         assert item.answer.answer is not IMPLICATIONS[item.statement.variant].negated
         assert item.answer.raw == str(item.answer.answer)
         assert (item.answer.p_true, item.answer.failure) == (None, None)
@@ -87,7 +87,7 @@ def test_answers_are_on_disk_before_they_are_told(spec: RunSpec, store: Store) -
             assert other.run(run_id).state == RUNNING
         if isinstance(event, AnswersSaved):
             told += len(event.answers)
-            on_disk = {item.answer for item in other.asked(run_id) if item.answer is not None}
+            on_disk = {item.answer for item in other.answers.asked(run_id) if item.answer is not None}
             assert set(event.answers) <= on_disk
             assert len(on_disk) == told
 
@@ -106,7 +106,7 @@ def test_replies_are_read_and_kept_word_for_word(spec: RunSpec, store: Store) ->
     replies = ["True, it is.\n", "No", "I would rather not say.", ""]
     run_id = start(spec, store)
     everything(answer(run_id, store, load=Answerer(lambda prompt: replies[len(prompt.statement) % 4]).load))
-    given = [item.answer for item in store.asked(run_id)]
+    given = [item.answer for item in store.answers.asked(run_id)]
     assert {a.raw for a in given} == set(replies)
     assert all(a.answer is read_answer(a.raw) for a in given)
     assert {a.answer for a in given} == {True, False, None}
@@ -116,7 +116,7 @@ def test_an_answers_key_depends_on_prompt_and_model(spec: RunSpec, store: Store)
     def keys(model: Answerer, given: RunSpec = spec) -> list[str]:
         run_id = start(given, store)
         everything(answer(run_id, store, load=model.load))
-        return [item.answer.key for item in store.asked(run_id)]
+        return [item.answer.key for item in store.answers.asked(run_id)]
 
     first = keys(Answerer())
     assert len(set(first)) == len(first)
@@ -136,7 +136,7 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: 
     next(events), next(events), next(events)  # the start and two batches; then its user goes away
     events.close()
     assert store.run(run_id).state == STOPPED
-    first = [item.answer for item in store.asked(run_id)][: 2 * BATCH]
+    first = [item.answer for item in store.answers.asked(run_id)][: 2 * BATCH]
     assert len(model.asked) == 2 * BATCH
 
     later = Answerer(lambda prompt: "False")
@@ -144,7 +144,7 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: 
     assert (started.answered, finished.state) == (2 * BATCH, COMPLETE)
     assert len(later.asked) == 432 - 2 * BATCH
     assert {p.content for p in later.asked}.isdisjoint(p.content for p in model.asked)
-    asked = store.asked(run_id)
+    asked = store.answers.asked(run_id)
     assert len(asked) == 432
     assert [item.answer for item in asked][: 2 * BATCH] == first
     assert all(item.answer.answer is False for item in asked[2 * BATCH :])
@@ -152,11 +152,11 @@ def test_after_a_break_only_what_is_pending_is_asked(spec: RunSpec, either_url: 
 
 def test_a_finished_run_is_left_as_it_is(spec: RunSpec, store: Store) -> None:
     run_id = everything(run(spec, store))[0].run
-    before = store.run(run_id), store.asked(run_id)
+    before = store.run(run_id), store.answers.asked(run_id)
     model = Answerer()
     started, finished = everything(answer(run_id, store, load=model.load))
     assert (started.answered, finished.state, model.asked) == (432, COMPLETE, [])
-    assert (store.run(run_id), store.asked(run_id)) == before
+    assert (store.run(run_id), store.answers.asked(run_id)) == before
 
 
 def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Store) -> None:
@@ -165,7 +165,7 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Sto
 
     run_id = start(spec, store)
     finished = everything(answer(run_id, store, load=Answerer(reply).load))[-1]
-    failed = [item for item in store.asked(run_id) if "disease03" in item.statement.text]
+    failed = [item for item in store.answers.asked(run_id) if "disease03" in item.statement.text]
     assert failed
     assert (finished.state, finished.failed) == (COMPLETE, len(failed))
     for item in failed:
@@ -175,14 +175,14 @@ def test_a_failed_call_is_no_answer_and_is_asked_again(spec: RunSpec, store: Sto
     started, *_, finished = everything(answer(run_id, store, load=again.load))
     assert (started.answered, finished.failed) == (432 - len(failed), 0)
     assert len(again.asked) == len(failed)
-    assert all(item.answer.failure is None for item in store.asked(run_id))
+    assert all(item.answer.failure is None for item in store.answers.asked(run_id))
 
 
 def test_a_run_that_is_stopped_says_so_and_goes_on_later(spec: RunSpec, store: Store) -> None:
     turns = iter([False, False, True])
     *_, finished = everything(run(spec, store, stopped=lambda: next(turns)))
     assert finished.state == store.run(finished.run).state == STOPPED
-    assert sum(item.answer is not None for item in store.asked(finished.run)) == 2 * BATCH
+    assert sum(item.answer is not None for item in store.answers.asked(finished.run)) == 2 * BATCH
     assert everything(answer(finished.run, store))[-1].state == store.run(finished.run).state == COMPLETE
 
 
@@ -212,7 +212,7 @@ def test_what_was_answered_is_kept_when_a_model_breaks(spec: RunSpec, store: Sto
     run_id = start(spec, store)
     *_, batch, failed = everything(answer(run_id, store, load=model.load))
     assert isinstance(failed, Failed)
-    assert len(batch.answers) == sum(item.answer is not None for item in store.asked(run_id)) == BATCH
+    assert len(batch.answers) == sum(item.answer is not None for item in store.answers.asked(run_id)) == BATCH
 
 
 def test_baselines_of_one_seed_say_the_same_and_of_another_do_not(spec: RunSpec, store: Store) -> None:
@@ -345,7 +345,7 @@ def test_all_statements_of_a_group_have_one_prefix(spec: RunSpec, store: Store) 
     model = Answerer()
     everything(answer(run_id, store, load=model.load))
     prefixes: defaultdict[str, set[str]] = defaultdict(set)
-    for item, prompt in zip(store.asked(run_id), model.asked, strict=True):
+    for item, prompt in zip(store.answers.asked(run_id), model.asked, strict=True):
         prefix, _, last = prompt.content.rpartition("\n")
         assert last.startswith(item.statement.text.removesuffix("."))
         assert prefix.count("\n") == 4

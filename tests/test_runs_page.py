@@ -276,7 +276,7 @@ def write(app_home: Path, statement: str, *values: str) -> None:
 
 
 def answers(store: Store, run: str, first: int, last: int) -> list[Answer]:
-    asked = store.asked(run, positions=range(first, last))
+    asked = store.answers.asked(run, positions=range(first, last))
     reply = Completion("True")
     return [Answer(one.statement.statement_id, f"key {one.position}", True, None, None, reply.text, None) for one in asked]
 
@@ -296,13 +296,13 @@ def test_a_run_that_goes_on_moves_and_disturbs_nothing(visitor: Visitor) -> None
     expect(page.locator("#run-name")).to_be_focused()
     page.locator("#run-name").fill("half a na")
     row.get_by_role("link", name="Open").focus()
-    visitor.store.save(run, answers(visitor.store, run, 0, 16))
+    visitor.store.answers.save(run, answers(visitor.store, run, 0, 16))
     expect(row).to_contain_text("16 of 32 statements", timeout=120_000)
     expect(row.locator("[data-figure=right]")).to_contain_text("of 16 statements")
     expect(row.get_by_role("link", name="Open")).to_be_focused()
     expect(row.get_by_role("checkbox")).to_be_checked()
     expect(page.locator("#run-name")).to_have_value("half a na")
-    visitor.store.save(run, answers(visitor.store, run, 16, 32))
+    visitor.store.answers.save(run, answers(visitor.store, run, 16, 32))
     visitor.store.set_state(run, COMPLETE)
     expect(row.locator("[data-figure=state]")).to_contain_text("complete", timeout=120_000)
     expect(row.locator(".mf-events").first).to_contain_text(": complete")
@@ -372,7 +372,7 @@ def test_runs_come_from_files_and_go_into_files(visitor: Visitor, tmp_path: Path
     again = Store(f"sqlite:///{tmp_path / 'again.db'}")
     with Path(download.value.path()).open("rb") as file:
         assert import_run(again, file, "again") == run
-    assert len(again.asked(run)) == 32
+    assert len(again.answers.asked(run)) == 32
 
 
 def test_there_is_no_file_of_a_run_that_is_none(visitor: Visitor) -> None:

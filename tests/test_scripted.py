@@ -70,7 +70,7 @@ def run_of(
     finished = answered(run, store, Scripted.of(run, store, signs, **p))[-1]
     assert isinstance(finished, Finished)
     assert finished.state == COMPLETE
-    return reported(store, run), store.asked(run)
+    return reported(store, run), store.answers.asked(run)
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def test_what_cannot_be_a_number_of_tokens_is_not_kept(count: object, facts_file
     assert isinstance(last, Finished)
     assert last.state == COMPLETE
     assert TOKENS_ESTIMATED in store.run(last.run).notes
-    for item in store.asked(last.run):
+    for item in store.answers.asked(last.run):
         assert item.answer is not None
         assert 10 < (item.answer.prompt_tokens or 0) < 100
         assert item.answer.completion_tokens in (5, 6)  # four letters are one token, five are two; four of the message
@@ -352,7 +352,7 @@ def test_a_service_that_goes_away_pauses_the_run(
     assert f"127.0.0.1 gave {answers} answers, and none to the last 5" in str(record.reason)
     assert "Resume the run once it is back" in str(record.reason)
     assert vain <= 60
-    answered = [item for item in store.asked(last.run) if item.answer is not None and item.answer.failure is None]
+    answered = [item for item in store.answers.asked(last.run) if item.answer is not None and item.answer.failure is None]
     assert len(answered) == answers >= 50
 
 
@@ -541,7 +541,7 @@ def test_a_reply_cut_off_is_read_where_its_opening_settles_it(
         )
         *_, last = run(spec, store)
     assert isinstance(last, Finished)
-    answers = [item.answer for item in store.asked(last.run)]
+    answers = [item.answer for item in store.answers.asked(last.run)]
     assert {answer and answer.answer for answer in answers} == {expected}
     assert {answer and answer.cut for answer in answers} == {"length"}
     assert reported(store, last.run)["cut"] == len(answers)

@@ -216,7 +216,7 @@ def test_a_prompt_that_a_filter_holds_back_is_unreadable_and_the_others_are_aske
         *_, last = run(spec_at(service, facts_file), store)
     assert isinstance(last, Finished)
     assert (last.state, last.failed) == (COMPLETE, 0)
-    cut = [item.answer for item in store.asked(last.run) if item.answer and item.answer.cut == "content_filter"]
+    cut = [item.answer for item in store.answers.asked(last.run) if item.answer and item.answer.cut == "content_filter"]
     assert len(cut) == 7  # 32 statements, each fifth call from the first
     assert {answer.answer for answer in cut} == {None}
 
@@ -238,10 +238,12 @@ def test_one_refused_prompt_fails_alone(status: int, body: Any, words: str, fact
         *_, last = run(spec_at(service, facts_file, in_flight=1), store)
     assert isinstance(last, Finished)
     assert (last.state, last.failed) == (COMPLETE, 2)
-    failures = [item.answer.failure for item in store.asked(last.run) if item.answer and item.answer.failure]
+    failures = [item.answer.failure for item in store.answers.asked(last.run) if item.answer and item.answer.failure]
     assert failures == [f"{words} (1 try)"] * 2
     assert all(
-        item.answer and item.answer.answer is None for item in store.asked(last.run) if item.answer and item.answer.failure
+        item.answer and item.answer.answer is None
+        for item in store.answers.asked(last.run)
+        if item.answer and item.answer.failure
     )
 
 

@@ -59,7 +59,7 @@ def told(run_id: str, store: Store, **options: Any) -> Finished:
 
 def right_by_hand(store: Store, run_id: str) -> float:
     """The share of statements on which the service's own word is the label."""
-    asked = store.asked(run_id)
+    asked = store.answers.asked(run_id)
     return sum((word_of(item_prompt(item)) == "True") == item.statement.label for item in asked) / len(asked)
 
 
@@ -76,7 +76,7 @@ def test_a_healthy_run_says_what_the_service_said(facts_file: Path, store: Store
         run_id = start(spec_of(service, facts_file), store)
         assert told(run_id, store).state == COMPLETE
         assert set(service.asked().values()) == {1}
-    asked = store.asked(run_id)
+    asked = store.answers.asked(run_id)
     assert len(asked) == 432
     for item in asked:
         assert item.answer.p_true == pytest.approx(p_true(item_prompt(item)), abs=1e-6)
@@ -100,7 +100,7 @@ def test_faults_lose_nothing_and_the_always_failing_can_be_asked_again(facts_fil
     with MockService(Behaviour(faults=TRANSIENT, sticky=sticky)) as service:
         run_id = start(spec_of(service, facts_file, settings={"tries": 4}), store)
         finished = told(run_id, store)
-        prompts = {item_prompt(item): item for item in store.asked(run_id)}
+        prompts = {item_prompt(item): item for item in store.answers.asked(run_id)}
         always = {prompt for prompt in prompts if share("sticky", prompt) < 0.01}
         assert always
         assert finished.failed == len(always)
@@ -129,9 +129,9 @@ def test_four_fates(facts_file: Path, store: Store) -> None:
     with MockService(Behaviour(content=content, sticky={"500": 0.01})) as service:
         run_id = start(spec_of(service, facts_file, settings={"tries": 1}), store)
         told(run_id, store)
-    fates = {item_prompt(item): fault_of_content(content, item_prompt(item)) for item in store.asked(run_id)}
+    fates = {item_prompt(item): fault_of_content(content, item_prompt(item)) for item in store.answers.asked(run_id)}
     unreadable = readable = failed = 0
-    for item in store.asked(run_id):
+    for item in store.answers.asked(run_id):
         fate, given = fates[item_prompt(item)], item.answer
         if given.failure is not None:
             failed += 1
@@ -156,7 +156,7 @@ def test_bounds_where_the_service_shows_five_alternatives(facts_file: Path, stor
     with MockService() as service:
         run_id = start(spec_of(service, facts_file, settings={"top_logprobs": 5}), store)
         told(run_id, store)
-    bounded = [item for item in store.asked(run_id) if item.answer.p_low is not None]
+    bounded = [item for item in store.answers.asked(run_id) if item.answer.p_low is not None]
     assert bounded
     for item in bounded:
         assert item.answer.p_low - 1e-9 <= p_true(item_prompt(item)) <= item.answer.p_high + 1e-9
@@ -198,7 +198,7 @@ def test_what_came_before_the_end_is_kept(facts_file: Path, store: Store) -> Non
             if isinstance(event, AnswersSaved):
                 service.does.every = "quota"
         assert store.run(run_id).state == FAILED_RUN
-        kept = {item_prompt(item) for item in store.asked(run_id) if item.answer is not None}
+        kept = {item_prompt(item) for item in store.answers.asked(run_id) if item.answer is not None}
         assert set(service.answered) - kept == set()
         service.does.every = ""
         assert told(run_id, store).state == COMPLETE
@@ -291,12 +291,12 @@ def test_a_budget_ends_the_run_and_resume_goes_on(facts_file: Path, store: Store
         assert (finished.state, store.run(run_id).state) == (STOPPED, STOPPED)
         assert "The budget of $0.004 is spent" in (finished.reason or "")
         spent = reported(store, run_id)["service"]["usd"]
-        done = sum(item.answer is not None for item in store.asked(run_id))
+        done = sum(item.answer is not None for item in store.answers.asked(run_id))
         batch = 8 * spent / done * 1.5  # those in flight; some cost half as much again as the others
         assert limit <= spent <= limit + batch
         assert whole is not None
         assert told(run_id, store).state == STOPPED, "nothing is asked while the budget is spent"
-        assert sum(item.answer is not None for item in store.asked(run_id)) == done
+        assert sum(item.answer is not None for item in store.answers.asked(run_id)) == done
         assert told(run_id, store, budget=10.0).state == COMPLETE
         assert all(count == 1 for count in service.answered.values()), "nothing is paid twice"
 
@@ -371,6 +371,6 @@ def test_stop_ends_a_slow_service_within_two_seconds_and_keeps_what_came(facts_f
         jobs.stop(run_id)
         until(lambda: jobs.snapshot(run_id).state == STOPPED)
         assert time.monotonic() - begun < 2.5
-        kept = {item_prompt(item) for item in jobs.store.asked(run_id) if item.answer is not None}
+        kept = {item_prompt(item) for item in jobs.store.answers.asked(run_id) if item.answer is not None}
     assert set(service.answered) - kept == set(), "what was received is kept"
     assert KEY not in json.dumps([run.spec.to_record() for run in jobs.store.runs()])

@@ -218,7 +218,7 @@ def test_a_budget_holds_however_a_service_counts(usage: Any, facts_file: Path, s
     assert isinstance(last, Finished)
     assert (last.state, last.reason) == (STOPPED, "The budget of $0.001 is spent. Resume with a larger one to go on.")
     assert asked < 40
-    spent = store.tokens_used(run)
+    spent = store.answers.tokens_used(run)
     assert 0.001 <= (2.5 * spent[0] + 10 * spent[1]) / 1e6 < 0.002
     again = [*answer(run, store, key=KEY)][-1]  # what was estimated counts after a restart, too
     assert isinstance(again, Finished)
@@ -241,10 +241,10 @@ def test_a_bill_without_tokens_has_no_price(facts_file: Path, store: Store) -> N
     with OddService(Reply(said("True"))) as service:
         run = start(priced(service, facts_file, limit=1), store)
         list(answer(run, store, key=KEY))
-    old = [replace(item.answer, prompt_tokens=None, completion_tokens=None) for item in store.asked(run) if item.answer]
+    old = [replace(item.answer, prompt_tokens=None, completion_tokens=None) for item in store.answers.asked(run) if item.answer]
     assert all(isinstance(one, Answer) for one in old)
     other = start(priced(service, facts_file, limit=1), store)
-    store.save(other, old)
+    store.answers.save(other, old)
     bill = bill_of(store.run(other), store)
     assert bill is not None
     assert (bill["usd"], bill["uncounted"]) == (None, 16)

@@ -103,7 +103,7 @@ def test_the_final_answer_is_recorded_in_every_format(
         *_, last = run(settings_of(service, facts_file, mode), store)
     assert isinstance(last, Finished)
     assert (last.state, last.failed) == (COMPLETE, 0)
-    asked = list(store.asked(last.run))
+    asked = list(store.answers.asked(last.run))
     assert len(asked) >= len(ALL)
     assert mistakes(asked, thinker.told) == []
 
@@ -122,7 +122,7 @@ def test_thinking_that_its_limit_cut_is_unreadable_and_flagged(name: str, facts_
     with OddService(Reply(said(cut, "length"))) as service:
         *_, last = run(settings_of(service, facts_file, {"shots": 5}), store)
     assert isinstance(last, Finished)
-    answers = [item.answer for item in store.asked(last.run)]
+    answers = [item.answer for item in store.answers.asked(last.run)]
     assert {(answer and answer.answer, answer and answer.cut) for answer in answers} == {(None, "length")}
 
 

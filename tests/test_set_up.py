@@ -57,8 +57,8 @@ def test_the_latest_are_kept(either_url: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("medfact.store.set_ups.MOST_SET_UPS", 3)
     store = Store(either_url)
     for number in (0, 1, 2, 0, 3, 4):
-        store.of(f"{number:032x}").keep_set_up(f'{{"pairs": {number}}}')
-    assert [store.of(f"{number:032x}").set_up()[-2:-1] for number in range(5)] == ["0", "", "", "3", "4"]
+        store.of(f"{number:032x}").set_ups.keep(f'{{"pairs": {number}}}')
+    assert [store.of(f"{number:032x}").set_ups.last()[-2:-1] for number in range(5)] == ["0", "", "", "3", "4"]
 
 
 @pytest.mark.parametrize(

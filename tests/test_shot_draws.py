@@ -84,7 +84,7 @@ def test_every_statement_is_asked_after_each_draw_once(spec: RunSpec, store: Sto
     run_id = start(spec, store)
     model = Answerer()
     list(answer(run_id, store, load=model.load))
-    asked = store.asked(run_id)
+    asked = store.answers.asked(run_id)
     assert len(model.asked) == len(asked) == store.run(run_id).statements == 48 * DRAWS
     assert set(Counter((item.statement.statement_id, item.draw) for item in asked).values()) == {1}
     shots: defaultdict[str, set[str]] = defaultdict(set)
@@ -106,7 +106,7 @@ def test_all_statements_of_a_group_and_draw_have_one_prefix(spec: RunSpec, store
     model = Answerer()
     list(answer(run_id, store, load=model.load))
     prefixes: defaultdict[tuple[str, str, int], set[str]] = defaultdict(set)
-    for item, prompt in zip(store.asked(run_id), model.asked, strict=True):
+    for item, prompt in zip(store.answers.asked(run_id), model.asked, strict=True):
         prefixes[item.statement.fact.relation, item.statement.variant, item.draw].add(shots_before(prompt))
     assert {len(of_group) for of_group in prefixes.values()} == {1}
     assert len(set.union(*prefixes.values())) == len(prefixes)
@@ -140,7 +140,7 @@ def test_the_first_draw_is_the_run_with_one(spec: RunSpec, store: Store) -> None
     def keys(given: RunSpec) -> list[str]:
         run_id = start(given, store)
         list(answer(run_id, store, load=Answerer().load))
-        return [item.answer.key for item in store.asked(run_id) if item.answer is not None]
+        return [item.answer.key for item in store.answers.asked(run_id) if item.answer is not None]
 
     ours = keys(spec)
     assert ours[:48] == keys(replace(spec, shot_draws=1))
@@ -241,11 +241,11 @@ def test_an_incomplete_draw_leaves_out_that_draw_of_the_fact_alone(two: RunSpec,
 
 def test_live_figures_are_the_reports(two: RunSpec, store: Store) -> None:
     run_id = start(two, store)
-    board = Board(store.sheet(run_id))
+    board = Board(store.answers.sheet(run_id))
     for _ in answer(run_id, store, load=Scripted.of(run_id, store, signs_of(BY_DRAW)).load):
-        board.take(store.news(run_id, board.changed))
+        board.take(store.answers.news(run_id, board.changed))
     whole = board_of(store, run_id)
-    codes = [answer_code(item) for item in store.asked(run_id)]
+    codes = [answer_code(item) for item in store.answers.asked(run_id)]
     assert board.answer.tolist() == whole.answer.tolist() == codes
     np.testing.assert_equal(measured(board.records()), measured(whole.records()))
 
@@ -274,7 +274,7 @@ def records_by_draw(spec: RunSpec, store: Store, right: Sequence[float]) -> Reco
     """24 facts of 12 heads or so; after each draw about this share of the answers is right, the rest spread over facts."""
     run_id = start(spec, store)
     signs: defaultdict[Key, str] = defaultdict(str)
-    for number, item in enumerate(store.asked(run_id)):
+    for number, item in enumerate(store.answers.asked(run_id)):
         signs[key_of(item)] += "+" if (number * 0.618034) % 1 < right[item.draw] else "-"
     answered(run_id, store, Scripted.of(run_id, store, signs))
     return board_of(store, run_id).records()
@@ -377,7 +377,7 @@ def test_after_a_stop_only_what_is_pending_is_asked(
     *_, finished = answer(run_id, store, stopped=lambda: next(turns), load=first.load)
     assert isinstance(finished, Finished)
     assert (finished.state, len(first.asked)) == (STOPPED, 32 * batches)
-    before = [item.answer for item in store.asked(run_id)][: 32 * batches]
+    before = [item.answer for item in store.answers.asked(run_id)][: 32 * batches]
 
     later = Answerer(lambda prompt: "False")
     started, *_, finished = answer(run_id, Store(store.url), load=later.load)
@@ -386,7 +386,7 @@ def test_after_a_stop_only_what_is_pending_is_asked(
     assert (started.statements, started.answered, finished.state) == (144, 32 * batches, COMPLETE)
     assert len(later.asked) == 144 - 32 * batches
     assert {prompt.content for prompt in later.asked}.isdisjoint(prompt.content for prompt in first.asked)
-    asked = store.asked(run_id)
+    asked = store.answers.asked(run_id)
     assert [item.answer for item in asked][: 32 * batches] == before
     assert all(item.answer is not None and item.answer.answer is False for item in asked[32 * batches :])
 
@@ -394,11 +394,11 @@ def test_after_a_stop_only_what_is_pending_is_asked(
 def test_a_failure_in_one_draw_is_asked_again_in_that_draw(two: RunSpec, store: Store) -> None:
     failing = {**BY_DRAW[1], ("asthma", "wheeze"): "++!+ ++++"}
     run_id = scripted(two, store, (BY_DRAW[0], failing, BY_DRAW[2]))
-    before = store.asked(run_id)
+    before = store.answers.asked(run_id)
     model = Scripted.of(run_id, store, signs_of((BY_DRAW[2], BY_DRAW[0], BY_DRAW[2])))
     answered(run_id, store, model)
     assert [(key_of(item), item.draw) for item in model.asked] == [(("asthma", "wheeze", "ins"), 1)]
-    changed = [(a, b) for a, b in zip(before, store.asked(run_id), strict=True) if a != b]
+    changed = [(a, b) for a, b in zip(before, store.answers.asked(run_id), strict=True) if a != b]
     ((old, new),) = changed
     assert (old.draw, new.draw) == (1, 1)
     assert (old.answer and old.answer.failure, new.answer and new.answer.answer) == ("timed out", True)

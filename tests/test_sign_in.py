@@ -91,7 +91,7 @@ def test_nobody_reviews_under_another_name(hosted: str, home: Path) -> None:
     assert "Sign in first" in answer["fragments"]["said"]
     fact, _ = judged(hosted, "ada", "true", reviewer="dora")
     judged(hosted, "ben", "false", adjudicating=True, queue="disputed")
-    log = Store(f"sqlite:///{home / 'medfact.db'}").verdicts()
+    log = Store(f"sqlite:///{home / 'medfact.db'}").verdicts.log()
     assert [(one.reviewer, one.role, one.fact_id) for one in log] == [("ada", "reviewer", fact), ("ben", "reviewer", fact)]
     for stranger in ("ada", "ben", None):
         seen = ask(hosted, stranger, reviewer="dora", adjudicating=True, queue="disputed")["fragments"]["fact"]
@@ -123,7 +123,7 @@ def test_rubbish_in_the_address_shows_a_page(hosted: str, show: dict[str, object
 
 
 def test_verdicts_on_what_is_not_there_are_refused(hosted: str, home: Path) -> None:
-    before = len(Store(f"sqlite:///{home / 'medfact.db'}").verdicts())
+    before = len(Store(f"sqlite:///{home / 'medfact.db'}").verdicts.log())
     for about in ("nothing", "", "../x", "x" * 2_000):
         said = ask(hosted, "mallory", {"name": "judge", "about": about, "fields": {"verdict": "true"}})["fragments"]["said"]
         assert "There is no such fact" in said
@@ -133,4 +133,4 @@ def test_verdicts_on_what_is_not_there_are_refused(hosted: str, home: Path) -> N
         said = ask(hosted, "mallory", {"name": "judge", "about": fact[1], "fields": fields})["fragments"]["said"]
         assert "Say first whether the fact is true" in said
     assert "nothing to take back" in ask(hosted, "mallory", {"name": "undo"})["fragments"]["said"]
-    assert len(Store(f"sqlite:///{home / 'medfact.db'}").verdicts()) == before
+    assert len(Store(f"sqlite:///{home / 'medfact.db'}").verdicts.log()) == before

@@ -33,8 +33,8 @@ from medfact.store import (
     STOPPED,
     WAITING,
     Answer,
+    Asked,
     Plan,
-    Planned,
     Store,
     default_url,
 )
@@ -62,7 +62,7 @@ PLAN = Plan(
     dataset_fingerprint="f00d",
     pool="medfact",
     shots=2,
-    statements=tuple(Planned(s, f"symptoms / {s.variant}") for s in STATEMENTS),
+    statements=tuple(Asked(s, f"symptoms / {s.variant}") for s in STATEMENTS),
     demonstrations=SHOTS,
     notes=("a note",),
 )
@@ -79,7 +79,7 @@ def said(statement: Statement, answer: bool | None = True, failure: str | None =
 
 
 def given(store: Store, run: str) -> dict[str, Answer]:
-    return {item.statement.statement_id: item.answer for item in store.asked(run) if item.answer is not None}
+    return {item.statement.statement_id: item.answer for item in store.answers.asked(run) if item.answer is not None}
 
 
 def in_sql(store: Store, command: str) -> list[tuple[Any, ...]]:
@@ -95,7 +95,7 @@ def in_sql(store: Store, command: str) -> list[tuple[Any, ...]]:
 def test_a_run_survives_closing_and_opening(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
     store.record_model(run, revision="7", chat=False, decoding={"greedy": True})
-    store.save(
+    store.answers.save(
         run, [said(STATEMENTS[0]), said(STATEMENTS[1], None, raw="who knows?"), said(STATEMENTS[2], None, "timed out", None)]
     )
     again = Store(store.url)
@@ -109,8 +109,8 @@ def test_a_run_survives_closing_and_opening(store: Store) -> None:
     )
     assert (record.spec, record.versions, record.notes, record.statements) == (SPEC, VERSIONS, ["a note"], 16)
     assert (record.model_revision, record.chat, record.decoding, record.shots) == ("7", False, {"greedy": True}, 2)
-    assert again.demonstrations(run) == SHOTS
-    asked = again.asked(run)
+    assert again.answers.demonstrations(run) == SHOTS
+    asked = again.answers.asked(run)
     assert [item.statement for item in asked] == list(STATEMENTS)
     assert [item.statement.statement_id for item in asked] == [s.statement_id for s in STATEMENTS]
     assert [item.statement.fact.fact_id for item in asked] == [s.fact.fact_id for s in STATEMENTS]
@@ -133,7 +133,7 @@ def test_ids_of_runs_are_random_and_have_128_bits(store: Store) -> None:
 
 def test_statements_are_kept_once_for_all_runs(store: Store) -> None:
     first, second = store.start_run(SPEC, PLAN, VERSIONS), store.start_run(SPEC, PLAN, VERSIONS)
-    store.save(first, [said(STATEMENTS[0])])
+    store.answers.save(first, [said(STATEMENTS[0])])
     assert given(store, second) == {}
     assert in_sql(store, "select count(*) from statements") == [(16,)]
 
@@ -141,22 +141,22 @@ def test_statements_are_kept_once_for_all_runs(store: Store) -> None:
 def test_a_failure_is_replaced_an_answer_never(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
     first, second = STATEMENTS[:2]
-    store.save(run, [said(first, None, "timed out", None)])
-    store.save(run, [said(first, None, "timed out again", None)])
+    store.answers.save(run, [said(first, None, "timed out", None)])
+    store.answers.save(run, [said(first, None, "timed out again", None)])
     assert given(store, run)[first.statement_id].failure == "timed out again"
-    store.save(run, [said(first, False)])
+    store.answers.save(run, [said(first, False)])
     assert given(store, run)[first.statement_id].answer is False
     for late in (said(first, True), said(first, None, "timed out", None)):
-        store.save(run, [late])  # as a second process may that goes on with the same run
+        store.answers.save(run, [late])  # as a second process may that goes on with the same run
         assert given(store, run)[first.statement_id] == said(first, False)
-    store.save(run, [said(first, True), said(second)])
+    store.answers.save(run, [said(first, True), said(second)])
     assert given(store, run) == {first.statement_id: said(first, False), second.statement_id: said(second)}
-    assert len(store.asked(run)) == 16
+    assert len(store.answers.asked(run)) == 16
 
 
 def test_no_answers_are_saved_without_harm(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    store.save(run, [])
+    store.answers.save(run, [])
     assert given(store, run) == {}
 
 
@@ -212,7 +212,7 @@ def test_owners_see_their_own_runs(store: Store) -> None:
 def test_two_stores_see_each_others_answers(store: Store) -> None:
     other = Store(store.url)
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    other.save(run, [said(STATEMENTS[0])])
+    other.answers.save(run, [said(STATEMENTS[0])])
     assert list(given(store, run)) == [STATEMENTS[0].statement_id]
 
 
@@ -338,7 +338,7 @@ def test_a_run_has_a_name_and_a_note(store: Store) -> None:
 
 def test_a_deleted_run_is_not_found_until_it_is_restored(store: Store) -> None:
     run, other = store.start_run(SPEC, PLAN, VERSIONS), store.start_run(SPEC, PLAN, VERSIONS)
-    store.save(run, [said(STATEMENTS[0])])
+    store.answers.save(run, [said(STATEMENTS[0])])
     store.delete(run)
     assert [r.run for r in store.runs()] == [r.run for r in store.runs("local")] == [other]
     with pytest.raises(UnknownName):
@@ -350,11 +350,11 @@ def test_a_deleted_run_is_not_found_until_it_is_restored(store: Store) -> None:
 
 
 def test_what_was_deleted_long_ago_is_erased_and_nothing_else(store: Store) -> None:
-    longer = replace(PLAN, statements=(*PLAN.statements, Planned(alone(), "symptoms / none")))
+    longer = replace(PLAN, statements=(*PLAN.statements, Asked(alone(), "symptoms / none")))
     old, young, kept = (store.start_run(SPEC, plan, VERSIONS) for plan in (longer, PLAN, PLAN))
     for run in (old, young, kept):
-        store.save(run, [said(STATEMENTS[0])])
-        store.sheet(run)
+        store.answers.save(run, [said(STATEMENTS[0])])
+        store.answers.sheet(run)
     store.delete(old), store.delete(young)
     long_ago = (datetime.now(UTC) - KEPT_DELETED - timedelta(minutes=1)).isoformat(timespec="milliseconds")
     in_sql(store, f"update runs set deleted_at = '{long_ago}' where run = '{old}'")
@@ -364,7 +364,7 @@ def test_what_was_deleted_long_ago_is_erased_and_nothing_else(store: Store) -> N
     assert in_sql(store, "select count(*) from statements") == [(16,)]  # but the one that was asked there alone
     store.restore(young)
     for run in (young, kept):
-        assert len(store.asked(run)) == 16
+        assert len(store.answers.asked(run)) == 16
         assert len(given(store, run)) == 1
     assert store.purge() == 0
 
@@ -379,22 +379,22 @@ def alone() -> Statement:
 
 def test_news_are_what_came_since(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    nothing = store.news(run)
+    nothing = store.answers.news(run)
     assert (nothing.changed, nothing.position.tolist(), nothing.p_true.tolist()) == (0, [], [])
-    store.save(run, [said(STATEMENTS[3]), said(STATEMENTS[1], False)])
-    first = store.news(run, nothing.changed)
+    store.answers.save(run, [said(STATEMENTS[3]), said(STATEMENTS[1], False)])
+    first = store.answers.news(run, nothing.changed)
     assert first.changed == 1
     assert dict(zip(first.position.tolist(), first.answer.tolist(), strict=True)) == {3: 1, 1: 0}
     assert (set(first.p_true.tolist()), set(first.p_mass.tolist())) == ({1 / 3}, {0.75})
     silent = Answer(STATEMENTS[0].statement_id, "key", None, None, None, "Hm.", None)
-    store.save(run, [silent, said(STATEMENTS[2], None, "timed out", None)])
-    second = store.news(run, first.changed)
+    store.answers.save(run, [silent, said(STATEMENTS[2], None, "timed out", None)])
+    second = store.answers.news(run, first.changed)
     assert dict(zip(second.position.tolist(), second.answer.tolist(), strict=True)) == {0: -1, 2: -2}
     assert np.isnan(second.p_true[second.position == 0]).all()
-    assert sorted(store.news(run).position.tolist()) == [0, 1, 2, 3]
-    assert store.news(run, second.changed).position.tolist() == []
-    store.save(run, [said(STATEMENTS[2])])  # in place of the failed call
-    third = store.news(run, second.changed)
+    assert sorted(store.answers.news(run).position.tolist()) == [0, 1, 2, 3]
+    assert store.answers.news(run, second.changed).position.tolist() == []
+    store.answers.save(run, [said(STATEMENTS[2])])  # in place of the failed call
+    third = store.answers.news(run, second.changed)
     assert (third.position.tolist(), third.answer.tolist()) == ([2], [1])
     assert {str(array.dtype) for array in (third.position, third.answer, third.p_true, third.p_mass)} == {
         "int64",
@@ -406,7 +406,7 @@ def test_news_are_what_came_since(store: Store) -> None:
 def test_a_sheet_is_what_a_run_asks(store: Store) -> None:
     again = tuple(replace(planned, draw=1) for planned in PLAN.statements)
     run = store.start_run(SPEC, replace(PLAN, statements=(*PLAN.statements, *again)), VERSIONS)
-    sheet = store.sheet(run)
+    sheet = store.answers.sheet(run)
     assert sheet.fact.tolist() == ([0] * 8 + [1] * 8) * 2
     assert sheet.draw.tolist() == [0] * 16 + [1] * 16
     assert [str(sheet.variants[code]) for code in sheet.variant] == [s.variant for s in STATEMENTS] * 2
@@ -414,7 +414,7 @@ def test_a_sheet_is_what_a_run_asks(store: Store) -> None:
     assert (sheet.relations.tolist(), sheet.tail_types.tolist()) == (["symptoms"], ["Sign"])
     assert store.run(run).facts == 2
     in_sql(store, "delete from sheets")
-    made = Store(store.url).sheet(run)  # anew
+    made = Store(store.url).answers.sheet(run)  # anew
     assert all(np.array_equal(getattr(made, f.name), getattr(sheet, f.name)) for f in fields(sheet))
     assert in_sql(store, "select count(*) from sheets") == [(1,)]
 
@@ -425,7 +425,7 @@ def test_unknown_tails_are_not_one_tail() -> None:
     """
     true = [Fact(f"head {n}", "symptoms", "rash") for n in range(3)]
     false = [Fact(one.head, "symptoms", None, positive=False, negative_of=one.fact_id, k=1) for one in true]
-    planned = [Planned(Statement(fact, "mkj", "none", f"{fact.fact_id}."), "") for fact in (*true, *false)]
+    planned = [Asked(Statement(fact, "mkj", "none", f"{fact.fact_id}."), "") for fact in (*true, *false)]
     sheet = sheet_of(planned)
     assert len(set(sheet.tail[:3].tolist())) == 1
     assert len(set(sheet.tail.tolist())) == 4
@@ -445,40 +445,42 @@ def test_unknown_tails_are_not_one_tail() -> None:
 
 def test_figures_are_kept_until_something_changes(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    store.save(run, [said(STATEMENTS[0])])
-    assert store.figures(run) is None
+    store.answers.save(run, [said(STATEMENTS[0])])
+    assert store.answers.figures(run) is None
     figures = {"average_accuracy": {"value": 1 / 3, "low": None}, "name": "≥ ${x}"}
-    store.keep_figures(run, figures, store.run(run).changed)
-    assert Store(store.url).figures(run) == figures
-    store.save(run, [said(STATEMENTS[1])])
-    assert store.figures(run) is None
-    store.keep_figures(run, figures, store.run(run).changed - 1)  # of answers that are not all there are
-    assert store.figures(run) is None
+    store.answers.keep_figures(run, figures, store.run(run).changed)
+    assert Store(store.url).answers.figures(run) == figures
+    store.answers.save(run, [said(STATEMENTS[1])])
+    assert store.answers.figures(run) is None
+    store.answers.keep_figures(run, figures, store.run(run).changed - 1)  # of answers that are not all there are
+    assert store.answers.figures(run) is None
 
 
 def test_facts_are_asked_for_by_their_numbers(store: Store) -> None:
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    assert [item.position for item in store.asked(run, [1])] == list(range(8, 16))
-    assert [item.fact for item in store.asked(run, [0, 1])] == [0] * 8 + [1] * 8
-    assert store.asked(run, []) == store.asked(run, [2]) == []
+    assert [item.position for item in store.answers.asked(run, [1])] == list(range(8, 16))
+    assert [item.fact for item in store.answers.asked(run, [0, 1])] == [0] * 8 + [1] * 8
+    assert store.answers.asked(run, []) == store.answers.asked(run, [2]) == []
 
 
 def test_answers_of_others_are_not_taken(store: Store) -> None:
     theirs = Store(store.url, owner="visitor")
-    theirs.save(theirs.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[0])])
-    assert store.reusable_answers(["key"]) == {}
-    store.save(store.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[1]), said(STATEMENTS[2], None, "timed out", None)])
-    assert store.reusable_answers(["key", "another"]) == {"key": said(STATEMENTS[1])}
+    theirs.answers.save(theirs.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[0])])
+    assert store.answers.reusable(["key"]) == {}
+    store.answers.save(
+        store.start_run(SPEC, PLAN, VERSIONS), [said(STATEMENTS[1]), said(STATEMENTS[2], None, "timed out", None)]
+    )
+    assert store.answers.reusable(["key", "another"]) == {"key": said(STATEMENTS[1])}
 
 
 def test_rejected_partners_are_their_owners(store: Store) -> None:
-    store.reject("f1", "itch", "true"), store.reject("f1", "itch"), store.reject("f1", "rash")
-    Store(store.url, owner="visitor").reject("f1", "fever")
-    assert store.rejections() == {"f1": frozenset({"itch", "rash"})}
-    assert {item.tail: item.reason for item in store.rejected()} == {"itch": "true", "rash": ""}
-    store.unreject("f1", "itch"), store.unreject("f1", "fever")
-    assert store.rejections() == {"f1": frozenset({"rash"})}
-    assert Store(store.url, owner="visitor").rejections() == {"f1": frozenset({"fever"})}
+    store.decisions.reject("f1", "itch", "true"), store.decisions.reject("f1", "itch"), store.decisions.reject("f1", "rash")
+    Store(store.url, owner="visitor").decisions.reject("f1", "fever")
+    assert store.decisions.rejections() == {"f1": frozenset({"itch", "rash"})}
+    assert {item.tail: item.reason for item in store.decisions.rejected()} == {"itch": "true", "rash": ""}
+    store.decisions.unreject("f1", "itch"), store.decisions.unreject("f1", "fever")
+    assert store.decisions.rejections() == {"f1": frozenset({"rash"})}
+    assert Store(store.url, owner="visitor").decisions.rejections() == {"f1": frozenset({"fever"})}
 
 
 def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
@@ -495,8 +497,8 @@ def test_the_last_complete_run_of_a_model_is_found(store: Store) -> None:
 
 def test_a_run_that_took_answers_of_others_says_nothing_of_speed(store: Store) -> None:
     first, second = (store.start_run(SPEC, PLAN, VERSIONS) for _ in range(2))
-    store.save(first, [said(STATEMENTS[0])])
-    store.save(second, [said(STATEMENTS[0]), replace(said(STATEMENTS[1]), attempts=0)])
+    store.answers.save(first, [said(STATEMENTS[0])])
+    store.answers.save(second, [said(STATEMENTS[0]), replace(said(STATEMENTS[1]), attempts=0)])
     for run in (first, second):
         store.set_state(run, COMPLETE)
     found = store.last_complete(SPEC.model)
@@ -512,41 +514,41 @@ def test_many_rows_are_written_with_each_command(tmp_path: Path) -> None:
     statements = tuple(
         replace(STATEMENTS[0], statement_id=f"{number:032x}", text=f"({number}, 'VALUES (?, ?)')") for number in range(5_000)
     )
-    plan = replace(PLAN, statements=tuple(Planned(one, "symptoms / none") for one in statements), demonstrations={})
+    plan = replace(PLAN, statements=tuple(Asked(one, "symptoms / none") for one in statements), demonstrations={})
     commands: list[str] = []
 
     def heard(_: Any, __: Any, statement: str, *___: Any) -> None:
         commands.append(statement)
 
-    sqlalchemy.event.listen(store._engine, "before_cursor_execute", heard)
+    sqlalchemy.event.listen(store.database.engine, "before_cursor_execute", heard)
     run = store.start_run(SPEC, plan, VERSIONS)
     begin, size = 0, 1
     while batch := statements[begin : begin + size]:  # 1 answer, 2 answers, 3 answers, up to 99
-        store.save(run, [said(one, number % 2 == 0) for number, one in enumerate(batch, begin)])
+        store.answers.save(run, [said(one, number % 2 == 0) for number, one in enumerate(batch, begin)])
         begin, size = begin + size, size + 1
-    sqlalchemy.event.remove(store._engine, "before_cursor_execute", heard)
+    sqlalchemy.event.remove(store.database.engine, "before_cursor_execute", heard)
     inserts = [command for command in commands if command.startswith("INSERT")]
     assert len(inserts) < 2 * 41 + 99 * 7  # statements and places, 128 at once; 99 times up to 99 answers
     assert len(set(inserts)) < 3 * 8 + 10
     answers = given(store, run)
     assert [answers[one.statement_id].answer for one in statements] == [number % 2 == 0 for number in range(5_000)]
-    assert [item.statement.text for item in store.asked(run)] == [one.text for one in statements]
+    assert [item.statement.text for item in store.answers.asked(run)] == [one.text for one in statements]
 
 
 def test_what_no_database_can_hold_is_replaced_and_the_same_on_all(store: Store) -> None:
     """A model may say a zero byte, which PostgreSQL refuses, or half a character, which no file can hold."""
     run = store.start_run(SPEC, PLAN, VERSIONS)
-    store.save(run, [said(STATEMENTS[0], raw="True\x00, \ud83d it is 😀"), said(STATEMENTS[1], None, "\x00", None)])
+    store.answers.save(run, [said(STATEMENTS[0], raw="True\x00, \ud83d it is 😀"), said(STATEMENTS[1], None, "\x00", None)])
     store.set_state(run, STOPPED, "a reason\x00")
     store.describe(run, name="\x00", note="\udcff")
-    store.reject("f1", "\x00itch")
+    store.decisions.reject("f1", "\x00itch")
     replies = given(store, run)
     assert replies[STATEMENTS[0].statement_id].raw == "True\ufffd, \ufffd it is 😀"
     assert replies[STATEMENTS[1].statement_id].failure == "\ufffd"
     record = store.run(run)
     assert (record.reason, record.name, record.note) == ("a reason\ufffd", "\ufffd", "\ufffd")
     assert store.events(run)[-1].said == "a reason\ufffd"
-    assert store.rejections() == {"f1": frozenset({"\ufffditch"})}
+    assert store.decisions.rejections() == {"f1": frozenset({"\ufffditch"})}
 
 
 def test_the_default_database_lies_at_home(home: Path) -> None:

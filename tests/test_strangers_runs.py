@@ -292,7 +292,7 @@ def test_no_page_opens_what_a_runs_file_names(
     until(ended(home, owner_of(visitor)))
     store = store_of(home)
     for run in store._all_runs(owner_of(visitor)):
-        told += [str(run.reason), str(run.notes), str(store.asked(run.run)), str(store.demonstrations(run.run))]
+        told += [str(run.reason), str(run.notes), str(store.answers.asked(run.run)), str(store.answers.demonstrations(run.run))]
         assert store.was_imported(run.run), f"{run.model} with {run.spec}"
     assert bool(taken) is (name not in REFUSED)
     assert not any(MARK in one for one in told)
@@ -342,7 +342,7 @@ def test_no_command_opens_what_a_runs_file_names(
                 assert store.was_imported(made)
                 told.append(medfact("resume", made, "--db", url).err)
             for one in store._all_runs():
-                told.append(str(store.asked(one.run)) + str(store.demonstrations(one.run)) + str(one.notes))
+                told.append(str(store.answers.asked(one.run)) + str(store.answers.demonstrations(one.run)) + str(one.notes))
                 store.delete(one.run)
     assert bool(told) is (name not in REFUSED)
     assert not any(MARK in one for one in told)
@@ -439,7 +439,7 @@ def test_an_imported_run_does_not_take_answers_of_others(sound: Sound, store: St
     name, data = altered(exported(store, own), {"reuse": True}, without_answers, state="stopped")
     import_run(store.of("stranger"), io.BytesIO(data), "run.gz")
     list(answer(name, store))
-    assert {item.answer.attempts for item in store.asked(name) if item.answer} == {None}
+    assert {item.answer.attempts for item in store.answers.asked(name) if item.answer} == {None}
 
 
 @pytest.mark.parametrize("place", ["laptop", "space"])

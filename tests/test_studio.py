@@ -64,8 +64,8 @@ RELATION = "is prevented by"
 
 
 def saved(store: Store, relation: str, before: dict[str, str], after: dict[str, str]) -> dict[str, EditedRelation]:
-    store.record_prototype_edits(edits(BASE, relation, before, after))
-    return edited(BASE, store.prototype_edits("medfact"))
+    store.prototype_edits.record(edits(BASE, relation, before, after))
+    return edited(BASE, store.prototype_edits.log("medfact"))
 
 
 def test_the_last_edit_counts_and_all_are_kept(store: Store) -> None:
@@ -73,19 +73,19 @@ def test_the_last_edit_counts_and_all_are_kept(store: Store) -> None:
     plain = "[Y] {is|are} an accepted symptom or sign of [X]."
     made = saved(store, "symptoms", own, {**own, "none": plain})["symptoms"]
     assert (made.sentences["none"], made.changed) == (plain, ("none",))
-    store.record_prototype_edits([PrototypeEdit("medfact", "symptoms", "none", plain, "dora")])
-    made = edited(BASE, store.prototype_edits("medfact"))["symptoms"]
+    store.prototype_edits.record([PrototypeEdit("medfact", "symptoms", "none", plain, "dora")])
+    made = edited(BASE, store.prototype_edits.log("medfact"))["symptoms"]
     assert made.signed["none"][0] == "dora"
     after = {**made.sentences, "none": plain.replace("an accepted", "a known")}
     assert saved(store, "symptoms", dict(made.sentences), after)["symptoms"].signed == {}, "another sentence is not signed off"
     assert saved(store, "symptoms", after, own) == {}, "the pool's own stands again"
-    assert [one.sentence for one in store.prototype_edits("medfact")] == [plain, plain, after["none"], ""]
+    assert [one.sentence for one in store.prototype_edits.log("medfact")] == [plain, plain, after["none"], ""]
 
 
 def test_nobody_elses_pool_is_changed(store: Store) -> None:
-    store.of("another").record_prototype_edits(edits(BASE, RELATION, {}, NEW))
-    assert store.prototype_edits("medfact") == []
-    assert store.of("another").prototype_edits("pretexttrans-disek") == []
+    store.of("another").prototype_edits.record(edits(BASE, RELATION, {}, NEW))
+    assert store.prototype_edits.log("medfact") == []
+    assert store.of("another").prototype_edits.log("pretexttrans-disek") == []
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_a_file_extends_the_pool_by_what_can_be_used(store: Store, tmp_path: Pat
     made = saved(store, RELATION, {}, NEW)
     with_half = saved(store, "half", {}, {**NEW, "dn": ""})
     assert problems(BASE, with_half["half"]) == {"dn": "the sentence is missing."}
-    store.record_prototype_edits([PrototypeEdit("medfact", RELATION, "none", NEW["none"], "dora <b>")])
-    made = edited(BASE, store.prototype_edits("medfact"))
+    store.prototype_edits.record([PrototypeEdit("medfact", RELATION, "none", NEW["none"], "dora <b>")])
+    made = edited(BASE, store.prototype_edits.log("medfact"))
     file = tmp_path / "studio.yaml"
     file.write_text(edited_pool(BASE, made), encoding="utf-8")
     assert set(read_pool(file).relations) == {"symptoms", RELATION}
@@ -173,7 +173,7 @@ def test_a_new_relation_is_asked_from_the_exported_file(
     assert medfact("run", "--model", "baseline:always-true", *asked).code == 2, "without the file nothing can be stated"
     (run,) = medfact("run", "--model", "baseline:always-true", "--pool", file, *asked).rows
     assert (run["statements"], run["average_accuracy"]) == (9 * 2 * 8, 0.5)
-    texts = {item.statement.text for item in store.asked(run["run"])}
+    texts = {item.statement.text for item in store.answers.asked(run["run"])}
     assert any(
         text.startswith("Remedy ") and text.endswith(".") and " is not used to prevent disease " in text for text in texts
     )
@@ -265,7 +265,7 @@ def test_edited_sentences_are_asked_of_whatever_facts_are_chosen(services: Servi
     visit(services, begun(services), action="save")
     own = own_sentences(BASE, "symptoms")
     changed = {form: text.replace("symptom or sign", "sign or symptom") for form, text in own.items()}
-    services.store.of("dora").record_prototype_edits(edits(BASE, "symptoms", own, changed))
+    services.store.of("dora").prototype_edits.record(edits(BASE, "symptoms", own, changed))
     for data, statements in (("own", 14 * 2 * 8), ("clinical-core", 60 * 2 * 8)):
         (run,) = planned_runs(services, "dora", Setup(studio=f"medfact:{data}"), ())  # type: ignore[call-arg]
         assert len(run[1].statements) == statements, data

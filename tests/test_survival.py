@@ -68,7 +68,7 @@ def figures(store: Store, run: str) -> dict[str, Any]:
 
 def answered(store: Store, run: str) -> dict[str, Answer]:
     """Statement → its answer, of those that are answered."""
-    return {item.statement.statement_id: item.answer for item in store.asked(run) if item.answer is not None}
+    return {item.statement.statement_id: item.answer for item in store.answers.asked(run) if item.answer is not None}
 
 
 def sound(url: str) -> bool:
@@ -80,7 +80,7 @@ def sound(url: str) -> bool:
 def whole(store: Store, run: str, statements: int = STATEMENTS) -> None:
     """The run is complete, with one answer for each statement and none beside."""
     assert store.run(run).state == COMPLETE
-    assert len(store.news(run).position) == statements
+    assert len(store.answers.news(run).position) == statements
     assert len(answered(store, run)) == statements
     assert sound(store.url)
 
@@ -174,7 +174,7 @@ class Calls:
         run = self.store.runs()[-1].run if self.store.runs() else ""
         before = self.kept.get(run, set())
         self.kept[run] = (
-            {item.statement.text.removesuffix(".") for item in self.store.asked(run) if item.answer is not None}
+            {item.statement.text.removesuffix(".") for item in self.store.answers.asked(run) if item.answer is not None}
             if run
             else set()
         )
@@ -224,7 +224,7 @@ def recorded(store: Store, facts: Path, service: MockService) -> str:
 
 def some(store: Store, run: str) -> bool:
     """Whether some statements of a run have an answer on disk."""
-    return len(store.news(run).position) > 0
+    return len(store.answers.news(run).position) > 0
 
 
 def goes_on(place: Path, store: Store, run: str, statements: int = STATEMENTS) -> None:
@@ -249,7 +249,7 @@ def test_when_the_pages_process_is_killed_those_beside_it_end_too(
     page.kill()
     page.join()
     assert psutil.wait_procs(beside, timeout=20)[1] == []
-    kept = len(store.news(run).position)
+    kept = len(store.answers.news(run).position)
     assert 0 < kept < STATEMENTS
     assert store.run(run).state == INTERRUPTED
     until(lambda: service.in_flight == 0)
@@ -392,20 +392,20 @@ def test_a_database_that_may_not_grow_pauses_its_run(facts_file: Path, store: St
     run = start(RunSpec(model="baseline:random", facts=str(facts_file), shots=0), store)
     pages = 0
 
-    @sqlalchemy.event.listens_for(store._engine, "connect")
+    @sqlalchemy.event.listens_for(store.database.engine, "connect")
     def limited(connection: Any, _: object) -> None:
         connection.execute(f"pragma max_page_count = {pages or 1 << 30}")
 
     with contextlib.closing(sqlite3.connect(store.url.removeprefix("sqlite:///"))) as connection:
         pages = connection.execute("pragma page_count").fetchone()[0] + 10
-    store._engine.dispose()
+    store.database.engine.dispose()
     *_, failed = answer(run, store)
     assert isinstance(failed, Failed)
     assert "is full" in str(failed.error)
     kept = answered(store, run)
     assert 0 < len(kept) < STATEMENTS
     pages = 0
-    store._engine.dispose()
+    store.database.engine.dispose()
     until(lambda: store.run(run).state == PAUSED)
     assert "Free space" in store.run(run).reason
     *_, finished = answer(run, store)
@@ -462,9 +462,9 @@ def test_a_lock_that_is_let_go_in_time_does_no_harm(
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))
     with locked(store):
-        kept = len(store.news(run).position)
+        kept = len(store.answers.news(run).position)
         time.sleep(1.5)
-        assert len(store.news(run).position) == kept < STATEMENTS
+        assert len(store.answers.news(run).position) == kept < STATEMENTS
     assert command.ended().code == 0, command.err
     whole(store, run)
     assert set(service.asked().values()) == {1}
@@ -483,7 +483,7 @@ def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, h
             begun = time.monotonic()
             assert reports.live(done).state == COMPLETE
             assert reports.live(run).report.answered > 0
-            assert len(patient.asked(run, facts=range(4))) == 32
+            assert len(patient.answers.asked(run, facts=range(4))) == 32
             assert len(patient.runs()) == 2
             assert time.monotonic() - begun < 10, "no page waits for the lock, which would take 20 s"
             until(lambda: state_of(jobs, run) == PAUSED)
@@ -500,7 +500,7 @@ def test_a_locked_database_pauses_a_job_and_holds_up_no_page(facts_file: Path, h
 def test_a_file_that_may_only_be_read_is_told(facts_file: Path, tmp_path: Path, small_disk: Path, service: MockService) -> None:
     store = Store(f"sqlite:///{small_disk / 'runs.db'}")
     run = recorded(store, facts_file, service)
-    store._engine.dispose()
+    store.database.engine.dispose()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for begun in (("resume", run), ("run", "--model", "baseline:random", "--facts", facts_file, "--shots", 0)):
         command = Command(tmp_path, *begun, "--db", store.url).ended()
@@ -600,7 +600,7 @@ def begun(store: Store, spec: RunSpec) -> str:
     """A run that was stopped after its first two batches."""
     run = start(spec, store)
     events = answer(run, store)
-    while len(store.news(run).position) < 2 * BATCH:
+    while len(store.answers.news(run).position) < 2 * BATCH:
         next(events)
     events.close()
     assert store.run(run).state == STOPPED
@@ -693,9 +693,11 @@ def test_a_run_is_asked_again_from_its_record_alone(facts_file: Path, store: Sto
     again = row["run"]
     assert again != first
     assert f"note: It asks what run {first} asked, from the record of that run." in outcome.err.splitlines()
-    assert store.asked(again) == store.asked(first), "the same statements in the same order, and the same answers"
-    assert len(store.asked(again)) == 2 * 8 * 8
-    assert store.demonstrations(again) == store.demonstrations(first)
+    assert store.answers.asked(again) == store.answers.asked(first), (
+        "the same statements in the same order, and the same answers"
+    )
+    assert len(store.answers.asked(again)) == 2 * 8 * 8
+    assert store.answers.demonstrations(again) == store.answers.demonstrations(first)
     one, other = store.run(first), store.run(again)
     for name in ("spec", "dataset", "dataset_fingerprint", "pool", "pool_text", "shots", "statements", "facts", "decoding"):
         assert getattr(one, name) == getattr(other, name), name
@@ -720,7 +722,7 @@ def test_a_run_is_asked_again_of_another_model(facts_file: Path, store: Store, m
     assert store.run(once_more.rows[0]["run"]).spec.service.in_flight == 4
     for row in (*outcome.rows, *once_more.rows):
         whole(store, row["run"], 64)
-        same = zip(store.asked(row["run"]), store.asked(first), strict=True)
+        same = zip(store.answers.asked(row["run"]), store.answers.asked(first), strict=True)
         assert all(a.statement == b.statement and a.shots_of == b.shots_of for a, b in same)
 
 

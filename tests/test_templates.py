@@ -163,8 +163,8 @@ def test_a_draft_is_asked_only_after_it_was_accepted(
     (note,) = (note for note in record.notes if "drafted" in note)
     assert note.startswith("openai:writer (127.0.0.1) drafted the sentences of 'is prevented by'")
     assert note.endswith("they were accepted unread, with --accept-drafts.")
-    texts = {item.statement.text for item in Store(url).asked(row["run"])}
-    facts = [item.statement.fact for item in Store(url).asked(row["run"])]
+    texts = {item.statement.text for item in Store(url).answers.asked(row["run"])}
+    facts = [item.statement.fact for item in Store(url).answers.asked(row["run"])]
     tested = next(fact for fact in facts if fact.positive and fact.relation == "is prevented by")
     assert f"{tested.tail} is used to prevent {tested.head}.".capitalize() in texts
     assert any("is a recognized symptom or sign of" in text for text in texts), "the pool that it extends states the rest"
@@ -201,10 +201,10 @@ def test_where_every_relation_is_stated_there_is_nothing_to_draft(store: Store) 
 
 
 def test_decisions_on_drafts_are_kept_for_their_owner(store: Store) -> None:
-    store.decide_on_draft("r", "is prevented by", False, {})
-    store.decide_on_draft("r", "is prevented by", True, {"none": GOOD[0]})
-    decision = store.draft_decisions("r")["is prevented by"]
+    store.decisions.decide_on_draft("r", "is prevented by", False, {})
+    store.decisions.decide_on_draft("r", "is prevented by", True, {"none": GOOD[0]})
+    decision = store.decisions.draft_decisions("r")["is prevented by"]
     assert (decision.accepted, decision.sentences) == (True, {"none": GOOD[0]})
-    assert store.of("somebody").draft_decisions("r") == {}
-    store.forget_draft_decision("r", "is prevented by")
-    assert store.draft_decisions("r") == {}
+    assert store.of("somebody").decisions.draft_decisions("r") == {}
+    store.decisions.forget_draft_decision("r", "is prevented by")
+    assert store.decisions.draft_decisions("r") == {}

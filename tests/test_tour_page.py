@@ -98,7 +98,7 @@ def test_a_link_opens_a_step_whose_answers_are_the_models_own(page: Page, addres
     expect(tour.locator("h1")).to_have_text("5. A false partner", timeout=120_000)
     store = store_of(app_home)
     demonstration = next(run for run in store.runs("demonstration") if run.state == COMPLETE)
-    asked = {item.statement.text: item for item in store.asked(demonstration.run)}
+    asked = {item.statement.text: item for item in store.answers.asked(demonstration.run)}
     lines = tour.locator(".mf-tour-said li").all()
     assert len(lines) == 5
     for line in lines:
@@ -169,8 +169,8 @@ def test_two_models_are_asked_live_and_their_card_can_be_posted(
 
 def test_the_gallery_is_found_once_something_is_shown(opened: Page, address: str, app_home: Path) -> None:
     store = store_of(app_home)
-    for one in store.published():
-        store.withdraw(one.run)
+    for one in store.publications.published():
+        store.publications.withdraw(one.run)
     opened.wait_for_timeout(3_100)
     opened.goto(address)
     expect(opened.locator("#hero h1")).to_be_visible()
@@ -180,7 +180,7 @@ def test_the_gallery_is_found_once_something_is_shown(opened: Page, address: str
     made = [start(RunSpec(model=f"baseline:{name}", limit=limit, shots=0), store) for name, limit in asked]
     for run in made:
         list(answer(run, store))
-        store.publish(run, f"${{alert(1)}} <i>{run[:4]}</i>")
+        store.publications.publish(run, f"${{alert(1)}} <i>{run[:4]}</i>")
     opened.wait_for_timeout(3_100)
     opened.reload()
     expect(link).to_be_visible()

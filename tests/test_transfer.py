@@ -35,8 +35,8 @@ from medfact.store import (
     STOPPED,
     WAITING,
     Answer,
+    Asked,
     Plan,
-    Planned,
     Store,
     schema,
 )
@@ -69,7 +69,7 @@ PLAN = Plan(
     dataset_fingerprint="f00d",
     pool="medfact",
     shots=2,
-    statements=tuple(Planned(s, f"{s.fact.relation} / {s.variant}{end}", draw) for draw, end in DRAWS for s in STATEMENTS),
+    statements=tuple(Asked(s, f"{s.fact.relation} / {s.variant}{end}", draw) for draw, end in DRAWS for s in STATEMENTS),
     demonstrations={
         "therapeutic drugs / dn": (Demonstration("Ärzte – no drug.", False), Demonstration("A drug.", True)),
         "symptoms / none": (Demonstration("pain is a symptom of gout.", True), Demonstration("rash ${x} is one too.", False)),
@@ -80,7 +80,7 @@ PLAN = Plan(
 KINDS = ["run", "statement", "place", "demonstration", "event", "answer"]
 
 
-def answer_to(planned: Planned, place: int) -> Answer | None:
+def answer_to(planned: Asked, place: int) -> Answer | None:
     """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
     label = planned.statement.label
     said = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
@@ -103,7 +103,7 @@ def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
     store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
     given = [made for place, planned in enumerate(plan.statements) if (made := answer_to(planned, place)) is not None]
     for first in range(0, len(given), 7):
-        store.save(run, given[first : first + 7][::-1])
+        store.answers.save(run, given[first : first + 7][::-1])
     store.set_state(run, STOPPED, "The budget of $5.00 is spent.")
     store.describe(run, name="Été ${alert(1)}", note="<b>look</b>\n\ud83d")
     return run
@@ -166,11 +166,11 @@ def test_the_report_is_the_same_on_another_machine(
     assert (fates["service"]["host"], fates["service"]["bounded"]["n"], fates["shot_draws"]) == ("models.example", 16, 2)
     answers = [medfact("answers", run, "--db", url).out for url in (here.url, there.url)]
     assert answers[0] == answers[1]
-    assert there.demonstrations(run) == here.demonstrations(run) == PLAN.demonstrations
-    assert {f: getattr(there.sheet(run), f).tolist() for f in ("fact", "draw", "identity", "pair")} == {
-        f: getattr(here.sheet(run), f).tolist() for f in ("fact", "draw", "identity", "pair")
+    assert there.answers.demonstrations(run) == here.answers.demonstrations(run) == PLAN.demonstrations
+    assert {f: getattr(there.answers.sheet(run), f).tolist() for f in ("fact", "draw", "identity", "pair")} == {
+        f: getattr(here.answers.sheet(run), f).tolist() for f in ("fact", "draw", "identity", "pair")
     }
-    assert sorted(there.news(run).position.tolist()) == sorted(here.news(run).position.tolist())
+    assert sorted(there.answers.news(run).position.tolist()) == sorted(here.answers.news(run).position.tolist())
 
 
 def test_what_it_is_is_carried_and_whose_it_is_is_not(store: Store, other: Store) -> None:
@@ -182,7 +182,7 @@ def test_what_it_is_is_carried_and_whose_it_is_is_not(store: Store, other: Store
     same = "run state reason started_at finished_at model model_revision chat decoding dataset dataset_fingerprint pool shots "
     for name in (same + "versions notes statements facts pool_text name note").split():
         assert getattr(after, name) == getattr(before, name), name
-    assert other.asked(run) == store.asked(run)
+    assert other.answers.asked(run) == store.answers.asked(run)
     *told, imported = other.events(run)
     assert told == store.events(run)
     assert (imported.what, imported.at > told[-1].at) == (IMPORTED, True)
@@ -213,12 +213,12 @@ def test_a_copy_of_a_copy_is_a_copy(store: Store, other: Store, tmp_path: Path, 
 
 
 def test_ready_statements_go_along(store: Store, other: Store) -> None:
-    planned = tuple(Planned(s, "may treat / none") for s in READY_STATEMENTS)
+    planned = tuple(Asked(s, "may treat / none") for s in READY_STATEMENTS)
     spec = RunSpec(model="baseline:random", protocol="mkj", facts="mkj")
     run = a_run(store, spec, replace(PLAN, statements=planned))
     taken(other, exported(store, run))
-    assert [item.statement for item in other.asked(run)] == [item.statement for item in store.asked(run)]
-    assert other.asked(run)[1].statement.fact.tail is None
+    assert [item.statement for item in other.answers.asked(run)] == [item.statement for item in store.answers.asked(run)]
+    assert other.answers.asked(run)[1].statement.fact.tail is None
 
 
 def test_no_key_and_no_folder_is_in_the_file(store: Store) -> None:
@@ -267,7 +267,7 @@ def test_a_run_of_an_older_medfact_goes_along(store: Store, other: Store) -> Non
     """Its spec lacks what came later, and nothing is known to have happened to it."""
     run = a_run(store)
     older = {name: value for name, value in SPEC.to_record().items() if name not in {"service", "placement", "reuse"}}
-    with store._writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(schema.runs.update().values(spec=json.dumps({**older, "base_url": None}), pool_text=None))
         connection.execute(schema.events.delete())
     data = exported(store, run)
@@ -284,7 +284,7 @@ def test_an_export_is_of_one_moment(either_url: str, monkeypatch: pytest.MonkeyP
     encode_header = transfer.encode_header
 
     def save_meanwhile(*header: Any) -> bytes:
-        writer.save(run, [Answer(PLAN.statements[5].statement.statement_id, "k", True, None, None, "True", None)])
+        writer.answers.save(run, [Answer(PLAN.statements[5].statement.statement_id, "k", True, None, None, "True", None)])
         writer.set_state(run, COMPLETE)
         return encode_header(*header)
 
@@ -345,7 +345,7 @@ def test_nobody_who_writes_waits_for_the_reading(store: Store, either_url: str, 
 
 def rows_in(store: Store) -> dict[str, list[Any]]:
     """All that a database holds, but what is made from the rest."""
-    with store._reading() as connection:
+    with store.database.reading() as connection:
         names = [name for name in schema.metadata.tables if name != "sheets"]
         return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
 
@@ -376,15 +376,15 @@ def test_a_negative_comes_only_with_its_fact(store: Store, either_url: str) -> N
 def test_negatives_alone_go_along_where_their_facts_are_recorded_beside_them(store: Store, other: Store) -> None:
     """A model that rephrased a true fact well, and its false partner not, is asked for the partner alone once more."""
     statements = (*STATEMENTS, *READY_STATEMENTS)
-    alone = tuple(Planned(one, one.fact.relation) for one in statements if not one.fact.positive)
+    alone = tuple(Asked(one, one.fact.relation) for one in statements if not one.fact.positive)
     beside = {one.fact.fact_id: one for one in statements if one.fact.positive}
     run = a_run(store, plan=replace(PLAN, statements=alone, partners=tuple(beside.values())))
     data = exported(store, run)
     assert len(statements_in(lines_of(data))) == len(alone) + len(beside)
     assert lines_of(data)[0]["format"] == 5  # which older versions refuse in a sentence
     taken(other, data)
-    assert [item.statement for item in other.asked(run)] == [planned.statement for planned in alone]
-    assert other.facts(run) == list(dict.fromkeys(planned.statement.fact for planned in alone))
+    assert [item.statement for item in other.answers.asked(run)] == [planned.statement for planned in alone]
+    assert other.answers.facts(run) == list(dict.fromkeys(planned.statement.fact for planned in alone))
     other.purge()
     assert statements_in(lines_of(exported(other, run))) == statements_in(lines_of(data))  # a copy of a copy is a copy
     for forged, problem in (({"head": "RETRACTED"}, "the id of its fact is another"), ({"positive": False}, "another fact's")):
@@ -404,16 +404,16 @@ def test_a_file_changes_no_name_and_no_description_in_other_runs(whose: str, sto
         statement |= forged_columns
         if not statement["positive"]:
             statement["tail"] = "forged"
-    before, row = store.asked(run), rows_in(store)
+    before, row = store.answers.asked(run), rows_in(store)
     visitor = store if whose == "the same owner's" else store.of("stranger")
     new = taken(visitor, packed(lines))
-    assert store.asked(run) == before
+    assert store.answers.asked(run) == before
     assert [rows for rows in row if rows not in rows_in(store)] == []
-    seen = {item.statement.fact for item in store.asked(new)}
+    seen = {item.statement.fact for item in store.answers.asked(new)}
     assert {(fact.source, fact.tail_type, fact.specialty) for fact in seen} == {("forged", "Poison", "RETRACTED")}
     assert exported(store, run) == exported(store, run)
     taken(other, packed(lines))
-    assert {fact.source for fact in other.facts(new)} == {"forged"}
+    assert {fact.source for fact in other.answers.facts(new)} == {"forged"}
 
 
 def test_what_a_strangers_file_said_first_is_not_said_by_later_runs(store: Store, either_url: str) -> None:
@@ -425,37 +425,37 @@ def test_what_a_strangers_file_said_first_is_not_said_by_later_runs(store: Store
         if not statement["positive"]:
             statement["tail"] = "forged"
     theirs = taken(there, packed(lines))
-    assert {item.statement.fact.source for item in there.asked(theirs)} == {"forged"}
+    assert {item.statement.fact.source for item in there.answers.asked(theirs)} == {"forged"}
     own = there.start_run(SPEC, PLAN, {})
-    assert [item.statement for item in there.asked(own)] == [planned.statement for planned in PLAN.statements]
-    assert {item.statement.fact.tail_type for item in there.asked(own)} == {f.tail_type for f in FACTS}
-    assert {item.statement.fact.source for item in there.asked(theirs)} == {"forged"}
+    assert [item.statement for item in there.answers.asked(own)] == [planned.statement for planned in PLAN.statements]
+    assert {item.statement.fact.tail_type for item in there.answers.asked(own)} == {f.tail_type for f in FACTS}
+    assert {item.statement.fact.source for item in there.answers.asked(theirs)} == {"forged"}
 
 
 def test_every_run_has_its_own_descriptions_whoever_came_first(store: Store, either_url: str) -> None:
     there = Store(either_url)
     forged = replace(FACTS[0], source="RETRACTED", specialty="none", fact_id="")
     assert forged.fact_id == FACTS[0].fact_id
-    words = tuple(Planned(one, "symptoms / none") for one in load_pool("medfact").statements([forged]))
+    words = tuple(Asked(one, "symptoms / none") for one in load_pool("medfact").statements([forged]))
     theirs = there.of("stranger").start_run(SPEC, replace(PLAN, statements=words), {})
     own = there.start_run(SPEC, PLAN, {})
     again = there.of("stranger").start_run(SPEC, replace(PLAN, statements=words), {})
-    assert [item.statement.fact for item in there.asked(own)] == [planned.statement.fact for planned in PLAN.statements]
+    assert [item.statement.fact for item in there.answers.asked(own)] == [planned.statement.fact for planned in PLAN.statements]
     for run in (theirs, again):
-        assert there.facts(run) == [forged]
-        assert {item.statement.fact.source for item in there.asked(run)} == {"RETRACTED"}
+        assert there.answers.facts(run) == [forged]
+        assert {item.statement.fact.source for item in there.answers.asked(run)} == {"RETRACTED"}
 
 
 def test_the_year_of_a_source_is_kept_and_goes_along(store: Store, other: Store) -> None:
     dated = replace(FACTS[0], as_of="2024", fact_id="")
-    words = tuple(Planned(one, "symptoms / none") for one in load_pool("medfact").statements([dated]))
+    words = tuple(Asked(one, "symptoms / none") for one in load_pool("medfact").statements([dated]))
     run = a_run(store, plan=replace(PLAN, statements=words))
-    assert {fact.as_of for fact in store.facts(run)} == {"2024"}
+    assert {fact.as_of for fact in store.answers.facts(run)} == {"2024"}
     data = exported(store, run)
     assert lines_of(data)[0]["format"] == 5
     assert {statement["as_of"] for statement in statements_in(lines_of(data))} == {"2024"}
     taken(other, data)
-    assert other.facts(run) == [dated]
+    assert other.answers.facts(run) == [dated]
     without = exported(store, a_run(store))
     assert lines_of(without)[0]["format"] == 4  # an older medfact can read it
     assert not any("as_of" in statement for statement in statements_in(lines_of(without)))
@@ -465,11 +465,11 @@ def test_answers_out_of_a_file_are_not_reused(store: Store, either_url: str) -> 
     """Anybody may have written them."""
     there = Store(either_url)
     taken(there, exported(store, a_run(store)))
-    assert store.reusable_answers(["k0"])["k0"].raw is not None
-    assert there.reusable_answers(["k0"]) == {}
+    assert store.answers.reusable(["k0"])["k0"].raw is not None
+    assert there.answers.reusable(["k0"]) == {}
     own = there.start_run(SPEC, PLAN, {})
-    there.save(own, [replace(answer_to(PLAN.statements[0], 0), raw="my own")])
-    assert there.reusable_answers(["k0"])["k0"].raw == "my own"
+    there.answers.save(own, [replace(answer_to(PLAN.statements[0], 0), raw="my own")])
+    assert there.answers.reusable(["k0"])["k0"].raw == "my own"
 
 
 # ------------------------------------------------------------------------- going on with it
@@ -481,7 +481,7 @@ def test_a_run_out_of_a_file_goes_on(store: Store, other: Store) -> None:
     taken(other, exported(store, run))
     events = list(answer(run, other))
     assert events[-1].state == COMPLETE
-    assert all(item.answer is not None and item.answer.failure is None for item in other.asked(run))
+    assert all(item.answer is not None and item.answer.failure is None for item in other.answers.asked(run))
 
 
 def test_no_key_goes_to_a_service_that_only_a_file_names(

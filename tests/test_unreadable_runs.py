@@ -102,10 +102,10 @@ def test_a_run_of_nobody_is_interrupted(worker: str, store: Store, medfact: Medf
 
 def test_what_was_kept_of_a_run_is_made_anew_where_it_is_damaged(store: Store) -> None:
     run = asked(store)
-    before = store.sheet(run).identity.tolist()
+    before = store.answers.sheet(run).identity.tolist()
     with working_on(store.url) as connection:
         connection.execute(sql.text("UPDATE sheets SET columns = :rubbish"), {"rubbish": b"rubbish"})
-    assert store.sheet(run).identity.tolist() == Store(store.url).sheet(run).identity.tolist() == before
+    assert store.answers.sheet(run).identity.tolist() == Store(store.url).answers.sheet(run).identity.tolist() == before
 
 
 def test_what_cannot_be_read_says_how_to_be_rid_of_it(store: Store) -> None:

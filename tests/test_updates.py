@@ -288,17 +288,17 @@ def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, r
         return dict(json.loads(updates(visitor, PAGES["facts"], question)))
 
     assert "will not be drawn again" in press("reject", f"{fact_id}:itch", "sometimes")["fragments"]["said"]
-    assert services.store.of(OWNER).rejections() == {fact_id: frozenset({"itch"})}
+    assert services.store.of(OWNER).decisions.rejections() == {fact_id: frozenset({"itch"})}
     assert "not “itch” (it is true of some patients)" in look(services, "facts")["fragments"]["rejected"]
     assert "may be drawn again" in press("accept", f"{fact_id}:itch")["fragments"]["said"]
-    assert services.store.of(OWNER).rejections() == {}
+    assert services.store.of(OWNER).decisions.rejections() == {}
     press("reject", f"{fact_id}:rash", "<rubbish>")
-    assert services.store.of(OWNER).rejected() == [Rejection(fact_id, "rash", "")]
+    assert services.store.of(OWNER).decisions.rejected() == [Rejection(fact_id, "rash", "")]
     assert "no false partner" in press("reject", "rubbish")["fragments"]["said"]
 
 
 def _first_fact(services: Services, run: str) -> str:
-    return next(item.statement.fact.fact_id for item in services.store.asked(run) if item.statement.fact.positive)
+    return next(item.statement.fact.fact_id for item in services.store.answers.asked(run) if item.statement.fact.positive)
 
 
 # ------------------------------------------------------------------------- over HTTP
@@ -395,11 +395,11 @@ def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, ru
     """Others read it there, and places of other runs hang on it."""
     own = OwnRuns(services)
     services.store.set_state(run, STOPPED)
-    services.store.publish(run, "shown")
+    services.store.publications.publish(run, "shown")
     with pytest.raises(Mistake, match="shows this run in its gallery"):
         own.delete([OWNER], run)
-    assert [one.run for one in services.store.published()] == [run]
-    services.store.withdraw(run)
+    assert [one.run for one in services.store.publications.published()] == [run]
+    services.store.publications.withdraw(run)
     assert own.delete([OWNER], run).run == run
 
 

@@ -82,7 +82,7 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
         run = link.partition("run=")[2][:32]
         own = page.context
         page.close()
-        before = sum(item.answer is not None for item in store.asked(run))
+        before = sum(item.answer is not None for item in store.answers.asked(run))
         one, other = opened(link), opened(link)
         for watching in (one, other):
             watching.wait_for_function(f"n => ({SEEN})('of 1,600 statements') && n >= 0", arg=before, timeout=PATIENT)
@@ -97,7 +97,7 @@ def test_a_run_goes_on_without_its_page_and_two_pages_watch_it(opened: Opened, s
         mine.locator("#stop").click()
         for watching in (one, other):
             expect(watching.locator("#progress")).to_contain_text("stopped", timeout=PATIENT)
-    kept = sum(item.answer is not None for item in store.asked(run))
+    kept = sum(item.answer is not None for item in store.answers.asked(run))
     assert before < kept < 1600
     assert store.run(run).state == STOPPED
     made = reported(store, run)

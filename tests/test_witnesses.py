@@ -91,7 +91,7 @@ def run_of(store: Store, file: Path, model: str, mistakes: set[tuple[str, str]],
     tails of facts of which the first call fails.
     """
     run = start(RunSpec(model=model, facts=str(file), shots=0), store)
-    facts = {(item.statement.fact.head, item.statement.fact.tail or "") for item in store.asked(run)}
+    facts = {(item.statement.fact.head, item.statement.fact.tail or "") for item in store.answers.asked(run)}
     assert mistakes <= facts
     signs = {fact: ("-" if fact in mistakes else "+") * len(VARIANTS_OF) for fact in facts}
     signs |= {fact: f"!{of[1:]}" for fact, of in signs.items() if fact in mistakes and fact[1] in failing}
@@ -193,7 +193,8 @@ def test_without_denied_statements_nothing_is_said_of_labels(store: Store, tmp_p
 def asked_plainly(store: Store, file: Path, model: str) -> str:
     run = start(RunSpec(model=model, facts=str(file), pool="origin", shots=0), store)
     signs = {
-        (item.statement.fact.head, item.statement.fact.tail or "", item.statement.variant): "-" for item in store.asked(run)
+        (item.statement.fact.head, item.statement.fact.tail or "", item.statement.variant): "-"
+        for item in store.answers.asked(run)
     }
     list(answer(run, store, load=Scripted.of(run, store, signs).load))
     return run

@@ -98,7 +98,7 @@ def test_no_changed_claim_reaches_a_run(way: str, store: Store) -> None:
         assert len(service.calls) == len(service.asked()) == 3 * STATEMENTS, "each sentence was tried three times"
     planned = evaluation_plan(writing, store)
     assert len(planned.statements) == STATEMENTS
-    for item, made in zip(store.asked(writing), planned.statements, strict=True):
+    for item, made in zip(store.answers.asked(writing), planned.statements, strict=True):
         assert made.statement.text == item.statement.text
         assert made.statement.origin.startswith("prototype; the rephrasing by openai:writer")
     counts = rejections(sentences(writing, store))
@@ -154,17 +154,17 @@ def test_written_sentences_are_asked_and_travel(store: Store, medfact: Callable[
     assert outcome.code == 0, outcome.err
     (row,) = outcome.rows
     assert row["joint_accuracy"] == 0.5
-    asked = Store(url).asked(row["run"])
+    asked = Store(url).answers.asked(row["run"])
     rewritten = [item for item in asked if item.statement.origin != PROTOTYPE]
     assert any("known symptom" in item.statement.text for item in rewritten)
     file = tmp_path / "run.jsonl.gz"
     assert medfact("export", row["run"], "-o", file, "--db", url).code == 0
     other = f"sqlite:///{tmp_path}/other.db"
     assert medfact("import", file, "--db", other).code == 0
-    arrived = Store(other).asked(row["run"])
+    arrived = Store(other).answers.asked(row["run"])
     assert [(i.statement.text, i.statement.origin) for i in arrived] == [(i.statement.text, i.statement.origin) for i in asked]
     again = medfact("run", "--again", row["run"], "--model", "baseline:always-true", "--db", other).rows[0]
-    assert [i.statement.text for i in Store(other).asked(again["run"])] == [i.statement.text for i in asked]
+    assert [i.statement.text for i in Store(other).answers.asked(again["run"])] == [i.statement.text for i in asked]
     listed = medfact("written", writing, "--db", url)
     assert len(listed.rows) == STATEMENTS
     assert {"prototype", "rephrasing", "stopped"} <= listed.rows[0].keys()
@@ -215,7 +215,7 @@ def test_eight_sentences_of_a_model_are_asked_without_implications(store: Store)
         writing = written(service, store, "llmeval")
         assert len(service.calls) == FACTS * 2
     planned = evaluation_plan(writing, store)
-    kept = {item.statement.fact.fact_id for item in store.asked(writing) if len(item.statement.text) % 2}
+    kept = {item.statement.fact.fact_id for item in store.answers.asked(writing) if len(item.statement.text) % 2}
     assert {item.statement.fact.fact_id for item in planned.statements} == kept
     assert len(planned.statements) == 8 * len(kept)
     assert f"{len(kept)} of 10 facts; {10 - len(kept)} are left out" in planned.notes[-1]
@@ -250,7 +250,7 @@ def test_what_was_written_of_false_partners_alone_can_be_taken_elsewhere(store: 
         export_run(store, one, file)
         file.seek(0)
         assert import_run(other, file, "run.jsonl.gz") == one
-        assert [item.statement for item in other.asked(one)] == [item.statement for item in planned.statements]
+        assert [item.statement for item in other.answers.asked(one)] == [item.statement for item in planned.statements]
 
 
 # ------------------------------------------------------------------------------------------------ the papers' experiment
@@ -272,8 +272,8 @@ def test_origin_llmeval_and_pretexttrans_side_by_side(store: Store) -> None:
             runs[kind] = start_planned(asked, evaluation_plan(writing, store), store), signs
     reports = []
     for run, (of_true, of_false) in runs.values():
-        facts = {item.statement.fact for item in store.asked(run)}
-        variants = list(dict.fromkeys(item.statement.variant for item in store.asked(run)))
+        facts = {item.statement.fact for item in store.answers.asked(run)}
+        variants = list(dict.fromkeys(item.statement.variant for item in store.answers.asked(run)))
         ours = {(fact.head, fact.tail or ""): of_true if fact.positive else of_false for fact in facts}
         assert list(answer(run, store, load=lambda *_, **__: Scripted.of(run, store, script(ours, variants))))  # noqa: B023
         reports.append(report_of(store, store.run(run)))

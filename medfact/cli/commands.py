@@ -15,13 +15,14 @@ from medfact.errors import Mistake
 from medfact.extras import importing
 from medfact.models import specs_in_help
 from medfact.setting import FACTS, LOCAL, METHOD, RETRIEVAL, SERVICE, UMLS
+from medfact.table_formats import endings_in_words
 
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
 
 DISCLAIMER = "Not for clinical use. Half of the statements (MKJ: three of four) are false on purpose; each row's label tells."
 
-OUTPUT = argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file; else prints JSON lines")
+OUTPUT = argument("-o", "--output", metavar="FILE", help=f"a {endings_in_words()} file; else prints JSON lines")
 DATABASE = argument(
     "--db", metavar="URL", help="sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
 )
@@ -270,7 +271,7 @@ COMMANDS = (
             argument("--together", action="store_true", help="ask PubMed about head and tail together too"),
             JSON,
             DATABASE,
-            argument("-o", "--output", metavar="FILE", help="a .csv, .tsv, .jsonl, .parquet or .xlsx file: a row a fact"),
+            argument("-o", "--output", metavar="FILE", help=f"a {endings_in_words()} file: a row a fact"),
         ),
     ),
     Command(

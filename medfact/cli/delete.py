@@ -20,7 +20,7 @@ def delete(options: argparse.Namespace) -> int:
     if options.restore:
         return _restore(store, options.run)
     found = {run.run: run for run in map(store.recorded, options.run)}
-    published = {one.run for one in store.published()}
+    published = {one.run for one in store.publications.published()}
     parts = {run.run: _parts(run, store) for run in found.values()}
     for part in chain.from_iterable(parts.values()):
         _check(part, published)

@@ -26,14 +26,14 @@ def publish(options: argparse.Namespace) -> int:
         _publish(store, run, options.name)
     if runs and not options.output:
         return OK
-    return emit((one._asdict() for one in store.published()), options.output)
+    return emit((one._asdict() for one in store.publications.published()), options.output)
 
 
 def _publish(store: Store, run: Run, name: str | None) -> None:
     if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", "Publish a run that asked them.")
     called = " ".join((name or own_name(run)).split())[:LONGEST_NAME] or model_name(run.model)
-    store.publish(run.run, called)
+    store.publications.publish(run.run, called)
     print_progress(f"published {run.run} as “{called}”: everybody who opens the gallery can read its facts and its answers")
     if run.state != COMPLETE:
         print_progress(f"note: it is not complete ({run.state}), so it has no place among the others")
@@ -45,7 +45,7 @@ def _withdraw(store: Store, runs: list[Run]) -> int:
     if not runs:
         raise Mistake("No run is named.", "Name the runs to withdraw; `publish` alone lists what is published.")
     for run in runs:
-        if not store.withdraw(run.run):
+        if not store.publications.withdraw(run.run):
             raise Mistake(f"Run {run.run} is not published.", "`publish` alone lists what is published.")
         print_progress(f"withdrew {run.run}")
     return OK

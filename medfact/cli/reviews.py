@@ -27,26 +27,26 @@ def reviews(options: argparse.Namespace) -> int:
     store = Store(options.db) if options.read else kept(options.db)
     if options.read:
         taken = verdicts_in(Path(options.read))
-        store.record_verdicts(taken)
+        store.verdicts.record(taken)
         print_progress(f"{len(taken)} verdicts read from {Path(options.read).name}")
         return OK
     if options.erase:
         return _erased(store, options.erase)
     if options.on:
         return emit(_figures(summary(store, options.on)), options.output)
-    log = store.verdicts()
-    statements = store.statements_of({verdict.fact_id for verdict in log})
+    log = store.verdicts.log()
+    statements = store.verdicts.statements_of({verdict.fact_id for verdict in log})
     if options.suggestions:
         return emit(map(_suggestion, suggestions(statements, opinions(log))), options.output)
-    return emit(rows_of(log, statements, store.facts_shown(log)), options.output)
+    return emit(rows_of(log, statements, store.verdicts.facts_shown(log)), options.output)
 
 
 def _erased(store: Store, who: str) -> int:
     """Erases what was said under a name, or in a browser. Raises Mistake where that is nothing."""
     if who == VISITOR:
         raise Mistake(f"Everybody who plays is called {who!r}.", "Give a browser as `reviews` lists it.")
-    owners = [owner for owner in store.said_bytes() if browser_of(owner) == who]
-    number = store.erase_said_by(who) + sum(store.of(owner).erase_said() for owner in owners)
+    owners = [owner for owner in store.contributions.bytes() if browser_of(owner) == who]
+    number = store.contributions.erase_by(who) + sum(store.of(owner).contributions.erase() for owner in owners)
     if not number:
         raise Mistake(f"Nothing was said by {who!r}.", "Give a reviewer or a browser as `reviews` lists them.")
     print_progress(f"{counted(number, 'row')} erased of what {who} said")

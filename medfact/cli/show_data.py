@@ -24,7 +24,7 @@ from medfact.runs.pool import pool_of
 from medfact.runs.prompts import prompt_of
 from medfact.runs.retrieve import with_passages
 from medfact.spec import RunSpec
-from medfact.store import Planned, Store, exists
+from medfact.store import Asked, Store, exists
 
 Rejections = Mapping[str, frozenset[str]]
 Row = dict[str, Any]
@@ -131,7 +131,7 @@ def prompts(options: argparse.Namespace) -> int:
     chat = bool(options.model) and takes_messages(options.model, spec.placement, spec.service)
     items = with_passages(planned.statements, spec, collection, lambda line: print_notes([line]))
 
-    def row(item: Planned) -> Row:
+    def row(item: Asked) -> Row:
         return statement_row(item.statement) | {"prompt": _content(prompt_of(item, planned.demonstrations, spec, chat=chat))}
 
     return emit(map(row, items), options.output)
@@ -143,13 +143,13 @@ def _content(prompt: Prompt) -> str | list[Row]:
 
 def rejections(options: argparse.Namespace) -> Rejections:
     """The rejected false partners in the database. Listing data creates no database."""
-    return Store(options.db).rejections() if exists(options.db) else {}
+    return Store(options.db).decisions.rejections() if exists(options.db) else {}
 
 
 def held_in(options: argparse.Namespace) -> Held:
     """What reviewers hold of facts, by the database, where --reviewed asks for it."""
     wanted = vars(options).get("spec.reviewed") and exists(options.db)
-    return held(opinions(Store(options.db).verdicts())) if wanted else {}
+    return held(opinions(Store(options.db).verdicts.log())) if wanted else {}
 
 
 def load_collection(spec: RunSpec) -> Collection:

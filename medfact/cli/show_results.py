@@ -60,7 +60,7 @@ def report(options: argparse.Namespace) -> int:
     for number, run in enumerate(options.run):
         scores = report_of(store, store.run(run), options.estimand)
         reviews = summary(store, scores.run)
-        board = danger_of(store, store.run(run), held(opinions(store.verdicts())))
+        board = danger_of(store, store.run(run), held(opinions(store.verdicts.log())))
         if options.json:
             more = {"danger": record_of(board), "reviews": record_of(reviews) if reviews.facts_reviewed else None}
             print(json_line({**record_of(scores), **more}))
@@ -112,7 +112,7 @@ def answers(options: argparse.Namespace) -> int:
         if options.log not in LOGS:
             raise UnknownName("log format", options.log, LOGS)
         return _write_log(log_of(store, record, report_of(store, record), options.log), options.output)
-    rows = (answer_row(asked, record) for asked in store.asked(record.run) if asked.answer is not None)
+    rows = (answer_row(asked, record) for asked in store.answers.asked(record.run) if asked.answer is not None)
     return emit(rows, options.output)
 
 

@@ -82,7 +82,7 @@ def _row(first: Run, store: Store) -> dict[str, Any]:
     kind = writing_kind(first)
     row = {"run": first.run, "writer": first.model, "revision": first.model_revision, "state": first.state, "kind": kind.name}
     if kind is EIGHT_STATEMENTS:
-        lines = [len(usable_lines(item.answer.raw or "")) for item in store.asked(first.run) if item.answer is not None]
+        lines = [len(usable_lines(item.answer.raw or "")) for item in store.answers.asked(first.run) if item.answer is not None]
         return {**row, "facts": len(lines), "usable": sum(number >= EIGHT for number in lines)}
     if kind.forms:
         made_drafts = drafts(first.run, store)
@@ -112,7 +112,7 @@ def _drafts(first: Run, store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:
-    for item, sentence in zip(store.asked(first.run), sentences(first.run, store), strict=True):
+    for item, sentence in zip(store.answers.asked(first.run), sentences(first.run, store), strict=True):
         made = sentence.prototype
         yield {
             "statement_id": made.statement_id,
@@ -128,7 +128,7 @@ def _sentences(first: Run, store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _lines(first: Run, store: Store) -> Iterator[dict[str, Any]]:
-    for item in store.asked(first.run):
+    for item in store.answers.asked(first.run):
         reply = "" if item.answer is None else item.answer.raw or ""
         lines = usable_lines(reply)
         fact = item.statement.fact

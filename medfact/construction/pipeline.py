@@ -25,7 +25,7 @@ from medfact.references.umls_api import UmlsApi
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Plan, Planned, Store
+from medfact.store import Asked, Plan, Store
 
 STATE = "construction.json"
 TERMS_FILE, LINKS_FILE, TRIPLETS_FILE = "1-terms.jsonl", "2-links.jsonl", "3-triplets.jsonl"
@@ -129,7 +129,7 @@ def terms_plan(questions: Sequence[str], name: str) -> Plan:
         dataset_fingerprint=digest(*questions),
         pool=TERMS,
         shots=0,
-        statements=tuple(Planned(statement, "") for statement in statements),
+        statements=tuple(Asked(statement, "") for statement in statements),
         demonstrations={},
     )
 
@@ -144,7 +144,7 @@ def _terms(
         write_json(folder / STATE, state)
     ask(state["runs"][TERMS])
     rows = []
-    for item in store.asked(state["runs"][TERMS]):
+    for item in store.answers.asked(state["runs"][TERMS]):
         row: dict[str, Any] = {"question": item.statement.text, "terms": [], "problem": None}
         try:
             if item.answer is None:

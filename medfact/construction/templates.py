@@ -15,7 +15,7 @@ from medfact.prototypes import READY, load_pool
 from medfact.runs.start import start_planned
 from medfact.spec import RunSpec
 from medfact.statements import Statement
-from medfact.store import Plan, Planned, Store
+from medfact.store import Asked, Plan, Store
 from medfact.writing.runs import drafts
 from medfact.writing.templates import FORMS, Draft, problem_of, shown_triplet
 
@@ -95,7 +95,7 @@ def _drafted(
 ) -> list[Draft]:
     """Drafts for predicates: of earlier runs, and of a new one for those that none has asked about."""
     runs: list[str] = state["runs"].setdefault(TEMPLATE, [])
-    asked = {item.statement.fact.relation for run in runs for item in store.asked(run)}
+    asked = {item.statement.fact.relation for run in runs for item in store.answers.asked(run)}
     new = [fact for fact in missing if fact.relation not in asked]
     if new:
         statements = (Statement(fact, TEMPLATE, "none", shown_triplet(fact, TEMPLATE)) for fact in new)
@@ -104,7 +104,7 @@ def _drafted(
             dataset_fingerprint=digest(*(fact.fact_id for fact in new)),
             pool=TEMPLATE,
             shots=0,
-            statements=tuple(Planned(statement, "") for statement in statements),
+            statements=tuple(Asked(statement, "") for statement in statements),
             demonstrations={},
         )
         runs.append(start_planned(replace(spec, task=TEMPLATE), plan, store))

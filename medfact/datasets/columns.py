@@ -6,22 +6,10 @@ from collections.abc import Mapping
 
 from medfact.datasets import medlama
 from medfact.errors import ColumnsMissing, FactsError
-from medfact.facts import visible
+from medfact.facts import COLUMNS, visible
 
 REQUIRED = ("head", "relation", "tail")
-OPTIONAL = (
-    "positive",
-    "head_type",
-    "tail_type",
-    "head_id",
-    "tail_id",
-    "source",
-    "source_id",
-    "as_of",
-    "strength",
-    "specialty",
-    "negative_of",
-)
+OPTIONAL = tuple(name for name, about in COLUMNS.items() if about.is_read and name not in REQUIRED)
 OTHER_NAMES = {"subject": "head", "predicate": "relation", "object": "tail"}
 DISEK = {"disease": "head", "aspect": "relation", "entity": "tail"}
 """DiseK is not public; its holders write it so, one row per triplet. (TPEval's triplet has the disease last.)"""

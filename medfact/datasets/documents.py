@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from medfact.datasets.headers import Columns
 from medfact.datasets.limits import OWN, Limits
-from medfact.datasets.table_reader import FORMATS, read_table
+from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import ColumnsMissing, FactsError
+from medfact.table_formats import FORMATS
 
 MOST_WORDS = 100
 """Words of a passage, at most."""

@@ -17,11 +17,12 @@ from medfact.datasets.doubts import Doubts, capitals_note
 from medfact.datasets.headers import Columns
 from medfact.datasets.limits import MAX_NAME, OWN, Limits, Row
 from medfact.datasets.pairing import alone_note, contradictions, paired, partners, partners_by_place, sort_key
-from medfact.datasets.table_reader import FORMATS, open_table
+from medfact.datasets.table_reader import open_table
 from medfact.datasets.text import encoding_of
 from medfact.datasets.truth import LikePositive, truth
 from medfact.errors import FactsError
 from medfact.facts import Fact, KnowledgeBase, digest, name_key, positive_facts, visible
+from medfact.table_formats import FORMATS
 
 IDENTIFIERS = ("head_id", "tail_id")
 
@@ -308,6 +309,6 @@ def _wrong(cells: Mapping[str, str]) -> str:
 
 
 def _notes(path: Path) -> list[str]:
-    if path.suffix.lower() in {".csv", ".tsv", ".jsonl"} and (name := encoding_of(path).name).endswith("Latin-1"):
+    if FORMATS[path.suffix.lower()].is_text and (name := encoding_of(path).name).endswith("Latin-1"):
         return [f"{path.name} was read as {name}, not UTF-8: check that names with accents look right."]
     return []

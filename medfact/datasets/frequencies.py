@@ -10,10 +10,11 @@ from pathlib import Path
 from medfact.datasets.collection import Problem
 from medfact.datasets.headers import Columns
 from medfact.datasets.limits import OWN, Limits
-from medfact.datasets.table_reader import FORMATS, read_table
+from medfact.datasets.table_reader import read_table
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
 from medfact.facts import name_key
+from medfact.table_formats import FORMATS
 
 TERM = ("term", "name", "entity")
 COUNT = ("count", "frequency", "n")

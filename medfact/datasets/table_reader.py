@@ -9,17 +9,17 @@ import csv
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from medfact.datasets.cells import as_text
-from medfact.datasets.excel_reader import read_excel
 from medfact.datasets.headers import ANY, MOST_ABOVE, Columns, Record, Table, table_of
 from medfact.datasets.limits import MAX_CELL, OWN, Limits, Row
 from medfact.datasets.table_writer import FORMULA
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
+from medfact.table_formats import FORMATS
 
 DELIMITERS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
@@ -43,10 +43,10 @@ def open_table(path: Path, limits: Limits, needed: Columns) -> Table:
     """Like `read_table`, with the place of the table, and notes on what else the file holds."""
     if not path.is_file():
         raise FactsError(f"There is no file {str(path)!r}.", "Check the path.")
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise FactsError(f"{path.name}: files of this kind are not read.", f"Save it as one of {', '.join(_READERS)}.")
-    table = reader(path, limits, needed) if path.stat().st_size else None
+    table_format = FORMATS.get(path.suffix.lower())
+    if table_format is None:
+        raise FactsError(f"{path.name}: files of this kind are not read.", f"Save it as one of {', '.join(FORMATS)}.")
+    table: Table | None = table_format.read(path, limits, needed) if path.stat().st_size else None
     if table is None:
         raise FactsError(f"{path.name} is empty.", "Choose a file with a header line and at least one fact.")
     limits.check_columns(path.name, len(table.columns))
@@ -56,7 +56,8 @@ def open_table(path: Path, limits: Limits, needed: Columns) -> Table:
 # ------------------------------------------------------------------------------------------------ text
 
 
-def _read_delimited(path: Path, _: Limits, needed: Columns) -> Table | None:
+def read_delimited(path: Path, _: Limits, needed: Columns) -> Table | None:
+    """A table whose cells one of DELIMITERS separates: the one with which its header has the columns that are needed."""
     lines = _first_lines(path)
     if named := _SEPARATOR_LINE.fullmatch(lines[0]):
         return table_of(path.name, _csv_records(path, named[1]), needed)
@@ -105,9 +106,10 @@ def _long_cell(where: str) -> FactsError:
     return FactsError(f"{where}: a cell is longer than {MAX_CELL:,} characters.", "Shorten it.")
 
 
-def _read_tabbed(path: Path, limits: Limits, needed: Columns) -> Table | None:
+def read_tabbed(path: Path, limits: Limits, needed: Columns) -> Table | None:
+    """A table whose cells tabs separate."""
     if _SEPARATOR_LINE.fullmatch(_first_lines(path)[0]):
-        return _read_delimited(path, limits, needed)
+        return read_delimited(path, limits, needed)
     try:
         deque(_csv_records(path, "\t"), maxlen=0)
     except FactsError:
@@ -132,7 +134,8 @@ def _without_guard(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell
 
 
-def _read_json_lines(path: Path, limits: Limits, needed: Columns) -> Table | None:
+def read_json_lines(path: Path, limits: Limits, needed: Columns) -> Table | None:
+    """A table with one JSON object a line."""
     columns: dict[str, None] = {}
     for _, row in limits.counted(path.name, _json_rows(path)):
         columns |= dict.fromkeys(row)
@@ -162,7 +165,8 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, str]:
 # ----------------------------------------------------------------------------------------------- binary
 
 
-def _read_parquet(path: Path, limits: Limits, needed: Columns) -> Table | None:
+def read_parquet(path: Path, limits: Limits, needed: Columns) -> Table | None:
+    """A Parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -209,15 +213,3 @@ def _is_long(kind: Any) -> bool:
     from pyarrow import types
 
     return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary))
-
-
-_READERS: dict[str, Callable[[Path, Limits, Columns], Table | None]] = {
-    ".csv": _read_delimited,
-    ".tsv": _read_tabbed,
-    ".jsonl": _read_json_lines,
-    ".parquet": _read_parquet,
-    ".xlsx": read_excel,
-}
-
-FORMATS: tuple[str, ...] = tuple(_READERS)
-"""Endings of the files that can be read."""

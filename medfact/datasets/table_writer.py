@@ -6,13 +6,13 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
 from medfact.datasets.printable import escaped
 from medfact.errors import FactsError
+from medfact.table_formats import FORMATS
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """The start of a cell that a spreadsheet takes for a formula, or that apostrophes protect from that."""
@@ -31,13 +31,13 @@ def guarded(value: Any) -> Any:
 
 
 def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    """Writes rows in the format that the path's ending names (.csv .tsv .jsonl .parquet .xlsx); returns how many.
+    """Writes rows in the format that the path's ending names (`table_formats.FORMATS`); returns how many.
 
     All rows have the columns of the first. Missing values are empty cells, null in JSON and Parquet.
     """
     _check_ending(path)
     try:
-        return _WRITERS[path.suffix.lower()](rows, path)
+        return FORMATS[path.suffix.lower()].write(rows, path)
     except OSError as error:
         raise FactsError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
 
@@ -54,8 +54,18 @@ def check_place(path: Path) -> None:
 
 
 def _check_ending(path: Path) -> None:
-    if path.suffix.lower() not in _WRITERS:
-        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(_WRITERS)}.")
+    if path.suffix.lower() not in FORMATS:
+        raise FactsError(f"{path.name}: files of this kind are not written.", f"End it in {', '.join(FORMATS)}.")
+
+
+def write_csv(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes rows whose cells commas separate; returns how many."""
+    return _write_delimited(rows, path, ",")
+
+
+def write_tsv(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes rows whose cells tabs separate; returns how many."""
+    return _write_delimited(rows, path, "\t")
 
 
 def _write_delimited(rows: Iterable[dict[str, Any]], path: Path, delimiter: str) -> int:
@@ -92,7 +102,8 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
+def write_json_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes one JSON object a line; returns how many."""
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
@@ -106,7 +117,8 @@ def json_line(row: dict[str, Any]) -> str:
     return escaped(json.dumps(row, ensure_ascii=False, allow_nan=False))
 
 
-def _write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
+def write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes a Parquet file; returns the number of its rows."""
     import pyarrow
     import pyarrow.parquet
 
@@ -115,7 +127,8 @@ def _write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
     return int(table.num_rows)
 
 
-def _write_excel(rows: Iterable[dict[str, Any]], path: Path) -> int:
+def write_excel(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Writes a workbook of one sheet; returns the number of its rows."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
@@ -139,12 +152,3 @@ def _write_excel(rows: Iterable[dict[str, Any]], path: Path) -> int:
         count += 1
     book.save(path)
     return count
-
-
-_WRITERS: dict[str, Callable[[Iterable[dict[str, Any]], Path], int]] = {
-    ".csv": partial(_write_delimited, delimiter=","),
-    ".tsv": partial(_write_delimited, delimiter="\t"),
-    ".jsonl": _write_json_lines,
-    ".parquet": _write_parquet,
-    ".xlsx": _write_excel,
-}

@@ -237,7 +237,7 @@ class Arrival:
         """Adds it to the database as a run of the store's owner."""
         execute = self._connection.execute
         row = {**self._row, "owner": store.owner, "changed": 1}
-        if execute(store._insert_new(schema.runs).values(**row).returning(schema.runs.c.run)).first() is None:
+        if execute(store.database.insert_new(schema.runs).values(**row).returning(schema.runs.c.run)).first() is None:
             _refuse_known(self._connection, self.run)
         self._add_statements(store)
         self._add_facts(store)
@@ -255,7 +255,7 @@ class Arrival:
         staged, here = self._staged[STATEMENT], schema.statements
         columns = here.c.keys()
         new = sql.select(*(staged.c[name] for name in columns)).where(sql.true()).order_by(staged.c.statement_id)
-        self._connection.execute(store._insert_new(here).from_select(columns, new))
+        self._connection.execute(store.database.insert_new(here).from_select(columns, new))
         both = staged.join(here, here.c.statement_id == staged.c.statement_id)
         differs = sql.or_(*(here.c[name].is_distinct_from(staged.c[name]) for name in columns))
         query = sql.select(staged.c.statement_id).select_from(both).where(differs).limit(1)
@@ -269,12 +269,12 @@ class Arrival:
         """Adds the facts as the file describes them, for this run alone."""
         asked = [(self.run, number, self._records[fact], None) for fact, number in self._fact_numbers.items()]
         beside = [(self.run, number, record, name) for number, (name, record) in enumerate(self._partners.values(), len(asked))]
-        store._insert_rows(self._connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*asked, *beside])
+        store.database.insert_rows(self._connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*asked, *beside])
         staged, of_run = self._staged[STATEMENT], schema.run_facts.c
         used = sql.select(of_run.record).where(of_run.run == self.run)
         columns = schema.facts.c.keys()
         new = sql.select(*(staged.c[name] for name in columns)).where(staged.c.record.in_(used)).distinct()
-        self._connection.execute(store._insert_new(schema.facts).from_select(columns, new.order_by(staged.c.record)))
+        self._connection.execute(store.database.insert_new(schema.facts).from_select(columns, new.order_by(staged.c.record)))
 
 
 def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:

@@ -20,14 +20,20 @@ import sqlalchemy as sql
 
 from medfact.datasets.printable import one_line, printable
 from medfact.errors import Mistake
+from medfact.facts import COLUMNS as FACTS_COLUMNS
 from medfact.store import schema
 from medfact.store.schema import storable
 
-FORMAT = 5
-"""Grows when older versions of medfact could not read new files."""
+PLAIN_FORMAT, PARTNERS_FORMAT = 4, 5
+"""The number of a file's format grows when older versions of medfact could not read it: from 5 on, a true fact may be there of
+which false partners alone are asked. A file has the smallest that fits it.
+"""
 
-FORMAT_WITHOUT_YEARS = 4
-"""Of a file whose facts have no `as_of`, and whose every false partner stands beside its fact: older versions read it."""
+COLUMN_FORMATS = {name: about.file_format for name, about in FACTS_COLUMNS.items() if about.file_format}
+"""Column of facts → the format of files whose facts have something in it."""
+
+FORMAT = max(PARTNERS_FORMAT, *COLUMN_FORMATS.values())
+"""The newest."""
 
 MAX_LINE_BYTES = 4 << 20
 MAX_BYTES = 1 << 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from medfact.facts import Fact
+from medfact.facts import ALWAYS, COLUMNS, IF_KNOWN, Fact
 from medfact.metrics.coherence import SelfAgreement
 from medfact.metrics.diagnosis import Diagnosis
 from medfact.metrics.discrimination import Probabilities
@@ -16,15 +16,19 @@ from medfact.statements import Statement
 from medfact.store import Asked, Retrieved, Run
 
 _TRIPLET = ("fact_id", "negative_of", "head", "relation", "tail", "positive")
-_FACT = (*_TRIPLET, "head_type", "tail_type", "head_id", "tail_id", "source", "source_id")
 _ANSWER = ("answer", "p_true", "p_mass", "raw", "failure")
 _CALL = ("p_low", "p_high", "cut", "served_model", "fingerprint", "prompt_tokens", "completion_tokens", "seconds", "attempts")
 
 
 def fact_rows(facts: Sequence[Fact]) -> Iterator[dict[str, Any]]:
-    """The rows of `facts`, without the role. They have a column `as_of` where a fact has the year of its source."""
-    years = ("as_of",) if any(fact.as_of for fact in facts) else ()
-    return (_fields(fact, (*_FACT, *years, "difficulty")) for fact in facts)
+    """The rows of `facts`, without the role: the columns that are exported."""
+    further = [
+        name
+        for name, about in COLUMNS.items()
+        if name not in _TRIPLET
+        and (about.exported == ALWAYS or (about.exported == IF_KNOWN and any(getattr(fact, name) for fact in facts)))
+    ]
+    return (_fields(fact, (*_TRIPLET, *further)) for fact in facts)
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:

@@ -19,15 +19,16 @@ from medfact.errors import Mistake
 from medfact.exchange.arrivals import Arrival
 from medfact.exchange.lines import (
     ANSWER,
+    COLUMN_FORMATS,
     COUNTED,
     DEMONSTRATION,
     EVENT,
     EXPORT_AGAIN,
-    FORMAT,
-    FORMAT_WITHOUT_YEARS,
     JSON_COLUMNS,
     MAX_BYTES,
+    PARTNERS_FORMAT,
     PLACE,
+    PLAIN_FORMAT,
     RETRIEVED,
     RUN,
     STATED,
@@ -58,7 +59,7 @@ def export_run(store: Store, run_id: str, file: BinaryIO) -> None:
     stopped.
     """
     run = store.run(run_id).run
-    with store._snapshot() as connection, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+    with store.database.snapshot() as connection, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
         lines = _lines_of(connection, run)
         while part := b"".join(islice(lines, _ROWS_AT_ONCE)):
             packed.write(part)
@@ -70,7 +71,7 @@ def _lines_of(connection: sql.Connection, run: str) -> Iterator[bytes]:
         kind: connection.execute(sql.select(sql.func.count()).select_from(queries[kind].subquery())).scalar_one()
         for kind in COUNTED
     }
-    yield encode_header(run, FORMAT if _has_partners_or_years(connection, run) else FORMAT_WITHOUT_YEARS, counts)
+    yield encode_header(run, _format_of(connection, run), counts)
     yield encode_row(RUN, _run_row(connection, run))
     for kind, query in queries.items():
         for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
@@ -106,15 +107,14 @@ def _stated(run: str) -> sql.Select[Any]:
     return sql.select(*STATED.values()).select_from(joined.join(facts, facts.c.record == of_run.record))
 
 
-def _has_partners_or_years(connection: sql.Connection, run: str) -> bool:
-    """Whether a run has facts with the year of their source, or true ones that it does not ask."""
-    of_run = schema.run_facts.c
-    joined = schema.run_facts.join(schema.facts, schema.facts.c.record == of_run.record)
-    new = schema.facts.c.as_of.is_not(None) | of_run.statement_id.is_not(None)
-    return (
-        connection.execute(sql.select(of_run.fact).select_from(joined).where(of_run.run == run, new).limit(1)).first()
-        is not None
-    )
+def _format_of(connection: sql.Connection, run: str) -> int:
+    """The smallest format that fits a run: by what its facts have, and whether it has true ones that it does not ask."""
+    of_run, facts = schema.run_facts.c, schema.facts.c
+    joined = schema.run_facts.join(schema.facts, facts.record == of_run.record)
+    present = [sql.func.count(of_run.statement_id), *(sql.func.count(facts[name]) for name in COLUMN_FORMATS)]
+    counts = connection.execute(sql.select(*present).select_from(joined).where(of_run.run == run)).one()
+    formats = (PARTNERS_FORMAT, *COLUMN_FORMATS.values())
+    return max((number for number, count in zip(formats, counts, strict=True) if count), default=PLAIN_FORMAT)
 
 
 def _run_row(connection: sql.Connection, run: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def import_run(store: Store, file: BinaryIO, name: str, max_bytes: int = MAX_BYT
             is left as it was.
     """
     header, lines = read_lines(file, name, max_bytes)
-    with store._explained_errors(), store._engine.connect() as connection:
+    with store.database.explained_errors(), store.database.engine.connect() as connection:
         connection.detach()  # closing it drops its temporary tables
         arrival = Arrival(connection, header)
         try:
@@ -152,5 +152,5 @@ def import_run(store: Store, file: BinaryIO, name: str, max_bytes: int = MAX_BYT
         except ValueError as error:
             where = f"{name}, line {arrival.line}" if arrival.line else name
             raise Mistake(f"{where}: {error}.", EXPORT_AGAIN) from None
-    store.sheet(arrival.run)
+    store.answers.sheet(arrival.run)
     return arrival.run

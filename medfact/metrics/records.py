@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, IntraclassCorrelation, crossed
 from medfact.metrics.uncertainty import NOTHING, Estimate, intraclass_correlation, mean_interval
+from medfact.statements import FAILED as FAILED
+from medfact.statements import PENDING as PENDING
+from medfact.statements import UNREADABLE as UNREADABLE
 from medfact.statements import VARIANTS
-
-UNREADABLE, FAILED, PENDING = -1, -2, -3
-"""Values of `Records.answer` beside 1 (True) and 0 (False)."""
 
 
 @dataclass(frozen=True)

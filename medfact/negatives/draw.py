@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from medfact.facts import Fact, KnowledgeBase, digest, name_key
 from medfact.negatives.difficulty import DIFFICULTIES, FAR, JUDGED, NEAR, Kinship
-from medfact.negatives.rules import Candidates
-from medfact.negatives.strength import Dealt
+from medfact.negatives.rules import Candidates, Places
+from medfact.negatives.strength import Dealt, has_several_strengths
 
 ANY, PUBLISHED = "any", "published"
 PREFERENCES = {
@@ -30,14 +30,13 @@ _NEARNESS = {NEAR: 3000.0, JUDGED: 3000.0, ANY: 1.0, FAR: 1 / 3000.0}
 
 _ROUNDS = 60
 _STEPS = 4
-_MAX_STEP, _LEAST = 5.0, 1e-12
+_MAX_STEP, _LEAST, _LOWEST = 5.0, 1e-12, -700.0
 _MAX_WEIGHT = 1e6
 """A weight goes from 1 / this to this: a tail that is safe for few heads cannot be drawn as often as it is true."""
 _MAX_CELLS = 1_000_000
 """Above so many (head, tail) cells the draw is not balanced: few tails of so many are unsafe, and it is nearly so by itself."""
 
 Weights = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 
 def draw_negatives(
@@ -182,36 +181,53 @@ class _Relation:
                 self._facts[known.entity(fact.head)].append(fact)
         self._safe: dict[str, tuple[Places, NDArray[np.bool_]]] = {}
         self._weights: dict[float, Weights] = {}
-        self._dealt: dict[str, Dealt] = {}
+        self._dealt: dict[str, Dealt | None] = {}
+        self._orders: tuple[tuple[int, float], dict[str, Places]] = (0, 0.0), {}
 
     def safe_tails(self, fact: Fact, seed: int, preference: str) -> Iterator[_False]:
         """The safe tails for a fact, as strong as it: its share of the head's order first: its facts get different ones."""
         places, near = self._safe_places(fact.head)
         order = self._order(fact.head, seed, _NEARNESS[preference])
-        dealt, entities = self._dealt_of(fact.head), self.candidates.entities
-        order = order[[dealt.fit(fact, entities[places[index]]) for index in order]]
+        if dealt := self._dealt_of(fact.head):
+            order = order[[dealt.fit(fact, self.candidates.entities[places[index]]) for index in order]]
         as_strong = (f for f in self._facts[self.known.entity(fact.head)] if (f.strength or "") == (fact.strength or ""))
         siblings = {sibling.fact_id for sibling in as_strong} | {fact.fact_id}
         turn, of = sorted(siblings, key=lambda sibling: digest(str(seed), sibling)).index(fact.fact_id), len(siblings)
-        for index in chain(order[turn::of], np.delete(order, np.s_[turn::of])):
+        own, others = order[turn::of], (order[number] for number in range(len(order)) if number % of != turn)
+        for index in chain(own, others):
             tail = self.candidates.tails[places[index]]
             yield _False(tail.name, tail.identifier, NEAR if near[index] else FAR)
 
     def as_strong(self, fact: Fact, tail: str) -> bool:
         """Whether this tail, if it is false of the fact's head, is stated of it as strongly as the fact."""
-        return self._dealt_of(fact.head).fit(fact, self.known.entity(tail))
+        dealt = self._dealt_of(fact.head)
+        return dealt is None or dealt.fit(fact, self.known.entity(tail))
 
-    def _dealt_of(self, head: str) -> Dealt:
-        """The strengths of the head's false tails."""
+    def _dealt_of(self, head: str) -> Dealt | None:
+        """The strengths of the head's false tails; None where its facts are all as strong, and so are these."""
         entity = self.known.entity(head)
         if entity not in self._dealt:
-            places, near = self._safe_places(head)
-            strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (near, ~near)]
-            self._dealt[entity] = Dealt(entity, self._facts[entity], strata)
+            self._dealt[entity] = self._newly_dealt(head, entity) if has_several_strengths(self._facts[entity]) else None
         return self._dealt[entity]
 
+    def _newly_dealt(self, head: str, entity: str) -> Dealt:
+        places, near = self._safe_places(head)
+        strata = [[self.candidates.entities[place] for place in places[mask]] for mask in (near, ~near)]
+        return Dealt(entity, self._facts[entity], strata)
+
     def _order(self, head: str, seed: int, nearness: float) -> Places:
-        """The head's safe tails, by index, as in a race: each comes first with a chance in proportion to its weight."""
+        """The head's safe tails, by index, in the order in which its facts get them."""
+        if len(self._facts) * len(self.candidates.tails) > _MAX_CELLS:
+            return self._drawn_order(head, seed, nearness)
+        if self._orders[0] != (seed, nearness):  # those of one seed are enough to keep
+            self._orders = (seed, nearness), {}
+        orders = self._orders[1]
+        if head not in orders:
+            orders[head] = self._drawn_order(head, seed, nearness)
+        return orders[head]
+
+    def _drawn_order(self, head: str, seed: int, nearness: float) -> Places:
+        """The head's safe tails as in a race: each comes first with a chance in proportion to its weight."""
         places, near = self._safe_places(head)
         weights = self._balanced(nearness)[places] * np.where(near, nearness, 1.0)
         own_seed = int(digest(str(seed), self.relation, self.known.entity(head)), 16)
@@ -222,10 +238,11 @@ class _Relation:
     def _safe_places(self, head: str) -> tuple[Places, NDArray[np.bool_]]:
         """The places, among the candidates, of the tails that are safe for a head, and which of them are near."""
         if head not in self._safe:
-            places = self.candidates.safe(head)
-            kin = self.kinship.near(self.relation, head)
-            near = [self.candidates.entities[place] in kin for place in places]
-            self._safe[head] = np.array(places, dtype=np.int64), np.array(near, dtype=bool)
+            places, near = self.candidates.safe(head), np.zeros(len(self.candidates.tails), dtype=bool)
+            near[
+                [self.candidates.place[one] for one in self.candidates.place.keys() & self.kinship.near(self.relation, head)]
+            ] = True
+            self._safe[head] = places, near[places]
         return self._safe[head]
 
     def _balanced(self, nearness: float) -> Weights:
@@ -247,7 +264,7 @@ class _Relation:
         allowed, drawn = self._allowed(nearness, list(self._facts.values()))
         drawable = allowed.any(axis=0)
         if drawable.any():
-            times[drawable] = _weights(allowed[:, drawable], drawn, times[drawable])
+            times[drawable] = _weights(np.ascontiguousarray(allowed[:, drawable]), drawn, times[drawable])
         return times
 
     def _allowed(self, nearness: float, groups: Sequence[Sequence[Fact]]) -> tuple[Weights, Weights]:
@@ -275,9 +292,17 @@ def _weights(allowed: Weights, drawn: Weights, times: Weights) -> Weights:
 
 def _chances(rates: Weights, drawn: Weights, ends: Weights) -> tuple[Weights, Weights]:
     """Chances (heads × tails) 1 − exp(−rate·T) that sum to `drawn` per head, and those T, by Newton from `ends`."""
+    left = np.empty_like(rates)  # large: to make it anew at every step would take longer
     for _ in range(_STEPS):
-        left = np.exp(-rates * ends[:, None])
-        excess = (1 - left).sum(axis=1) - drawn
-        slope = np.maximum((rates * left).sum(axis=1), _LEAST)
+        _left(rates, ends, left)
+        excess = rates.shape[1] - left.sum(axis=1) - drawn
+        slope = np.maximum(np.einsum("ht,ht->h", rates, left), _LEAST)
         ends = np.clip(ends - excess / slope, ends / _MAX_STEP, ends * _MAX_STEP).clip(_LEAST, 1 / _LEAST)
-    return _LEAST + 1 - np.exp(-rates * ends[:, None]), ends
+    _left(rates, ends, left)
+    return np.subtract(_LEAST + 1, left, out=left), ends
+
+
+def _left(rates: Weights, ends: Weights, into: Weights) -> None:
+    """exp(−rate·T). Below `_LOWEST` it is next to nothing, and numpy takes many times as long for it."""
+    np.multiply(rates, -ends[:, None], out=into)
+    np.exp(np.maximum(into, _LOWEST, out=into), out=into)

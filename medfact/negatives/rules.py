@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from medfact.facts import Fact, KnowledgeBase, Tail, name_key
+
+Places = NDArray[np.int64]
 
 MAX_SHARE_OF_HEADS = 0.5
 """From 0 to 1: a tail of a larger share of the relation's heads is never drawn."""
@@ -64,11 +68,16 @@ class Rules:
         self.linked = known.linked(head)
         listed = known.known_tails(head)
         self.listed = frozenset(map(_words, (head, *listed)))
-        self.listed_with: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+        self.relatives = known.relatives_around(head)
+
+    @cached_property
+    def listed_with(self) -> dict[str, list[frozenset[str]]]:
+        """Word → the head's and the listed tails' words, where it is among them."""
+        listed: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
         for words in self.listed:
             for word in words:
-                self.listed_with[word].append(words)
-        self.relatives = frozenset(relative for name in (head, *listed) for relative in known.relatives(name))
+                listed[word].append(words)
+        return listed
 
     def broken_by(self, tail: Tail) -> str | None:
         """The rule that leaves a candidate out, or None if it is safe."""
@@ -113,37 +122,45 @@ class Candidates:
         self.place = {entity: number for number, entity in enumerate(self.entities)}
         times = Counter(known.entity(tail.name) for tail in stated)
         self.times = [times[entity] for entity in self.entities]
+        self._nested = lru_cache(maxsize=1 << 16)(self._nested_with)
 
-    def safe(self, head: str) -> list[int]:
-        """The places of the tails that break no rule for this head, ascending."""
+    def safe(self, head: str) -> Places:
+        """The places of the tails that break no rule for this head, ascending: `Rules.broken_by`, for all of them at once."""
         rules = Rules(self.known, self.relation, self.tail_type, head)
-        suspect = set(self._suspect(rules))
-        broken = {place for place in suspect if rules.broken_by(self.tails[place]) is not None}
-        return [place for place in range(len(self.tails)) if place not in broken]
-
-    def _suspect(self, rules: Rules) -> Iterator[int]:
-        """The places of the tails that may break a rule: no other does, which spares looking at each of them for each head."""
         if frozenset() in rules.listed:
-            yield from range(len(self.tails))
-        yield from self._doubtful
-        yield from (self.place[entity] for entity in (rules.head, *rules.linked, *rules.relatives) if entity in self.place)
-        for word in rules.listed_with:
-            yield from self._with_word.get(word, ())
+            return np.empty(0, dtype=np.int64)
+        broken = {self.place[entity] for entity in self.place.keys() & {rules.head, *rules.linked, *rules.relatives}}
+        is_safe = self._safe_for_some.copy()
+        is_safe[list(broken.union(*map(self._nested, rules.listed)))] = False
+        return np.flatnonzero(is_safe)
 
     @cached_property
-    def _doubtful(self) -> list[int]:
-        """The tails that may break a rule for any head: those without a word, with a junk word, and the common ones."""
-        share = self.known.share_of_heads
-        return [
-            place
-            for place, tail in enumerate(self.tails)
-            if not _words(tail.name) or _JUNK.search(tail.name) or share(self.relation, tail.name) > MAX_SHARE_OF_HEADS
-        ]
+    def _safe_for_some(self) -> NDArray[np.bool_]:
+        """Of each tail, whether it may be safe: those without a word, with a junk word and the common ones never are."""
+        share = self.known.share_of_heads if sum(self.times) >= MIN_SHARED_TAIL_FACTS else lambda relation, tail: 0.0
+        common = (share(self.relation, tail.name) > MAX_SHARE_OF_HEADS for tail in self.tails)
+        definite = (_words(tail.name) and not _JUNK.search(tail.name) for tail in self.tails)
+        return np.array([bool(is_definite) and not is_common for is_definite, is_common in zip(definite, common, strict=True)])
+
+    def _nested_with(self, listed: frozenset[str]) -> frozenset[int]:
+        """The places of the tails whose words hold all of these, or are held in them."""
+        holding = sorted((self._with_word.get(word, frozenset()) for word in listed), key=len)
+        held = (place for word in listed for place in self._by_rarest.get(word, ()))
+        return holding[0].intersection(*holding[1:]).union(place for place in held if _words(self.tails[place].name) <= listed)
 
     @cached_property
-    def _with_word(self) -> dict[str, list[int]]:
-        places: defaultdict[str, list[int]] = defaultdict(list)
+    def _with_word(self) -> dict[str, frozenset[int]]:
+        places: defaultdict[str, set[int]] = defaultdict(set)
         for place, tail in enumerate(self.tails):
             for word in _words(tail.name):
-                places[word].append(place)
+                places[word].add(place)
+        return {word: frozenset(those) for word, those in places.items()}
+
+    @cached_property
+    def _by_rarest(self) -> dict[str, list[int]]:
+        """The places of the tails, each under the rarest of its words alone."""
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, tail in enumerate(self.tails):
+            if words := _words(tail.name):
+                places[min(words, key=lambda word: len(self._with_word[word]))].append(place)
         return places

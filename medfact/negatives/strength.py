@@ -11,6 +11,11 @@ from collections.abc import Iterable, Sequence
 from medfact.facts import Fact, digest
 
 
+def has_several_strengths(facts: Iterable[Fact]) -> bool:
+    """Whether facts are stated in several strengths."""
+    return len({fact.strength or "" for fact in facts}) > 1
+
+
 class Dealt:
     """The strengths of a head's false tails in one relation.
 

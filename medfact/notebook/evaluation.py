@@ -56,7 +56,7 @@ class Evaluated:
     def answers(self) -> pandas.DataFrame:
         """A row an answer, right, wrong, unreadable and failed ones: the columns of `medfact answers`."""
         record = self.record
-        return frame_of(answer_row(asked, record) for asked in self.store.asked(self.id) if asked.answer is not None)
+        return frame_of(answer_row(asked, record) for asked in self.store.answers.asked(self.id) if asked.answer is not None)
 
     def report(self, estimand: str = LIKE) -> Scores:
         """Its scores. estimand: what intervals are about: "like", facts like these, or "these", these and no others."""

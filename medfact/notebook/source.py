@@ -212,7 +212,7 @@ def _nested(name: str, kind: type[Any], given: Any) -> Any:
 
 def held_in(spec: RunSpec, store: Store) -> Held:
     """What reviewers hold of facts, by the database, where a run tests only what they have confirmed."""
-    return held(opinions(store.verdicts())) if spec.reviewed else NOTHING_HELD
+    return held(opinions(store.verdicts.log())) if spec.reviewed else NOTHING_HELD
 
 
 def statements(
@@ -226,7 +226,11 @@ def statements(
     given = load_facts(facts)
     spec = spec_of("", given, settings)
     store = Store(db) if exists(db) else None
-    planned = plan(spec, given.collection, store.rejections(), held_in(spec, store)) if store else plan(spec, given.collection)
+    planned = (
+        plan(spec, given.collection, store.decisions.rejections(), held_in(spec, store))
+        if store
+        else plan(spec, given.collection)
+    )
     return frame_of(statement_row(item.statement) for item in planned.statements if item.draw == 0)
 
 

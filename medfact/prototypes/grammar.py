@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from medfact.datasets.bundled import vocabulary
 from medfact.facts import name_key
@@ -36,6 +36,7 @@ def _listed() -> dict[str, Written]:
     }
 
 
+@lru_cache(maxsize=1 << 17)
 def written(name: str) -> Written:
     """A name with its article, and its number."""
     return _listed().get(name_key(name)) or Written(name, is_plural(name))
@@ -47,14 +48,23 @@ def sentence(prototype: str, head: str, tail: str) -> str:
     `{is|are}` takes the number of the name before it. Slots are filled in one pass: a name may itself contain [X].
     """
     names = {"X": written(head), "Y": written(tail)}
-    subject = names["X"]
-
-    def part(found: re.Match[str]) -> str:
-        nonlocal subject
-        if slot := found["slot"]:
+    subject, texts = names["X"], []
+    for before, slot, singular, plural in _parts(prototype):
+        texts.append(before)
+        if slot:
             subject = names[slot]
-            return subject.text
-        return str(found["plural"] if subject.plural else found["singular"])
-
-    filled = _PART.sub(part, prototype)
+            texts.append(subject.text)
+        else:
+            texts.append(plural if subject.plural else singular)
+    filled = "".join(texts)
     return filled[:1].upper() + filled[1:]
+
+
+@lru_cache(maxsize=1 << 12)
+def _parts(prototype: str) -> tuple[tuple[str, str, str, str], ...]:
+    """A prototype in parts: the text before a slot or a verb, the slot, the verb's two numbers; "" for what is not there."""
+    parts, end = [], 0
+    for found in _PART.finditer(prototype):
+        parts.append((prototype[end : found.start()], found["slot"] or "", found["singular"] or "", found["plural"] or ""))
+        end = found.end()
+    return (*parts, (prototype[end:], "", "", ""))

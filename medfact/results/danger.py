@@ -68,7 +68,7 @@ class Danger:
 
 def danger_of(store: Store, run: Run, held: Held) -> Danger:
     """The danger board of a run. held: what reviewers hold of facts."""
-    return danger(board_of(store, run.run).records(), store.false_facts(run.run), held, run.spec.shot_draws)
+    return danger(board_of(store, run.run).records(), store.answers.false_facts(run.run), held, run.spec.shot_draws)
 
 
 def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int = 1) -> Danger:

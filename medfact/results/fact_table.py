@@ -125,6 +125,6 @@ def facts_of_rows(store: Store, table: FactTable, rows: Sequence[int]) -> dict[i
     for index, run in enumerate(table.runs):
         wanted = {int(table.number[index, row]): row for row in rows if row not in facts and table.number[index, row] >= 0}
         if wanted:
-            for item in store.asked(run, facts=list(wanted)):
+            for item in store.answers.asked(run, facts=list(wanted)):
                 facts.setdefault(wanted[item.fact], item.statement.fact)
     return facts

@@ -159,10 +159,10 @@ class Reports:
     def board(self, run: str) -> Board:
         """A run's records, up to date."""
         with self._lock:
-            board = self._boards.get(run) or Board(self._store.sheet(run))
+            board = self._boards.get(run) or Board(self._store.answers.sheet(run))
             self._boards[run] = board
             if board.changed != self._store.pulse(run)[0]:
-                board.take(self._store.news(run, board.changed))
+                board.take(self._store.answers.news(run, board.changed))
             return board
 
     def pairs(self, run: str) -> Pairs:
@@ -174,7 +174,7 @@ class Reports:
         """The positive fact that the fact of this number belongs to, itself where it holds; None where the run has none."""
         sheet = self.board(run).sheet
         pair = np.flatnonzero((sheet.pair == sheet.pair[fact]) & sheet.positive)
-        found = self._store.asked(run, facts=pair[:1].tolist()) if len(pair) else []
+        found = self._store.answers.asked(run, facts=pair[:1].tolist()) if len(pair) else []
         return found[0].statement.fact if found else None
 
     def _make_first(self, run: str) -> Live:

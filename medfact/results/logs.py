@@ -25,8 +25,8 @@ _SCORER = "medfact"
 
 def log_of(store: Store, run: Run, report: Report, harness: str) -> Iterator[str]:
     """The text of a run's log, in parts. harness: a name in LOGS. Only answered statements and failed calls are in it."""
-    demonstrations = store.demonstrations(run.run)
-    asked = ((number, item, item.answer) for number, item in enumerate(store.asked(run.run)) if item.answer is not None)
+    demonstrations = store.answers.demonstrations(run.run)
+    asked = ((number, item, item.answer) for number, item in enumerate(store.answers.asked(run.run)) if item.answer is not None)
     if harness == LM_EVAL:
         return (_line(_lm_eval(run, number, item, answer, demonstrations)) for number, item, answer in asked)
     samples = (_line(_inspect(run, number, item, answer, demonstrations)).rstrip() for number, item, answer in asked)

@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medfact.metrics.diagnosis import BLIND, CASE, DIAGNOSES, DIRECTION, MASTERED, NO, OPPOSITE, YES, diagnose
-from medfact.statements import IMPLICATIONS, VARIANTS
+from medfact.statements import ABSENT, IMPLICATIONS, UNREADABLE, VARIANTS
 from medfact.store import Sheet
-
-ABSENT = -4
-"""A fate beside those of `Records.answer`: the run does not ask this statement. 1 is right, 0 wrong."""
 
 FILTERS = {
     "all": "all pairs",
@@ -68,13 +65,13 @@ class Pairs:
         return sorted(found, key=lambda pair: (not self._begun(pair), self.right(pair) - self.asked(pair)))
 
     def _begun(self, pair: int) -> bool:
-        return bool((self.fate[list(self.members[pair])] >= -1).any())
+        return bool((self.fate[list(self.members[pair])] >= UNREADABLE).any())
 
     def _passes(self, pair: int, only: str) -> bool:
         if only in DIAGNOSES and only != MASTERED:
             return any(self.diagnosis(number) == only for number in self.members[pair])
         fate = self.fate[list(self.members[pair])]
-        done = bool((fate[fate != ABSENT] >= -1).all())
+        done = bool((fate[fate != ABSENT] >= UNREADABLE).all())
         wrong = (fate != 1) & (fate != ABSENT)
         negated = np.array([VARIANTS[key].negated for key in self.variants], dtype=bool)
         plain = np.array([VARIANTS[key].form == key and key in ("none", "S1") for key in self.variants], dtype=bool)

@@ -141,13 +141,14 @@ class Rarity:
 
 def names_of(store: Store, run_id: str) -> list[str]:
     """The names of heads and tails in a run, each spelling once, in order."""
-    facts = store.facts(run_id)
+    facts = store.answers.facts(run_id)
     return sorted({name for fact in facts for name in (fact.head, fact.tail) if name is not None})
 
 
 def couples_of(store: Store, run_id: str) -> list[tuple[str, str]]:
     """Head and tail of each fact in a run, true and false ones, each couple once."""
-    return list({(fact.head, fact.tail): None for fact in store.facts(run_id) if fact.tail is not None})  # in their order
+    couples = ((fact.head, fact.tail) for fact in store.answers.facts(run_id) if fact.tail is not None)
+    return list(dict.fromkeys(couples))
 
 
 def points_of(board: Board, facts: Sequence[Fact], frequencies: Frequencies) -> list[FactPoint]:
@@ -178,7 +179,7 @@ def rarity_of(
     """
     run = store.run(run_id)
     report = report_of(store, run)
-    points = points_of(board or board_of(store, run.run), store.facts(run.run), frequencies)
+    points = points_of(board or board_of(store, run.run), store.answers.facts(run.run), frequencies)
     if all(point.head_count is None and point.tail_count is None for point in points):
         raise Mistake(f"{frequencies.source} has no frequency of any name in run {run.run}.", HOW_TO_BRING)
     return rarity(report, points, frequencies), points

@@ -66,7 +66,7 @@ def evidence_of(run: Run, records: Records, store: Store) -> Evidence | None:
     spec = run.spec
     if spec.retrieval == NO_RETRIEVAL:
         return None
-    ranks = store.gold_ranks(run.run, len(records.fact))
+    ranks = store.answers.gold_ranks(run.run, len(records.fact))
 
     def share(positive: bool, first: int) -> Estimate:
         rows = np.flatnonzero((ranks >= 0) & (records.positive == positive))

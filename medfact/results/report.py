@@ -128,7 +128,7 @@ def report(run: Run, records: Records, store: Store, estimand: str = LIKE) -> Re
         state=run.state,
         reason=run.reason,
         imported=run.imported,
-        cut=store.replies_cut(run.run, LENGTH),
+        cut=store.answers.replies_cut(run.run, LENGTH),
         p_true_source=run.decoding.get("p_true", FIRST_TOKEN),
         service=bill,
         stands_out=named_first(diagnosed, good),
@@ -202,7 +202,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
     """
     if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
-    kept = store.figures(run.run)
+    kept = store.answers.figures(run.run)
     if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (__version__, FIGURES, categories_key()):
         return None
     added = MEASURES.keys() - fields_among(MEASURES)
@@ -216,4 +216,4 @@ def keep(store: Store, run: Run, made: Report) -> None:
     if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
             kept = {"medfact": __version__, "figures": FIGURES, "categories": categories_key(), "report": record_of(made)}
-            store.keep_figures(run.run, kept, run.changed)
+            store.answers.keep_figures(run.run, kept, run.changed)

@@ -28,6 +28,7 @@ from medfact.results.names import short_name as short_name
 from medfact.results.names import shortened as shortened
 from medfact.results.report import Report
 from medfact.spec import PROTOCOLS
+from medfact.statements import ABSENT as ABSENT
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -217,10 +218,6 @@ def how_it_ended(state: str, reason: str | None) -> str:
         )
         return f"{reason or ''} {about}".strip()
     return reason or "" if state in RESUMABLE else ""
-
-
-ABSENT = -4
-"""A fate beside those of `Records.answer`: the run does not ask this statement."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from medfact.store import Store
 
 def is_blind(store: Store, fact: Fact, owners: Sequence[str]) -> bool:
     """Whether a person, who may be several owners, is blind to the label of a fact."""
-    return not store.has_seen(_pair(fact), owners) and not store.verdicts([fact.fact_id], owners)
+    return not store.verdicts.has_seen(_pair(fact), owners) and not store.verdicts.log([fact.fact_id], owners)
 
 
 def show_labels(store: Store, facts: Iterable[Fact]) -> None:
     """Records that the store's owner is shown the labels of these facts. Called before they are."""
-    store.record_seen(map(_pair, facts))
+    store.verdicts.record_seen(map(_pair, facts))
 
 
 def _pair(fact: Fact) -> str:

@@ -41,9 +41,9 @@ class Summary:
 def summary(store: Store, run_id: str, owners: Sequence[str] = ()) -> Summary:
     """The summary of a run. owners: whose verdicts count, by default everybody's. Raises what the run's records raise."""
     run = store.run(run_id)
-    asked = [item.statement for item in store.asked(run.run)]
+    asked = [item.statement for item in store.answers.asked(run.run)]
     facts = list(dict.fromkeys(statement.fact.fact_id for statement in asked))
-    reviewed = opinions(store.verdicts(facts, owners))
+    reviewed = opinions(store.verdicts.log(facts, owners))
     judgements = {s.statement_id: judged(s, reviewed[s.fact.fact_id]) for s in asked if s.fact.fact_id in reviewed}
     once = list({statement.statement_id: statement for statement in asked}.values())
     labels = reliability(once, reviewed)

@@ -31,7 +31,7 @@ _WINDOW_STATEMENTS_PER_GROUP = 32
 
 
 def ask(
-    run_id: str,
+    record: Run,
     pending: Sequence[Asked],
     model: Model,
     store: Store,
@@ -42,13 +42,12 @@ def ask(
 
     race: the positions before which each window ends, where the run takes part in one (`RacingRuns.windows`).
     """
-    record = store.run(run_id)
-    prompts = _Prompts(record, pending, store.demonstrations(run_id), model)
+    prompts = _Prompts(record, pending, store.answers.demonstrations(record.run), model)
     if record.spec.reuse and "reuse" not in record.spec.imported:
         reused = _reused_answers(prompts, store.of(record.owner))
         for start in range(0, len(reused), BATCH):
             batch = tuple(reused[start : start + BATCH])
-            store.save(run_id, batch)
+            store.answers.save(record.run, batch)
             yield batch
         known = {(answer.statement_id, answer.draw) for answer in reused}
         prompts = prompts.only([item for item in pending if (item.statement.statement_id, item.draw) not in known])
@@ -59,7 +58,7 @@ def ask(
         window = prompts.only(items)
         answers = (window.answer(index, completion) for index, completion in model.complete(window))
         for batch in _batches(answers, saved):
-            store.save(run_id, batch)
+            store.answers.save(record.run, batch)
             saved += len(batch)
             yield batch
             if stopped() and not takes_all(model):
@@ -87,7 +86,7 @@ def _windows_of_race(items: Sequence[Asked], race: Iterator[int]) -> Iterator[Se
 def _reused_answers(prompts: _Prompts, store: Store) -> list[Answer]:
     """Answers of earlier runs to identical prompts, as answers of this run without a call."""
     keys = [prompts.key(prompt) for prompt in prompts]
-    known = store.reusable_answers(keys)
+    known = store.answers.reusable(keys)
     free: dict[str, Any] = {"attempts": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
     return [
         dataclasses.replace(known[key], statement_id=item.statement.statement_id, draw=item.draw, **free)

@@ -71,6 +71,6 @@ def _names_of(sheet: Sheet) -> dict[str, Any]:
 
 def board_of(store: Store, run_id: str) -> Board:
     """A run's records as they are on disk now."""
-    board = Board(store.sheet(run_id))
-    board.take(store.news(run_id))
+    board = Board(store.answers.sheet(run_id))
+    board.take(store.answers.news(run_id))
     return board

@@ -21,7 +21,7 @@ from medfact.runs.corpus import corpus_of
 from medfact.runs.plan import plan
 from medfact.runs.prompts import prompt_of
 from medfact.spec import NO_RETRIEVAL, RunSpec
-from medfact.store import Plan, Planned, Run, Store
+from medfact.store import Asked, Plan, Run, Store
 
 _PASSAGES_MEASURED = 1_000
 """Passages whose length stands for that of all."""
@@ -64,7 +64,7 @@ def _passage_tokens(planned: Plan, spec: RunSpec, collection: Collection | None)
     return round(missing * spec.passages * sum(map(tokens_in, texts)) / max(len(texts), 1))
 
 
-def _reply_tokens(item: Planned, spec: RunSpec) -> int:
+def _reply_tokens(item: Asked, spec: RunSpec) -> int:
     """Estimate of a reply: an answer, a sentence as long as its prototype or triplet, or eight of them."""
     if not spec.writes:
         return _REPLY_TOKENS
@@ -104,7 +104,7 @@ def bill_of(record: Run, store: Store) -> dict[str, Any] | None:
     service = service_of(record.model, record.spec.service)
     if service is None:
         return None
-    calls = store.service_calls(record.run)
+    calls = store.answers.service_calls(record.run)
     entering, leaving = (sum(getattr(call, name) or 0 for call in calls) for name in ("prompt_tokens", "completion_tokens"))
     uncounted = sum(map(_is_uncounted, calls))
     provider = provider_of(record.model)
@@ -226,4 +226,4 @@ def purse_of(record: Run, store: Store, budget: float | None = None) -> Purse:
     limit = record.spec.budget if budget is None else budget
     check_budget(record.model, limit)
     price = provider.price_of(record.model)
-    return Purse(price, limit, estimate(1, *store.tokens_used(record.run), price) if price else 0.0)
+    return Purse(price, limit, estimate(1, *store.answers.tokens_used(record.run), price) if price else 0.0)

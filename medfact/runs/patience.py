@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from medfact.errors import StoreError
 from medfact.store import Store
+from medfact.store.database import Part
 
 AGAIN_SECONDS = 0.2
 """Time between two tries."""
@@ -28,8 +29,13 @@ class PatientStore:
         self._begun: float | None = None
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.hasty, name)
-        return partial(self._patiently, found) if callable(found) else found
+        return self.patient(getattr(self.hasty, name))
+
+    def patient(self, member: Any) -> Any:
+        """A member of the store that has patience too: what can be called, or a part of the store."""
+        if isinstance(member, Part):
+            return _PatientPart(member, self.patient)
+        return partial(self._patiently, member) if callable(member) else member
 
     def hangs(self) -> bool:
         """Whether something is held up now: then nothing further should be begun that would have to be saved."""
@@ -43,11 +49,21 @@ class PatientStore:
                 try:
                     return work(*arguments, **options)
                 except StoreError as error:
-                    if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.patience_seconds:
+                    if not error.may_pass or self._stopped() or time.monotonic() - begun > self.hasty.database.patience_seconds:
                         raise
                     time.sleep(AGAIN_SECONDS)
         finally:
             self._begun = None
+
+
+class _PatientPart:
+    """Stands for a part of such a store."""
+
+    def __init__(self, part: Part, patient: Callable[[Any], Any]) -> None:
+        self._part, self._patient = part, patient
+
+    def __getattr__(self, name: str) -> Any:
+        return self._patient(getattr(self._part, name))
 
 
 def never() -> bool:

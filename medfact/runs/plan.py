@@ -29,7 +29,7 @@ from medfact.runs.demonstrations import Groups, draw_groups, group_of, read_grou
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import NO_RETRIEVAL, RunSpec, check_choices, check_needs, check_numbers, shots_of
 from medfact.statements import Statement
-from medfact.store import Plan, Planned, Run
+from medfact.store import Asked, Plan, Run
 
 LENDER = "clinical-core"
 """The bundled data set that lends shots to relations with too few heads."""
@@ -117,7 +117,7 @@ def plan(
         raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)
-    asked = tuple(Planned(s, group_of(pool, s, draw), draw) for draw in range(spec.shot_draws) for s in statements)
+    asked = tuple(Asked(s, group_of(pool, s, draw), draw) for draw in range(spec.shot_draws) for s in statements)
     demonstrations = _demonstrations(spec, pool, asked, selection.shots, collection)
     used = _used(pool, statements)
     return Plan(
@@ -187,7 +187,7 @@ def _check(spec: RunSpec) -> None:
 
 
 def _demonstrations(
-    spec: RunSpec, pool: Pool, asked: Sequence[Planned], kept_aside: Sequence[Fact], collection: Collection
+    spec: RunSpec, pool: Pool, asked: Sequence[Asked], kept_aside: Sequence[Fact], collection: Collection
 ) -> Groups:
     if spec.demonstrations:
         return read_groups(Path(spec.opened("demonstrations")), pool, {planned.shots_of for planned in asked})

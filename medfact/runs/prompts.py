@@ -9,13 +9,13 @@ from medfact.models import Prompt
 from medfact.runs.plan import question_of
 from medfact.runs.pool import protocol_of
 from medfact.spec import RunSpec
-from medfact.store import Asked, Planned, Run
+from medfact.store import Asked, Run
 
 Demonstrations = Mapping[str, Sequence[Demonstration]]
 """Group → the demonstrations that precede its statements."""
 
 
-def prompt_of(item: Planned | Asked, demonstrations: Demonstrations, spec: RunSpec, *, chat: bool) -> Prompt:
+def prompt_of(item: Asked, demonstrations: Demonstrations, spec: RunSpec, *, chat: bool) -> Prompt:
     """The prompt of a statement, planned or recorded. chat: whether the model takes messages."""
     if spec.task is not None:
         return make_prompt(item.statement, (), chat=chat, question=INSTRUCTIONS[spec.task])

@@ -95,7 +95,7 @@ class RacingRuns:
     def __init__(self, runs: Sequence[Run], store: Store, tell: Callable[[list[Standing]], None] = lambda _: None) -> None:
         self._runs: Mapping[str, Run] = {run.run: run for run in runs}
         self._store, self._tell = patient(store), tell
-        self._boards = {run.run: Board(store.sheet(run.run)) for run in runs}
+        self._boards = {run.run: Board(store.answers.sheet(run.run)) for run in runs}
         # sorted: a run that was recorded in another order, in an old file perhaps, is asked to its end all the same
         self._places = {name: np.maximum.accumulate(_places(board.sheet)) for name, board in self._boards.items()}
         least = LEAST_HERE if any(is_local(run.model) for run in runs) else LEAST_ELSEWHERE
@@ -167,7 +167,7 @@ class RacingRuns:
     def _look(self) -> None:
         """Looks at every pair, and ends the runs that are to be asked no more."""
         for run, board in self._boards.items():
-            board.take(self._store.news(run, board.changed))
+            board.take(self._store.answers.news(run, board.changed))
         records = {run: board.records() for run, board in self._boards.items()}
         standings, gone = [], {run for run in self._left if (records[run].answer == PENDING).any() and run not in self._ends}
         for a, b in combinations(self._runs, 2):

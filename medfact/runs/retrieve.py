@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
 
 from medfact.datasets import Collection, load
 from medfact.errors import Mistake
@@ -16,17 +15,16 @@ from medfact.retrieval import SPARSE, Retriever, open_dense, open_sparse
 from medfact.runs.corpus import Corpus, corpus_of
 from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.statements import Statement
-from medfact.store import Asked, Planned, Retrieved, Run, Store, home
+from medfact.store import Asked, Retrieved, Run, Store, home
 from medfact.store.schema import storable
 
 _SAVED_AT_ONCE = 256
 """Statements whose passages are saved in one transaction."""
 
-Item = TypeVar("Item", Planned, Asked)
 Tell = Callable[[str], None]
 
 
-def with_passages(items: Sequence[Item], spec: RunSpec, collection: Collection, tell: Tell) -> list[Item]:
+def with_passages(items: Sequence[Asked], spec: RunSpec, collection: Collection, tell: Tell) -> list[Asked]:
     """Statements with their passages, retrieved now where they have none."""
     if spec.retrieval == NO_RETRIEVAL:
         return list(items)
@@ -52,10 +50,10 @@ def retrieve_for(
     tell("Reading the documents." if record.spec.corpus else "Reading the known facts.")
     spec = replace(record.spec, service=replace(record.spec.service, key=key))
     found: dict[str, tuple[Retrieved, ...]] = {}
-    facts = [item.statement.fact for item in store.asked(record.run)]
+    facts = [item.statement.fact for item in store.answers.asked(record.run)]
     ranked = retrieved(missing, facts, spec, load(spec), tell)
     while not stopped() and (part := dict(islice(ranked, _SAVED_AT_ONCE))):
-        store.save_passages(record.run, part)
+        store.answers.save_passages(record.run, part)
         found |= part
         tell(f"Retrieving passages: {len(found):,} of {len(missing):,} statements.")
     items = (replace(item, passages=found.get(item.statement.statement_id, item.passages)) for item in pending)

@@ -99,7 +99,7 @@ def _answer(
     try:
         _check(record, key, budget)
         claim = _claim(record, store, stop)
-        if store.run(record.run).changed != record.changed + 1:  # another process has answered some meanwhile
+        if store.pulse(record.run)[0] != record.changed + 1:  # another process has answered some meanwhile
             pending = _pending(record, store)
     except (Mistake, StoreError) as error:
         yield Failed(record.run, error)
@@ -120,7 +120,7 @@ def _answer(
 
 def _pending(record: Run, store: Store) -> list[Asked]:
     """Statements without an answer, and those whose calls failed."""
-    return [item for item in store.asked(record.run) if item.answer is None or item.answer.failure is not None]
+    return [item for item in store.answers.asked(record.run) if item.answer is None or item.answer.failure is not None]
 
 
 def _claim(record: Run, store: Store, stop: StopSignal) -> int:
@@ -152,7 +152,7 @@ def _ask(
         record_model(record, model, store, changed)
         notes, first, monotony = NotesOnModel(record, model, store, changed), FirstReplies(), Monotony(record.model)
         windows = at_end.enter_context(contextlib.closing(race.windows(record.run, stopped))) if race else None
-        for answers in ask(record.run, pending, model, store, stopped, windows):
+        for answers in ask(record, pending, model, store, stopped, windows):
             yield AnswersSaved(answers)
             of_questions = () if record.spec.writes else answers  # what is written answers nothing
             yield from map(Noted, notes.new(first.note_on(of_questions), monotony.note(answers)))

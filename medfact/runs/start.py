@@ -15,12 +15,12 @@ from medfact.runs.plan import NOTHING_HELD, plan
 from medfact.runs.racing import in_order_of_race
 from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
 from medfact.statements import Statement
-from medfact.store import NOTED, Plan, Planned, Run, Store
+from medfact.store import NOTED, Asked, Plan, Run, Store
 
 
 def start(spec: RunSpec, store: Store, collection: Collection | None = None, held: Held = NOTHING_HELD) -> str:
     """Plans and records a run, before its model loads; returns its id. held: what reviewers hold of facts."""
-    return start_planned(spec, plan(spec, collection, store.rejections(), held), store)
+    return start_planned(spec, plan(spec, collection, store.decisions.rejections(), held), store)
 
 
 def start_planned(spec: RunSpec, planned: Plan, store: Store) -> str:
@@ -47,7 +47,7 @@ def recorded_plan(record: Run, store: Store) -> Plan:
 
     Raises Mistake for a run from a file that lacks its passages: they would be looked for in documents that the file names.
     """
-    asked = store.asked(record.run)
+    asked = store.answers.asked(record.run)
     retrieves = record.spec.retrieval != NO_RETRIEVAL and any(item.passages is None for item in asked)
     if retrieves and store.was_imported(record.run):
         raise Mistake(
@@ -59,16 +59,16 @@ def recorded_plan(record: Run, store: Store) -> Plan:
         dataset_fingerprint=record.dataset_fingerprint,
         pool=record.pool,
         shots=record.shots,
-        statements=tuple(Planned(item.statement, item.shots_of, item.draw, item.passages) for item in asked),
-        demonstrations=store.demonstrations(record.run),
+        statements=tuple(Asked(item.statement, item.shots_of, item.draw, item.passages) for item in asked),
+        demonstrations=store.answers.demonstrations(record.run),
         notes=(*notes_on_data(record, store), f"It asks what run {record.run} asked, from the record of that run."),
         pool_text=record.pool_text,
         population=record.population,
-        partners=store.partners(record.run),
+        partners=store.answers.partners(record.run),
     )
 
 
-def partners_of(asked: Iterable[Planned], known: Iterable[Statement]) -> tuple[Statement, ...]:
+def partners_of(asked: Iterable[Asked], known: Iterable[Statement]) -> tuple[Statement, ...]:
     """A statement of each true fact of which false partners alone are asked, out of some that are known."""
     facts = {item.statement.fact.fact_id: item.statement.fact.negative_of for item in asked}
     missing = {of for of in facts.values() if of is not None} - facts.keys()

@@ -9,7 +9,10 @@ from __future__ import annotations
 import copy
 
 from medfact.spec import LOCAL_OWNER
+from medfact.store.contributions import Contributions
+from medfact.store.database import Database
 from medfact.store.decisions import Decisions
+from medfact.store.disk import Disk, Ended
 from medfact.store.engine import default_url, exists, home, is_lasting
 from medfact.store.entities import (
     COMPLETE,
@@ -29,7 +32,6 @@ from medfact.store.entities import (
     Asked,
     DraftDecision,
     Plan,
-    Planned,
     PrototypeEdit,
     Published,
     Rejection,
@@ -39,15 +41,13 @@ from medfact.store.entities import (
     UnreadRun,
     Verdict,
 )
+from medfact.store.lifecycle import Lifecycle
 from medfact.store.lookup import KEPT_DELETED
 from medfact.store.migrations import SCHEMA_VERSION
 from medfact.store.prototype_edits import PrototypeEdits
 from medfact.store.publications import Publications
 from medfact.store.recording import MADE_FROM_IMPORTED, Recording
-from medfact.store.room import Ended, Room
-from medfact.store.run_answers import News, RunAnswers
-from medfact.store.said import Said
-from medfact.store.seen_labels import SeenLabels
+from medfact.store.run_answers import Answers, News
 from medfact.store.set_ups import SetUps
 from medfact.store.sheets import Sheet
 from medfact.store.verdicts import Verdicts
@@ -56,21 +56,39 @@ from medfact.store.workers import BEAT_SECONDS
 __all__ = [
     "BEAT_SECONDS", "COMPLETE", "DECIDED", "FAILED_RUN", "GOING", "IMPORTED", "INTERRUPTED", "KEPT_DELETED",
     "MADE_FROM_IMPORTED", "NOTED", "PAUSED", "RESUMABLE", "RUNNING", "SCHEMA_VERSION", "STOPPED", "STOP_ASKED",
-    "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "Planned", "PrototypeEdit", "Published",
+    "WAITING", "Answer", "Asked", "DraftDecision", "Ended", "News", "Plan", "PrototypeEdit", "Published",
     "Rejection", "Retrieved", "Run", "RunEvent", "Sheet", "Store", "UnreadRun", "Verdict", "default_url", "exists", "home",
     "is_lasting",
 ]  # fmt: skip
 
 
-class Store(Recording, Room, RunAnswers, Decisions, Verdicts, SeenLabels, PrototypeEdits, Publications, SetUps, Said):
-    """The database at one URL, as one owner uses it."""
+class Store(Recording, Lifecycle):
+    """The runs in the database at one URL, as one owner uses it: begun, found, and moved from state to state. What they ask and
+    what was answered, and all that is kept beside runs, are parts of it.
+    """
 
     def __init__(self, url: str | None = None, owner: str = LOCAL_OWNER) -> None:
-        super().__init__(url)
-        self.owner = owner
+        super().__init__(Database(url), owner)
+        self._open_parts()
+
+    def _open_parts(self) -> None:
+        self.answers = Answers(self.database, self.owner)
+        self.contributions = Contributions(self.database, self.owner)
+        self.decisions = Decisions(self.database, self.owner)
+        self.disk = Disk(self.database, self.owner)
+        self.prototype_edits = PrototypeEdits(self.database, self.owner)
+        self.publications = Publications(self.database, self.owner)
+        self.set_ups = SetUps(self.database, self.owner)
+        self.verdicts = Verdicts(self.database, self.owner)
+
+    @property
+    def url(self) -> str:
+        """The address of its database."""
+        return self.database.url
 
     def of(self, owner: str) -> Store:
         """The same database, as another owner uses it."""
         other = copy.copy(self)
         other.owner = owner
+        other._open_parts()
         return other

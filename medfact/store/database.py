@@ -85,14 +85,14 @@ class Database:
 
     def __init__(self, url: str | None = None) -> None:
         self.url = url or default_url()
-        self._engine = open_engine(self.url)
-        self.patience_seconds = patience_with(self._engine)
+        self.engine = open_engine(self.url)
+        self.patience_seconds = patience_with(self.engine)
         file = file_of(self.url)
-        self._file = file and file.absolute()
-        with self._explained_errors():
-            up_to_date = migrate(self._engine)
+        self.file = file and file.absolute()
+        with self.explained_errors():
+            up_to_date = migrate(self.engine)
             if up_to_date:
-                remove_secrets(self._engine)
+                remove_secrets(self.engine)
         if not up_to_date:
             raise StoreError(
                 f"{without_password(self.url)} was made by a newer medfact.", "Update medfact, or choose another --db."
@@ -100,29 +100,29 @@ class Database:
         self._opened_file = self._file_identity()
 
     @contextmanager
-    def _writing(self) -> Iterator[sql.Connection]:
+    def writing(self) -> Iterator[sql.Connection]:
         """A transaction, which waits for those of other programs."""
         self._check_file()
-        with self._explained_errors(), self._engine.begin() as connection:
+        with self.explained_errors(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
-    def _writing_soon(self) -> Iterator[sql.Connection]:
+    def writing_soon(self) -> Iterator[sql.Connection]:
         """A transaction that fails soon if another program is writing."""
         self._check_file()
-        with self._explained_errors(), self._engine.connect() as connection, _short_wait(connection), connection.begin():
+        with self.explained_errors(), self.engine.connect() as connection, _short_wait(connection), connection.begin():
             yield connection
 
     @contextmanager
-    def _reading(self) -> Iterator[sql.Connection]:
+    def reading(self) -> Iterator[sql.Connection]:
         self._check_file()
-        with self._explained_errors(), self._engine.connect() as connection:
+        with self.explained_errors(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def _snapshot(self) -> Iterator[sql.Connection]:
+    def snapshot(self) -> Iterator[sql.Connection]:
         """A connection whose reads all see the same state of the database, whatever is written meanwhile."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN")  # its driver starts no transaction for reads
             else:
@@ -130,7 +130,7 @@ class Database:
             yield connection
 
     @contextmanager
-    def _explained_errors(self) -> Iterator[None]:
+    def explained_errors(self) -> Iterator[None]:
         """Turns errors of the database into a StoreError with a hint."""
         try:
             yield
@@ -140,26 +140,26 @@ class Database:
             may_pass = not is_full and _may_pass(error, cause)
             if is_full:
                 cause = f"its disk is full ({cause})"
-            hint = next((hint for word, hint in _HINTS.items() if word in cause), _OTHER_HINTS[self._engine.dialect.name])
-            public = next((said for word, said in _PUBLIC.items() if word in cause and self._file is not None), "")
+            hint = next((hint for word, hint in _HINTS.items() if word in cause), _OTHER_HINTS[self.engine.dialect.name])
+            public = next((said for word, said in _PUBLIC.items() if word in cause and self.file is not None), "")
             problem = f"The database {without_password(self.url)} cannot be used: {cause}."
             raise StoreError(problem, hint, public, may_pass) from error
 
     def _has_full_disk(self, cause: str) -> bool:
         """Whether a full disk explains that a file cannot be read, written or opened."""
-        if self._file is None or not ("I/O error" in cause or "unable to open" in cause):
+        if self.file is None or not ("I/O error" in cause or "unable to open" in cause):
             return False
         try:
-            return shutil.disk_usage(self._file.parent).free < _FULL_DISK_BYTES
+            return shutil.disk_usage(self.file.parent).free < _FULL_DISK_BYTES
         except OSError:
             return False
 
     def _file_identity(self) -> tuple[int, int] | None:
         """Device and inode of the database's file, which change when it is replaced; None if there is no file."""
-        if self._file is None:
+        if self.file is None:
             return None
         try:
-            status = self._file.stat()
+            status = self.file.stat()
         except OSError as error:
             raise StoreError(
                 f"The database {without_password(self.url)} is not there any more ({error.strerror}).",
@@ -172,26 +172,26 @@ class Database:
         """Reconnects if the file was replaced: writes to a deleted file succeed while it is open, but are lost."""
         identity = self._file_identity()
         if identity != self._opened_file:
-            self._engine.dispose()
+            self.engine.dispose()
             self._opened_file = identity
 
-    def _insert(self, table: sql.Table) -> Any:
+    def insert(self, table: sql.Table) -> Any:
         """An insertion that can say what happens to rows whose key exists already."""
         inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-        return inserts[self._engine.dialect.name](table)
+        return inserts[self.engine.dialect.name](table)
 
-    def _insert_new(self, table: sql.Table) -> Any:
+    def insert_new(self, table: sql.Table) -> Any:
         """An insertion that skips rows whose key exists already."""
-        return self._insert(table).on_conflict_do_nothing()
+        return self.insert(table).on_conflict_do_nothing()
 
-    def _insert_rows(
+    def insert_rows(
         self, connection: sql.Connection, insertion: Any, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
     ) -> None:
         """Inserts many rows through the driver itself: for large runs, SQLAlchemy's work on every value takes longest.
 
         columns: names of the insertion's parameters. rows: their values, in the same order.
         """
-        compiled = insertion.compile(dialect=self._engine.dialect, column_keys=list(columns))
+        compiled = insertion.compile(dialect=self.engine.dialect, column_keys=list(columns))
         remaining = map(_storable_row, rows)
         if compiled.positional:
             self._insert_together(connection, compiled, columns, remaining)
@@ -211,6 +211,14 @@ class Database:
         for batch in _in_powers_of_two(rows):
             command = before + ", ".join([values] * len(batch)) + after
             connection.exec_driver_sql(command, tuple(chain.from_iterable(map(in_order, batch))))
+
+
+class Part:
+    """A part of the store: what it reads is in a database, and what it writes is an owner's."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self.database = database
+        self.owner = owner
 
 
 def _in_powers_of_two(rows: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -8,25 +8,23 @@ from collections.abc import Mapping
 import sqlalchemy as sql
 
 from medfact.store import schema
-from medfact.store.database import Database, now
+from medfact.store.database import Part, now
 from medfact.store.entities import DraftDecision, Rejection
 
 
-class Decisions(Database):
+class Decisions(Part):
     """Decisions of one owner."""
-
-    owner: str
 
     def reject(self, fact_id: str, tail: str, reason: str = "") -> None:
         """Records that a tail must not be drawn as a false partner of this fact, and why."""
         row = {"owner": self.owner, "fact_id": fact_id, "tail": tail, "rejected_at": now(), "reason": reason}
-        with self._writing() as connection:
-            connection.execute(self._insert_new(schema.rejections), [row])
+        with self.database.writing() as connection:
+            connection.execute(self.database.insert_new(schema.rejections), [row])
 
     def unreject(self, fact_id: str, tail: str) -> None:
         """Takes a rejection back."""
         row = schema.rejections.c
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             same = (row.owner == self.owner, row.fact_id == fact_id, row.tail == tail)
             connection.execute(schema.rejections.delete().where(*same))
 
@@ -41,7 +39,7 @@ class Decisions(Database):
         """The false partners that this owner has rejected, the newest first."""
         row = schema.rejections.c
         listed = sql.select(row.fact_id, row.tail, row.reason).where(row.owner == self.owner)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return [Rejection(*columns) for columns in connection.execute(listed.order_by(row.rejected_at.desc(), row.tail))]
 
     def decide_on_draft(self, run: str, relation: str, accepted: bool, sentences: Mapping[str, str]) -> None:
@@ -55,7 +53,7 @@ class Decisions(Database):
             "sentences": json.dumps(dict(sentences)),
             "decided_at": now(),
         }
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             same = (row.owner == self.owner, row.run == run, row.relation == relation)
             connection.execute(schema.draft_decisions.delete().where(*same))
             connection.execute(schema.draft_decisions.insert(), [values])
@@ -63,7 +61,7 @@ class Decisions(Database):
     def forget_draft_decision(self, run: str, relation: str) -> None:
         """Takes such a decision back."""
         row = schema.draft_decisions.c
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             same = (row.owner == self.owner, row.run == run, row.relation == relation)
             connection.execute(schema.draft_decisions.delete().where(*same))
 
@@ -71,6 +69,6 @@ class Decisions(Database):
         """Relation → what this owner has decided on its draft in a writing."""
         row = schema.draft_decisions.c
         query = sql.select(row.relation, row.accepted, row.sentences, row.decided_at)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute(query.where(row.owner == self.owner, row.run == run).order_by(row.relation))
             return {one.relation: DraftDecision(one.accepted, json.loads(one.sentences), one.decided_at) for one in found}

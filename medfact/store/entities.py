@@ -76,31 +76,27 @@ class Retrieved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A statement to ask, the group whose demonstrations precede it, and the number of their draw, from 0.
-
-    passages: those retrieved for it, best first; None where none were retrieved yet, or the run retrieves none.
-    """
-
-    statement: Statement
-    shots_of: str
-    draw: int = 0
-    passages: tuple[Retrieved, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement of a recorded run: its position, its group of demonstrations and their draw, its answer if it has one, the
-    number of its fact in the run, and the passages retrieved for it (see `Planned`).
-    """
+    """A statement that a run asks, or will ask."""
 
-    position: int
-    shots_of: str
     statement: Statement
-    answer: Answer | None
+
+    shots_of: str
+    """The group whose demonstrations precede it."""
+
     draw: int = 0
-    fact: int = 0
+    """The number of their draw, from 0."""
+
     passages: tuple[Retrieved, ...] | None = None
+    """Those retrieved for it, best first; None where none were retrieved yet, or the run retrieves none."""
+
+    position: int = 0
+    """Its place in a recorded run, from 0."""
+
+    fact: int = 0
+    """The number of its fact in a recorded run, from 0."""
+
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ class Plan:
     dataset_fingerprint: str
     pool: str
     shots: int
-    statements: tuple[Planned, ...]
+    statements: tuple[Asked, ...]
     demonstrations: dict[str, tuple[Demonstration, ...]]
     notes: tuple[str, ...] = ()
     pool_text: dict[str, dict[str, str]] = field(default_factory=dict)

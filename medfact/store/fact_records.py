@@ -35,17 +35,16 @@ def records_of(statements: Iterable[Statement]) -> Records:
     return {fact_id: record_values(fact) for fact_id, fact in first.items()}
 
 
-class FactRecords(Database):
-    """Adds and reads facts and statements."""
-
-    def add_statements(self, connection: sql.Connection, statements: Mapping[str, tuple[Any, ...]], facts: Records) -> None:
-        """Adds what is not there yet. statements: the values of their rows, by id. All in one order everywhere, so that nobody
-        deadlocks.
-        """
-        in_order = (statements[name] for name in sorted(statements))
-        self._insert_rows(connection, self._insert_new(schema.statements), STATEMENT_COLUMNS, in_order)
-        described = sorted({values[0]: values for values in facts.values()}.items())
-        self._insert_rows(connection, self._insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described))
+def add_statements(
+    database: Database, connection: sql.Connection, statements: Mapping[str, tuple[Any, ...]], facts: Records
+) -> None:
+    """Adds what is not there yet. statements: the values of their rows, by id. All in one order everywhere, so that nobody
+    deadlocks.
+    """
+    in_order = (statements[name] for name in sorted(statements))
+    database.insert_rows(connection, database.insert_new(schema.statements), STATEMENT_COLUMNS, in_order)
+    described = sorted({values[0]: values for values in facts.values()}.items())
+    database.insert_rows(connection, database.insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described))
 
 
 def rows_of(statements: Iterable[Statement]) -> dict[str, tuple[Any, ...]]:

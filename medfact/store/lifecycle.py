@@ -37,7 +37,7 @@ class Lifecycle(Lookup):
         row = schema.runs.c
         update = schema.runs.update().where(row.run == run, row.changed == record.changed)
         values = {"state": RUNNING, "reason": None, "finished_at": None, "worker": myself(), "beat_at": now()}
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             if connection.execute(update.values(changed=row.changed + 1, **values)).rowcount != 1:
                 raise Mistake(f"Run {run} was taken up by another process just now.", "Watch it there.")
             add_event(connection, run, RUNNING)
@@ -45,19 +45,19 @@ class Lifecycle(Lookup):
 
     def last_claim(self, run: str) -> int:
         """The number of a run's last claim; 0 if it was never claimed."""
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return int(connection.execute(_last_claim(run)).scalar() or 0)
 
     def ask_to_stop(self, run: str) -> None:
         """Asks the process that works on a run, or is going to, to stop."""
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             add_event(connection, run, STOP_ASKED)
 
     def is_asked_to_stop(self, run: str, since: int) -> bool:
         """Whether a run was asked to stop after the claim of this number."""
         row = schema.events.c
         query = sql.select(row.number).where(row.run == run, row.what == STOP_ASKED, row.number > since).limit(1)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return connection.execute(query).first() is not None
 
     def beat(self, run: str) -> None:
@@ -66,10 +66,12 @@ class Lifecycle(Lookup):
 
     def record_model(self, run: str, *, revision: str, chat: bool, decoding: dict[str, Any], notes: Sequence[str] = ()) -> None:
         """Records the model that was loaded for a run, and notes on it."""
-        earlier = self.run(run).notes
+        with self.database.reading() as connection:
+            recorded = sql.select(schema.runs.c.notes).where(schema.runs.c.run == run)
+            earlier = json.loads(connection.execute(recorded).scalar_one())
         new = [note for note in dict.fromkeys(notes) if note not in earlier]
         values = {"model_revision": revision, "chat": chat, "decoding": json.dumps(decoding)}
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             update = schema.runs.update().where(schema.runs.c.run == run)
             connection.execute(update.values(notes=json.dumps([*earlier, *new]), changed=schema.runs.c.changed + 1, **values))
             for note in new:
@@ -85,7 +87,7 @@ class Lifecycle(Lookup):
         if since is not None:
             update = update.where(sql.func.coalesce(_last_claim(run).scalar_subquery(), 0) == since)
         values = {"finished_at": None if going else now(), "worker": myself() if going else None}
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             update = update.values(state=state, reason=reason, changed=schema.runs.c.changed + 1, **values)
             if connection.execute(update).rowcount:
                 add_event(connection, run, state, reason)
@@ -109,13 +111,13 @@ class Lifecycle(Lookup):
         self._update(run, deleted_at=None)
 
     def _update(self, run: str, **values: Any) -> None:
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(schema.runs.update().where(schema.runs.c.run == run).values(**values))
 
     def purge(self) -> int:
         """Erases runs that can no longer be restored, and statements that no run asks. Returns the number of runs."""
         expired = sql.select(schema.runs.c.run).where(schema.runs.c.deleted_at < oldest_restorable())
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             runs = connection.execute(expired).scalars().all()
             if runs:
                 erase_runs(connection, runs)

@@ -13,7 +13,7 @@ import sqlalchemy as sql
 from medfact.errors import Mistake, UnknownName, UnreadableRun
 from medfact.spec import RunSpec
 from medfact.store import schema
-from medfact.store.database import Database
+from medfact.store.database import Part
 from medfact.store.entities import COMPLETE, GOING, IMPORTED, INTERRUPTED, NOTED, PAUSED, STOP_ASKED, Run, RunEvent, UnreadRun
 from medfact.store.workers import is_alive
 
@@ -33,7 +33,7 @@ def _named(latest: Sequence[str]) -> str:
     return f"The latest {'is' if len(latest) == 1 else 'are'} {', '.join(latest)}." if latest else "There is none yet."
 
 
-class Lookup(Database):
+class Lookup(Part):
     """Reads runs and their histories."""
 
     def runs(self, *owners: str) -> list[Run]:
@@ -79,7 +79,7 @@ class Lookup(Database):
         query = sql.select(row.run).where(
             row.deleted_at > oldest_restorable(), row.run.startswith(run.lower(), autoescape=True)
         )
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return list(connection.execute(query).scalars())
 
     def deleted(self, *owners: str) -> list[Run]:
@@ -104,14 +104,14 @@ class Lookup(Database):
         return [run for run in self._found(query) if isinstance(run, Run)]
 
     def _found(self, query: sql.Select[Any]) -> list[Run | UnreadRun]:
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return [_recorded(row) for row in connection.execute(query)]
 
     def pulse(self, run: str) -> tuple[int, str]:
         """A run's `changed` and state, which tell a page whether anything is new. Raises UnknownName."""
         row = schema.runs.c
         query = sql.select(row.changed, row.state, row.worker, row.beat_at).where(row.run == run, row.deleted_at.is_(None))
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             pulse = connection.execute(query).one_or_none()
         if pulse is None:
             raise UnknownName("run", run, ())
@@ -129,12 +129,12 @@ class Lookup(Database):
     def _events(self, run: str, said: Any, condition: Any, most: int) -> list[RunEvent]:
         row = schema.events.c
         query = sql.select(row.at, row.what, said).where(row.run == run, condition).order_by(row.number.desc()).limit(most)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return [RunEvent(*values) for values in connection.execute(query)][::-1]
 
     def count_events(self, run: str) -> int:
         query = sql.select(sql.func.count()).select_from(schema.events).where(schema.events.c.run == run)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return int(connection.execute(query).scalar_one())
 
     def was_imported(self, run: str) -> bool:

@@ -42,7 +42,9 @@ def migrate(engine: sql.Engine) -> bool:
 def _is_newest(engine: sql.Engine) -> bool:
     with engine.connect() as connection:
         there = sql.inspect(connection).has_table(schema.schema_version.name)
-        return there and connection.execute(sql.select(schema.schema_version.c.version)).scalar() == SCHEMA_VERSION
+        if not there or connection.execute(sql.select(schema.schema_version.c.version)).scalar() != SCHEMA_VERSION:
+            return False
+        return not _new_columns(connection)
 
 
 def _migrated(connection: sql.Connection) -> bool:
@@ -57,7 +59,17 @@ def _migrated(connection: sql.Connection) -> bool:
     if version < SCHEMA_VERSION:
         schema.metadata.create_all(connection)
         connection.execute(schema.schema_version.update().values(version=SCHEMA_VERSION))
+    if version <= SCHEMA_VERSION:
+        for column in _new_columns(connection):
+            kind = column.type.compile(connection.dialect)
+            connection.execute(sql.text(f"ALTER TABLE {schema.facts.name} ADD COLUMN {column.name} {kind}"))
     return version <= SCHEMA_VERSION
+
+
+def _new_columns(connection: sql.Connection) -> list[sql.Column[Any]]:
+    """The columns of facts that the database has not yet: what `facts.Fact` declares needs no step of its own."""
+    there = {one["name"] for one in sql.inspect(connection).get_columns(schema.facts.name)}
+    return [column for column in schema.facts.c if column.name not in there]
 
 
 def _check_encoding(connection: sql.Connection) -> None:

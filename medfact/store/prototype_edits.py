@@ -7,16 +7,14 @@ from collections.abc import Iterable
 import sqlalchemy as sql
 
 from medfact.store import schema
-from medfact.store.database import Database, now
+from medfact.store.database import Part, now
 from medfact.store.entities import PrototypeEdit
 
 
-class PrototypeEdits(Database):
+class PrototypeEdits(Part):
     """The edits of one owner."""
 
-    owner: str
-
-    def record_prototype_edits(self, edits: Iterable[PrototypeEdit]) -> None:
+    def record(self, edits: Iterable[PrototypeEdit]) -> None:
         """Adds edits, all or none, in their order. Their number and time are set here."""
         rows = [
             {
@@ -31,13 +29,13 @@ class PrototypeEdits(Database):
             for one in edits
         ]
         if rows:
-            with self._writing() as connection:
+            with self.database.writing() as connection:
                 connection.execute(schema.prototype_edits.insert(), rows)
 
-    def prototype_edits(self, pool: str) -> list[PrototypeEdit]:
+    def log(self, pool: str) -> list[PrototypeEdit]:
         """This owner's log of a pool, in its order."""
         row = schema.prototype_edits.c
         columns = (row.pool, row.relation, row.form, row.sentence, row.signed_by, row.number, row.decided_at)
         query = sql.select(*columns).where(row.owner == self.owner, row.pool == pool).order_by(row.number)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return [PrototypeEdit(*values) for values in connection.execute(query)]

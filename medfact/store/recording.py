@@ -10,10 +10,10 @@ import sqlalchemy as sql
 
 from medfact.spec import RunSpec
 from medfact.store import schema
-from medfact.store.database import now
+from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, WAITING, Plan
-from medfact.store.fact_records import FactRecords, records_of, rows_of
-from medfact.store.retrieval import RetrievedPassages, planned_passages
+from medfact.store.fact_records import add_statements, records_of, rows_of
+from medfact.store.retrieval import add_passages, planned_passages
 from medfact.store.sheets import fact_numbers, sheet_of
 from medfact.store.workers import myself
 
@@ -24,10 +24,8 @@ _PLACE_COLUMNS = ("run", "position", "statement_id", "shots_of", "draw", "fact")
 _RUN_FACT_COLUMNS = ("run", "fact", "record", "statement_id")
 
 
-class Recording(RetrievedPassages, FactRecords):
+class Recording(Part):
     """Records new runs."""
-
-    owner: str
 
     def start_run(self, spec: RunSpec, plan: Plan, versions: dict[str, str]) -> str:
         """Records a run and everything it will ask, before its model loads. Returns its random 128-bit id."""
@@ -45,13 +43,13 @@ class Recording(RetrievedPassages, FactRecords):
         shown = enumerate(plan.partners, len(facts))
         beside = [(run, number, partners[one.fact.fact_id][0], one.statement_id) for number, one in shown]
         sheet, passages = sheet_of(plan.statements).to_bytes(), planned_passages(plan.statements)
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(schema.runs.insert().values(row))
-            self.add_statements(connection, statements, {**facts, **partners})
-            self._insert_rows(connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*described, *beside])
-            self._insert_rows(connection, schema.run_statements.insert(), _PLACE_COLUMNS, places)
+            add_statements(self.database, connection, statements, {**facts, **partners})
+            self.database.insert_rows(connection, schema.run_facts.insert(), _RUN_FACT_COLUMNS, [*described, *beside])
+            self.database.insert_rows(connection, schema.run_statements.insert(), _PLACE_COLUMNS, places)
             _add_demonstrations(connection, run, plan)
-            self.add_passages(connection, run, passages)
+            add_passages(self.database, connection, run, passages)
             connection.execute(schema.sheets.insert().values(run=run, columns=sheet))
             add_event(connection, run, WAITING)
             if spec.imported:

@@ -6,13 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sql
-from numpy.typing import NDArray
 
 from medfact.store import schema
-from medfact.store.database import Database, now
-from medfact.store.entities import Planned, Retrieved
+from medfact.store.database import Database
+from medfact.store.entities import Asked, Retrieved
 
 Passages = tuple[Retrieved, ...]
 
@@ -20,31 +18,10 @@ _COLUMNS = ("run", "statement_id", "passages", "gold")
 _IDS_PER_QUERY = 500
 
 
-class RetrievedPassages(Database):
-    """Saves and reads passages."""
-
-    def save_passages(self, run: str, passages: Mapping[str, Passages]) -> None:
-        """Commits the passages of statements, by statement id. Those that a statement has already stay."""
-        with self._writing() as connection:
-            update = schema.runs.update().where(schema.runs.c.run == run)
-            connection.execute(update.values(changed=schema.runs.c.changed + 1, beat_at=now()))
-            self.add_passages(connection, run, passages)
-
-    def add_passages(self, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
-        """The same within a transaction."""
-        rows = ((run, statement_id, _to_json(found), gold_rank(found)) for statement_id, found in passages.items())
-        self._insert_rows(connection, self._insert_new(schema.retrieved), _COLUMNS, rows)
-
-    def gold_ranks(self, run: str, statements: int) -> NDArray[np.int64]:
-        """Of each statement by position, the rank of its first gold passage, from 1; 0 for none, −1 before retrieval."""
-        row, place = schema.retrieved.c, schema.run_statements.c
-        same = schema.retrieved.join(schema.run_statements, (place.run == row.run) & (place.statement_id == row.statement_id))
-        ranks = np.full(statements, -1, dtype=np.int64)
-        with self._reading() as connection:
-            query = sql.select(place.position, row.gold).select_from(same).where(row.run == run)
-            for position, gold in connection.execute(query):
-                ranks[position] = gold
-        return ranks
+def add_passages(database: Database, connection: sql.Connection, run: str, passages: Mapping[str, Passages]) -> None:
+    """Adds the passages of statements, by statement id. Those that a statement has already stay."""
+    rows = ((run, statement_id, _to_json(found), gold_rank(found)) for statement_id, found in passages.items())
+    database.insert_rows(connection, database.insert_new(schema.retrieved), _COLUMNS, rows)
 
 
 def gold_rank(passages: Iterable[Sequence[Any]]) -> int:
@@ -66,7 +43,7 @@ def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] 
     return passages
 
 
-def planned_passages(statements: Iterable[Planned]) -> dict[str, Passages]:
+def planned_passages(statements: Iterable[Asked]) -> dict[str, Passages]:
     """Statement id → its passages, of statements that have them before they are asked."""
     return {item.statement.statement_id: item.passages for item in statements if item.passages is not None}
 

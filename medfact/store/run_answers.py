@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from medfact.answers import Demonstration
 from medfact.errors import StoreError, UnreadableRun
 from medfact.facts import Fact
-from medfact.statements import Statement
+from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
-from medfact.store.database import now
-from medfact.store.entities import IMPORTED, Answer, Asked, Planned
+from medfact.store.database import Part, now
+from medfact.store.entities import IMPORTED, Answer, Asked
 from medfact.store.fact_records import facts_in
-from medfact.store.retrieval import RetrievedPassages, passages_in
+from medfact.store.retrieval import Passages, add_passages, passages_in
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
 
@@ -36,7 +36,7 @@ _SAVED_COLUMNS = ("run", "asked_at", "batch", *_ANSWER_COLUMNS, "of_run", "of_st
 class News:
     """Answers as parallel arrays. changed: the run's own when they were read. position: of the statement, from 0.
 
-    answer: 1 True, 0 False, -1 unreadable, -2 a failed call. p_true, p_mass: from 0 to 1, or NaN.
+    answer: 1 True, 0 False, UNREADABLE or FAILED. p_true, p_mass: from 0 to 1, or NaN.
     """
 
     changed: int
@@ -46,28 +46,26 @@ class News:
     p_mass: NDArray[np.float64]
 
 
-class RunAnswers(RetrievedPassages):
+class Answers(Part):
     """Reads what runs ask, reads and saves the answers."""
-
-    owner: str
 
     def save(self, run: str, answers: Sequence[Answer]) -> None:
         """Commits answers. An answer replaces an earlier failure; an earlier answer stays."""
         if not answers:
             return
         row, asked_at = schema.runs.c, now()
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             update = schema.runs.update().where(row.run == run)
             connection.execute(update.values(changed=row.changed + 1, beat_at=asked_at))
             batch = connection.execute(sql.select(row.changed).where(row.run == run)).scalar_one()
             rows = ((run, asked_at, batch, *_answer_values(a), run, a.statement_id, a.draw) for a in answers)
-            self._insert_rows(connection, self._answer_insertion(), _SAVED_COLUMNS, rows)
+            self.database.insert_rows(connection, self._answer_insertion(), _SAVED_COLUMNS, rows)
 
     def _answer_insertion(self) -> Any:
         place = schema.run_statements.c
         same = (place.run == sql.bindparam("of_run"), place.statement_id == sql.bindparam("of_statement"))
         position = sql.select(place.position).where(*same, place.draw == sql.bindparam("of_draw")).scalar_subquery()
-        insertion = self._insert(schema.answers).values(position=position)
+        insertion = self.database.insert(schema.answers).values(position=position)
         return insertion.on_conflict_do_update(
             index_elements=["run", "statement_id", "draw"],
             set_={name: insertion.excluded[name] for name in ("asked_at", "batch", "position", *_ANSWER_COLUMNS)},
@@ -89,7 +87,7 @@ class RunAnswers(RetrievedPassages):
             query = query.where(places.c.fact.in_(list(facts)))
         if positions is not None:
             query = query.where(places.c.position.in_(list(positions)))
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             known = facts_in(connection, run, facts if positions is None else _facts_at(connection, run, positions))
             asked = [_asked(row, known, run) for row in connection.execute(query.order_by(places.c.position))]
             some = None if facts is None and positions is None else [item.statement.statement_id for item in asked]
@@ -98,7 +96,7 @@ class RunAnswers(RetrievedPassages):
 
     def facts(self, run: str) -> list[Fact]:
         """The facts of a run by their number in it."""
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             found = facts_in(connection, run)
         return [found[number] for number in sorted(found)]
 
@@ -113,7 +111,7 @@ class RunAnswers(RetrievedPassages):
         columns = [*(statements.c[name] for name in STATEMENT_COLUMNS), *fact_columns()]
         query = sql.select(*columns).select_from(joined.join(facts, facts.c.record == of_run.record)).where(of_run.run == run)
         own = len(STATEMENT_COLUMNS)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             rows = connection.execute(query.order_by(of_run.fact)).all()
         return tuple(statement_of(values[:own], fact_of(values[own:])) for values in rows)
 
@@ -121,7 +119,7 @@ class RunAnswers(RetrievedPassages):
         """Group → its demonstrations."""
         row = schema.demonstrations.c
         groups: dict[str, tuple[Demonstration, ...]] = {}
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             for shot in connection.execute(
                 sql.select(row.shots_of, row.text, row.label).where(row.run == run).order_by(row.position)
             ):
@@ -131,22 +129,23 @@ class RunAnswers(RetrievedPassages):
     def sheet(self, run: str) -> Sheet:
         """A run's statements as arrays."""
         sheets = schema.sheets
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             saved = connection.execute(sql.select(sheets.c.columns).where(sheets.c.run == run)).scalar()
             if saved is not None and (sheet := readable_sheet(saved)) is not None:
                 return sheet
             sheet = sheet_of(_planned(connection, run))
-        with suppress(StoreError), self._writing_soon() as connection:  # only a cache
+        with suppress(StoreError), self.database.writing_soon() as connection:  # only a cache
             connection.execute(sheets.delete().where(sheets.c.run == run))
-            connection.execute(self._insert_new(sheets).values(run=run, columns=sheet.to_bytes()))
+            connection.execute(self.database.insert_new(sheets).values(run=run, columns=sheet.to_bytes()))
         return sheet
 
     def news(self, run: str, since: int = -1) -> News:
         """Answers that were saved after the run's `changed` was `since`."""
         row, runs = schema.answers.c, schema.runs.c
-        answer = sql.case((row.failure.is_not(None), -2), (row.answer.is_(None), -1), else_=sql.cast(row.answer, sql.Integer))
+        said = sql.cast(row.answer, sql.Integer)
+        answer = sql.case((row.failure.is_not(None), FAILED), (row.answer.is_(None), UNREADABLE), else_=said)
         query = sql.select(row.position, answer, row.p_true, row.p_mass).where(row.run == run, row.batch > since)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             changed = connection.execute(sql.select(runs.changed).where(runs.run == run)).scalar_one()
             rows = connection.execute(query).all()
         columns = list(zip(*rows, strict=True)) or [()] * 4
@@ -157,17 +156,17 @@ class RunAnswers(RetrievedPassages):
         """The figures that were kept for a run, if its answers have not changed since."""
         sheets, runs = schema.sheets, schema.runs
         join = sheets.join(runs, (sheets.c.run == runs.c.run) & (sheets.c.figures_of == runs.c.changed))
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             saved = connection.execute(sql.select(sheets.c.figures).select_from(join).where(sheets.c.run == run)).scalar()
         return None if saved is None else dict(json.loads(saved))
 
     def keep_figures(self, run: str, figures: dict[str, Any], changed: int) -> None:
         """Keeps figures of a run. changed: the run's own when they were computed."""
         update = schema.sheets.update().where(schema.sheets.c.run == run)
-        with self._writing_soon() as connection:
+        with self.database.writing_soon() as connection:
             connection.execute(update.values(figures=json.dumps(figures), figures_of=changed))
 
-    def reusable_answers(self, keys: Sequence[str]) -> dict[str, Answer]:
+    def reusable(self, keys: Sequence[str]) -> dict[str, Answer]:
         """Key → the oldest answer of this owner's runs with that key, failures excluded.
 
         Answers of imported runs are excluded: anybody may have written their files.
@@ -181,11 +180,29 @@ class RunAnswers(RetrievedPassages):
             .order_by(row.asked_at.desc())
         )
         answers: dict[str, Answer] = {}
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             for start in range(0, len(keys), _KEYS_PER_QUERY):
                 rows = connection.execute(query.where(row.key.in_(keys[start : start + _KEYS_PER_QUERY])))
                 answers |= {saved.key: Answer(*saved) for saved in rows}
         return answers
+
+    def save_passages(self, run: str, passages: Mapping[str, Passages]) -> None:
+        """Commits the passages of statements, by statement id. Those that a statement has already stay."""
+        with self.database.writing() as connection:
+            update = schema.runs.update().where(schema.runs.c.run == run)
+            connection.execute(update.values(changed=schema.runs.c.changed + 1, beat_at=now()))
+            add_passages(self.database, connection, run, passages)
+
+    def gold_ranks(self, run: str, statements: int) -> NDArray[np.int64]:
+        """Of each statement by position, the rank of its first gold passage, from 1; 0 for none, −1 before retrieval."""
+        row, place = schema.retrieved.c, schema.run_statements.c
+        same = schema.retrieved.join(schema.run_statements, (place.run == row.run) & (place.statement_id == row.statement_id))
+        ranks = np.full(statements, -1, dtype=np.int64)
+        with self.database.reading() as connection:
+            query = sql.select(place.position, row.gold).select_from(same).where(row.run == run)
+            for position, gold in connection.execute(query):
+                ranks[position] = gold
+        return ranks
 
     def service_calls(self, run: str) -> list[Any]:
         """What a service reported about each call of a run: rows with served_model, fingerprint, prompt_tokens,
@@ -193,14 +210,14 @@ class RunAnswers(RetrievedPassages):
         """
         row = schema.answers.c
         reported = (row.served_model, row.fingerprint, row.prompt_tokens, row.completion_tokens, row.seconds, row.attempts)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             columns = (*reported, row.p_low, row.p_high, row.cut, row.failure)
             return list(connection.execute(sql.select(*columns).where(row.run == run)))
 
     def replies_cut(self, run: str, why: str) -> int:
         """How many replies of a run were cut short for a reason (`Completion.cut`)."""
         row = schema.answers.c
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             count = sql.select(sql.func.count()).where(row.run == run, row.cut == why)
             return int(connection.execute(count).scalar_one())
 
@@ -208,7 +225,7 @@ class RunAnswers(RetrievedPassages):
         """Tokens of a run's prompts and of its replies, as its service counted them."""
         row = schema.answers.c
         sums = (sql.func.coalesce(sql.func.sum(column), 0) for column in (row.prompt_tokens, row.completion_tokens))
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             prompt, completion = connection.execute(sql.select(*sums).where(row.run == run)).one()
         return int(prompt), int(completion)
 
@@ -219,7 +236,7 @@ def _facts_at(connection: sql.Connection, run: str, positions: Sequence[int]) ->
     return connection.execute(sql.select(place.fact).where(place.run == run, place.position.in_(list(positions)))).scalars()
 
 
-def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
+def _planned(connection: sql.Connection, run: str) -> Iterator[Asked]:
     """The statements of a run in order, read a part at a time."""
     places, statements = schema.run_statements, schema.statements
     join = places.join(statements, places.c.statement_id == statements.c.statement_id)
@@ -228,7 +245,7 @@ def _planned(connection: sql.Connection, run: str) -> Iterator[Planned]:
     known = facts_in(connection, run)
     with connection.execute(query, execution_options={"yield_per": 1_000}) as rows:
         for shots_of, draw, fact, *values in rows:
-            yield Planned(statement_of(values, _one_of(known, fact, run)), shots_of, draw)
+            yield Asked(statement_of(values, _one_of(known, fact, run)), shots_of, draw)
 
 
 def _one_of(facts: Mapping[int, Fact], number: int, run: str) -> Fact:
@@ -241,4 +258,4 @@ def _asked(row: Any, facts: Mapping[int, Fact], run: str) -> Asked:
     position, shots_of, draw, fact, *values = row
     statement, answer = values[: len(STATEMENT_COLUMNS)], values[len(STATEMENT_COLUMNS) :]
     made = statement_of(statement, _one_of(facts, fact, run))
-    return Asked(position, shots_of, made, None if answer[0] is None else Answer(*answer), draw, fact)
+    return Asked(made, shots_of, draw, None, position, fact, None if answer[0] is None else Answer(*answer))

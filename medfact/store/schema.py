@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql
 
-from medfact.facts import FACT_COLUMNS
+from medfact.facts import Fact
 
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 """Characters that some database or file cannot hold: zero bytes and lone surrogates."""
@@ -101,20 +102,20 @@ sheets = sql.Table(
 )
 """A cache, so that pages open at once. `figures_of` is the run's `changed` when `figures` was computed."""
 
-_FACT_TYPES: dict[str, Any] = {"positive": sql.Boolean, "k": sql.Integer}
-"""Of what is recorded of a fact, all that is no text."""
+_TYPES: dict[str, Any] = {"bool": sql.Boolean, "int": sql.Integer}
+"""Type of a fact's field → that of its column; any other is text."""
 
-FACT_TEXTS = tuple(name for name in FACT_COLUMNS if name not in _FACT_TYPES)
+_FACT_TYPES = {one.name: str(one.type) for one in fields(Fact)}
 
-_ALWAYS_KNOWN = {"fact_id", "head", "relation", *_FACT_TYPES}
+FACT_TEXTS = tuple(name for name, kind in _FACT_TYPES.items() if kind not in _TYPES)
 
 facts = sql.Table(
     "facts",
     metadata,
     sql.Column("record", StoredText(), primary_key=True),
     *(
-        sql.Column(name, _FACT_TYPES.get(name, StoredText)(), nullable=name not in _ALWAYS_KNOWN, index=name == "fact_id")
-        for name in FACT_COLUMNS
+        sql.Column(name, _TYPES.get(kind, StoredText)(), nullable=kind.endswith("| None"), index=name == "fact_id")
+        for name, kind in _FACT_TYPES.items()
     ),
 )
 """Facts as runs and reviewers name and describe them. `record` is a hash of all other columns: whoever describes a fact in

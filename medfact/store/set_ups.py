@@ -5,28 +5,26 @@ from __future__ import annotations
 import sqlalchemy as sql
 
 from medfact.store import schema
-from medfact.store.database import Database, now
+from medfact.store.database import Part, now
 
 MOST_SET_UPS = 2_000
 """That are kept: the latest."""
 
 
-class SetUps(Database):
+class SetUps(Part):
     """The set-up of one owner."""
 
-    owner: str
-
-    def set_up(self) -> str:
+    def last(self) -> str:
         """What this owner chose last, as JSON; "" for nothing."""
         row = schema.set_ups.c
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return connection.execute(sql.select(row.chosen).where(row.owner == self.owner)).scalar() or ""
 
-    def keep_set_up(self, chosen: str) -> None:
+    def keep(self, chosen: str) -> None:
         """Keeps what this owner has chosen, in place of what was kept before. Beyond MOST_SET_UPS the oldest gives way."""
         table, row = schema.set_ups, schema.set_ups.c
         latest = sql.select(row.owner).order_by(row.changed_at.desc(), row.owner).limit(MOST_SET_UPS).scalar_subquery()
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(table.delete().where(row.owner == self.owner))
             connection.execute(table.insert(), [{"owner": self.owner, "chosen": chosen, "changed_at": now()}])
             connection.execute(table.delete().where(row.owner.not_in(latest)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from medfact.facts import Fact, digest
 from medfact.statements import Statement
-from medfact.store.entities import Planned
+from medfact.store.entities import Asked
 
 Ints = NDArray[np.int64]
 
@@ -83,7 +83,7 @@ def fact_numbers(statements: Iterable[Statement]) -> list[int]:
     return [numbers.setdefault(statement.fact.fact_id, len(numbers)) for statement in statements]
 
 
-def sheet_of(planned: Iterable[Planned]) -> Sheet:
+def sheet_of(planned: Iterable[Asked]) -> Sheet:
     """The sheet of statements in the order in which they are asked. Keeps their facts in memory, not the statements."""
     first: dict[str, tuple[int, Fact]] = {}
     asked = []

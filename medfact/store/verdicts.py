@@ -1,4 +1,6 @@
-"""What reviewers say of facts and statements: a log to which verdicts are only added. The last one of a reviewer counts."""
+"""What reviewers say of facts and statements: a log to which verdicts are only added. The last one of a reviewer counts.
+Beside it stands which labels they were shown.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from medfact.facts import Fact
 from medfact.limits import HOSTS
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import now
+from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, Verdict
-from medfact.store.fact_records import FactRecords, parts, records_of, rows_of
+from medfact.store.fact_records import add_statements, parts, records_of, rows_of
 from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
 
 REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
@@ -27,12 +29,12 @@ GAME = "game"
 """The queue of answers against the clock, which are no judgements."""
 
 
-class Verdicts(FactRecords):
-    """The log of verdicts. Whoever records, records as the store's owner."""
+class Verdicts(Part):
+    """The log of verdicts, and the labels that a person was shown: whoever has seen one is not blind to it any more, nor to
+    those of the fact's partners. Whoever records, records as the store's owner.
+    """
 
-    owner: str
-
-    def record_verdicts(self, verdicts: Iterable[Verdict], statements: Iterable[Statement] = ()) -> None:
+    def record(self, verdicts: Iterable[Verdict], statements: Iterable[Statement] = ()) -> None:
         """Adds verdicts, all or none, in their order. Their number, owner and time are set here.
 
         statements: what was judged, which is kept word for word, with its facts as they were shown.
@@ -40,10 +42,10 @@ class Verdicts(FactRecords):
         log, judged = list(verdicts), list(statements)
         facts, texts = records_of(judged), rows_of(judged)
         if log:
-            with self._writing() as connection:
+            with self.database.writing() as connection:
                 known = self._records(connection, {one.fact_id for one in log if not one.record} - facts.keys())
                 known |= {fact_id: values[0] for fact_id, values in facts.items()}
-                self.add_statements(connection, texts, facts)
+                add_statements(self.database, connection, texts, facts)
                 connection.execute(schema.verdicts.insert(), self._rows(log, known))
 
     def _rows(self, log: Iterable[Verdict], known: dict[str, str]) -> list[dict[str, Any]]:
@@ -69,24 +71,24 @@ class Verdicts(FactRecords):
             for one in log
         ]
 
-    def verdicts(self, facts: Sequence[str] | None = None, owners: Sequence[str] = ()) -> list[Verdict]:
+    def log(self, facts: Sequence[str] | None = None, owners: Sequence[str] = ()) -> list[Verdict]:
         """The log in its order: whole, or of some facts, or of some owners."""
         row = schema.verdicts.c
         query = sql.select(schema.verdicts).order_by(row.number)
         if owners:
             query = query.where(row.owner.in_(owners))
         queries = [query] if facts is None else [query.where(row.fact_id.in_(some)) for some in parts(facts)]
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             found = [one for some in queries for one in connection.execute(some)]
         return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
 
-    def version_of_verdicts(self) -> tuple[int, int, str]:
+    def version(self) -> tuple[int, int, str]:
         """Changes with every verdict that is recorded, and with every one that is erased."""
         row = schema.verdicts.c
         query = sql.select(sql.func.count(), sql.func.max(row.number), sql.func.max(row.decided_at)).select_from(
             schema.verdicts
         )
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             count, number, at = connection.execute(query).one()
             return int(count), int(number or 0), str(at or "")
 
@@ -97,7 +99,7 @@ class Verdicts(FactRecords):
         query = query.where(row.queue != GAME).group_by(row.owner, row.reviewer, row.fact_id)
         last = (query.where(row.owner.in_(owners)) if owners else query).subquery()
         counted = sql.select(row.fact_id, sql.func.count()).join(last, row.number == last.c.number)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute(counted.where(row.verdict != WITHDRAWN).group_by(row.fact_id))
             return {fact_id: int(number) for fact_id, number in found}
 
@@ -108,7 +110,7 @@ class Verdicts(FactRecords):
         judged = judged.where(said.owner.in_(owners)) if owners else judged
         query = sql.select(of_run.fact).join_from(schema.run_facts, schema.facts, schema.facts.c.record == of_run.record)
         query = query.where(of_run.run == run, of_run.statement_id.is_(None), schema.facts.c.fact_id.in_(judged))
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return connection.execute(query.limit(1)).first() is not None
 
     def statements_of(self, facts: Iterable[str]) -> list[Statement]:
@@ -116,7 +118,7 @@ class Verdicts(FactRecords):
         them, else as reviewers were shown them; not as a stranger's run does.
         """
         row, found = schema.statements.c, list[Statement]()
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             for some in parts(sorted(facts)):
                 shown = {one.fact_id: one.record for one in connection.execute(_shown(some))}
                 named = self._described(connection, shown | self._records(connection, some))
@@ -128,8 +130,24 @@ class Verdicts(FactRecords):
     def facts_shown(self, log: Iterable[Verdict]) -> dict[str, Fact]:
         """The facts of verdicts as their reviewers were shown them, by `Verdict.record`."""
         records = {one.record: one.record for one in log if one.record}
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return self._described(connection, records)
+
+    def record_seen(self, pairs: Iterable[str]) -> None:
+        """Records that this owner is shown the labels of these pairs. A pair has the id of its true fact."""
+        new = sorted({pair for pair in pairs if not self.has_seen(pair)})
+        if new:
+            with self.database.writing() as connection:
+                connection.execute(
+                    self.database.insert_new(schema.seen_labels), [{"owner": self.owner, "pair": pair} for pair in new]
+                )
+
+    def has_seen(self, pair: str, owners: Sequence[str] = ()) -> bool:
+        """Whether this owner, or one of those, was shown the labels of a pair."""
+        row = schema.seen_labels.c
+        query = sql.select(row.pair).where(row.owner.in_(owners or [self.owner]), row.pair == pair)
+        with self.database.reading() as connection:
+            return connection.execute(query).first() is not None
 
     @staticmethod
     def _described(connection: sql.Connection, records: dict[str, str]) -> dict[str, Fact]:

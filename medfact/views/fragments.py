@@ -13,6 +13,7 @@ from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
 from medfact.results.blocks import Facts, Note, Shares, Square, Table
 from medfact.statements import VARIANTS
+from medfact.table_formats import linked_kinds
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -37,7 +38,13 @@ def environment() -> Environment:
         "twice": lambda names: [(name, name) for name in names],
         "numbered": lambda names: list(enumerate(names)),
     }
-    made.globals |= {"VARIANTS": VARIANTS, "FATES": wording.FATES, "too_few": wording.TOO_FEW, "DIFFICULTIES": DIFFICULTIES}
+    made.globals |= {
+        "VARIANTS": VARIANTS,
+        "FATES": wording.FATES,
+        "too_few": wording.TOO_FEW,
+        "DIFFICULTIES": DIFFICULTIES,
+        "linked_kinds": linked_kinds,
+    }
     return made
 
 

@@ -79,7 +79,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     names = wording.names_of_runs(runs)
     parts = [_part(store, name, run, owners, estimand) for name, run in zip(names, runs, strict=True)]
     reports = {part.name: part.report for part in parts}
-    judged = held(opinions(store.verdicts(owners=owners)))
+    judged = held(opinions(store.verdicts.log(owners=owners)))
     dangers = {name: danger_of(store, run, judged) for name, run in zip(names, runs, strict=True)}
     named = dict(zip([run.run for run in runs], names, strict=True))
     beside = beside_of(store, sides_of(store, list(named)), named) if len(runs) > 1 else None
@@ -150,7 +150,7 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
 def _failures(store: Store, run: Run, board: Board, pairs: Pairs, chosen: Sequence[int]) -> Iterator[Failure]:
     for pair in chosen:
         members = list(pairs.members[pair])
-        items = tuple(item for item in store.asked(run.run, facts=members) if item.draw == 0)
+        items = tuple(item for item in store.answers.asked(run.run, facts=members) if item.draw == 0)
         facts = {item.fact: item.statement.fact for item in items}
         named = tuple(
             (facts[number], _meaning(pairs.diagnosis(number), facts[number])) for number in members if number in facts

@@ -46,7 +46,7 @@ def create_app(url: str | None = None) -> FastAPI:
     store = services.store
 
     def kept() -> list[str]:
-        return [*(one.run for one in store.published()), *services.jobs.going_runs()]
+        return [*(one.run for one in store.publications.published()), *services.jobs.going_runs()]
 
     housekeeping, over = Housekeeping(store, services.uploads, kept), threading.Event()
 

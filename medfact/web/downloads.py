@@ -25,6 +25,7 @@ from medfact.results.score_card import MOST_RUNS
 from medfact.reviews.blindness import show_labels
 from medfact.reviews.transfer import rows_of
 from medfact.store import Run
+from medfact.table_formats import media_type
 from medfact.views.report import html_report
 from medfact.web.evaluate.form import MOST_MODELS
 from medfact.web.evaluate.spec import studio_source, studio_text
@@ -35,12 +36,6 @@ from medfact.web.visitors import owner_of, owners_reviewing
 CHUNK_BYTES = 1 << 16
 PLAIN_COLUMN = "None (plain)"
 """PretextTrans' column None, in files whose readers take that word alone for a missing value."""
-MEDIA_TYPES = {
-    "csv": "text/csv; charset=utf-8",
-    "jsonl": "application/jsonl; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
 
 
 def routes(services: Services) -> APIRouter:
@@ -95,7 +90,7 @@ def exported(services: Services, run: str) -> Response:
 def table(services: Services, runs: str, name: str, kind: str) -> Response:
     """Scores, answers or a paper's table of some runs, as CSV, Parquet or Excel."""
     records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
-    if not records or kind not in MEDIA_TYPES or (rows := _rows(services, records, name)) is None:
+    if not records or not media_type(kind) or (rows := _rows(services, records, name)) is None:
         return PlainTextResponse("There is no such file.", status_code=404)
     return _table(rows, f"{_plain(records[0])}-{name}", kind)
 
@@ -138,13 +133,13 @@ def other_log(services: Services, run: str, harness: str) -> Response:
 
 def own_verdicts(services: Services, owner: str, kind: str) -> Response:
     """What a visitor has said as a reviewer, and nobody else's, as JSON lines, CSV, Parquet or Excel."""
-    log = services.store.verdicts(owners=[owner])
-    if kind not in MEDIA_TYPES or not log:
+    log = services.store.verdicts.log(owners=[owner])
+    if not media_type(kind) or not log:
         return PlainTextResponse("You have judged nothing yet.", status_code=404)
     store = services.store.of(owner)
-    statements = store.statements_of({verdict.fact_id for verdict in log})
+    statements = store.verdicts.statements_of({verdict.fact_id for verdict in log})
     show_labels(store, (statement.fact for statement in statements))
-    return _table(rows_of(log, statements, store.facts_shown(log)), "medfact-verdicts", kind)
+    return _table(rows_of(log, statements, store.verdicts.facts_shown(log)), "medfact-verdicts", kind)
 
 
 def edited_pool(services: Services, owner: str, pool: str, data: str) -> Response:
@@ -168,7 +163,7 @@ def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
                 raise error.__context__ from None
             raise
         file = path.open("rb")  # stays open when the folder goes
-    return _sent(file, f"{name}.{kind}", MEDIA_TYPES[kind])
+    return _sent(file, f"{name}.{kind}", media_type(kind))
 
 
 def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[str, Any]] | None:
@@ -180,7 +175,7 @@ def _rows(services: Services, records: list[Run], name: str) -> Iterator[dict[st
         return (
             {"run": record.run} | answer_row(item, record)
             for record in records
-            for item in store.asked(record.run)
+            for item in store.answers.asked(record.run)
             if item.answer is not None
         )
     paper, _, number = name.partition("-")

@@ -64,7 +64,7 @@ class Housekeeping:
         self._uploads.clean()
         tidy_hub(limits().in_all.hub_megabytes * MEGABYTE)
         stay = set(self._kept())
-        runs = [run for run in self._store.ended(HOSTS) if run.run not in stay]
+        runs = [run for run in self._store.disk.ended(HOSTS) if run.run not in stay]
         gone = too_old(runs) + beyond_each(runs)
         self._erase(gone)
         return gone + self._make_room([run for run in runs if run.run not in set(gone)])
@@ -74,13 +74,13 @@ class Housekeeping:
         if (excess := self._excess()) > 0:
             self._uploads.keep_at_most(max(0.0, self._uploads.kept_bytes - excess))
         gone: list[str] = []
-        if self._store.used_bytes() is None or (excess := self._excess()) <= 0:
+        if self._store.disk.used_bytes() is None or (excess := self._excess()) <= 0:
             return gone
         order = largest_first(self._holdings(runs))
         while excess > 0 and (part := _so_many(order, excess)):
             self._erase([one.run for one in part if one.run])
             for owner in (one.owner for one in part if not one.run):
-                self._store.of(owner).erase_said()
+                self._store.of(owner).contributions.erase()
             gone += [one.run for one in part if one.run]
             excess = self._excess()
         return gone
@@ -90,22 +90,22 @@ class Housekeeping:
         there = {run.run for run in runs}
         self._sizes = {run: size for run, size in self._sizes.items() if run in there}
         unknown = [run.run for run in runs if run.run not in self._sizes]
-        self._sizes |= self._store.run_bytes(unknown)
-        said = {owner: size for owner, size in self._store.said_bytes().items() if owner not in HOSTS}
+        self._sizes |= self._store.disk.run_bytes(unknown)
+        said = {owner: size for owner, size in self._store.contributions.bytes().items() if owner not in HOSTS}
         may_go = frozenset(run.run for run in runs if run.ended_at < _before(YOUNG))
         return holdings(runs, self._sizes, said, may_go, [owner for owner in said if not limits().knows(owner)])
 
     def _excess(self) -> float:
         """Bytes beyond the quota, or, where that is more, beyond what the disk must have free. A database on a server
         counts for nothing: what is erased there frees nothing at once."""
-        used, spare = self._store.used_bytes() or 0, self._store.spare_bytes()
+        used, spare = self._store.disk.used_bytes() or 0, self._store.disk.spare_bytes()
         over = used + self._uploads.kept_bytes - limits().in_all.disk_megabytes * MEGABYTE
         short = limits().in_all.free_megabytes * MEGABYTE - spare - shutil.disk_usage(self._uploads.folder).free
         return max(over, short)
 
     def _erase(self, runs: Sequence[str]) -> None:
         for start in range(0, len(runs), ERASED_AT_ONCE):
-            self._store.erase(runs[start : start + ERASED_AT_ONCE])
+            self._store.disk.erase(runs[start : start + ERASED_AT_ONCE])
 
 
 def _so_many(order: Iterator[Going], excess: float) -> list[Going]:

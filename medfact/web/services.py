@@ -29,7 +29,7 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
-from medfact.store.said import FACT_BYTES, bytes_of_judged, bytes_of_said
+from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
 from medfact.web.neighbours import Neighbours
 from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import ask_or_write
@@ -111,7 +111,7 @@ class Services:
             return self.store.of(owner)
         if bytes_of_judged(statements) > FACT_BYTES:
             raise Mistake("The sentences about this fact are too long to be kept with a verdict.", "Shorten its names.")
-        if self.store.said_bytes(owner).get(owner, 0) + bytes_of_said(more) + FACT_BYTES * bool(statements) > most:
+        if self.store.contributions.bytes(owner).get(owner, 0) + bytes_of_rows(more) + FACT_BYTES * bool(statements) > most:
             raise Mistake(
                 f"What you have said here takes {most / MEGABYTE:g} MB, which is the most on this server.",
                 "Download your verdicts, and erase some of what you have said, on Review, Studio or Facts; then go on.",
@@ -132,7 +132,7 @@ class Services:
 
     def held(self, owners: tuple[str, ...]) -> Held:
         """What reviewers hold of facts. owners: whose verdicts count, () for everybody's."""
-        return _held(self.store, owners, self.store.version_of_verdicts())
+        return _held(self.store, owners, self.store.verdicts.version())
 
     def as_now(self, runs: Iterable[Run]) -> list[Run]:
         """Runs with the state that they have now, which a job may know sooner than the database."""
@@ -154,7 +154,7 @@ class Services:
 @keep(16)
 def _held(store: Store, owners: tuple[str, ...], _: tuple[int, int, str]) -> Held:
     """Kept until there is another verdict."""
-    return held(opinions(store.verdicts(owners=owners)))
+    return held(opinions(store.verdicts.log(owners=owners)))
 
 
 def open_services(url: str | None = None) -> Services:

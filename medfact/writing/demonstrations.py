@@ -8,7 +8,7 @@ from dataclasses import replace
 from medfact.prototypes import Pool
 from medfact.runs.demonstrations import Groups
 from medfact.runs.start import partners_of
-from medfact.store import Plan, Planned
+from medfact.store import Asked, Plan
 from medfact.writing.sentences import Sentence
 
 SHOWN = ""
@@ -20,7 +20,7 @@ def with_demonstrations(planned: Plan, pool: Pool) -> Plan:
     asked = {item.shots_of for item in planned.statements}
     texts = {shot.text for group, shots in planned.demonstrations.items() if group in asked for shot in shots}
     aside = list(pool.statements(planned.aside)) if texts else []
-    shown = {one.text: Planned(one, SHOWN) for one in aside if one.text in texts}
+    shown = {one.text: Asked(one, SHOWN) for one in aside if one.text in texts}
     statements = (*planned.statements, *shown.values())
     return replace(planned, statements=statements, partners=(*planned.partners, *partners_of(statements, aside)))
 

@@ -24,7 +24,7 @@ from medfact.runs.run import answer
 from medfact.runs.start import notes_on_data, partners_of, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
-from medfact.store import COMPLETE, Plan, Planned, Run, Store
+from medfact.store import COMPLETE, Asked, Plan, Run, Store
 from medfact.writing.demonstrations import SHOWN, rephrased_shots, with_demonstrations
 from medfact.writing.eight import eight_of
 from medfact.writing.kinds import EIGHT_STATEMENTS, KINDS, REPHRASING, writing_kind
@@ -67,7 +67,7 @@ def _examples(spec: RunSpec, collection: Collection) -> Plan:
         dataset_fingerprint=collection.fingerprint(),
         pool=task,
         shots=0,
-        statements=tuple(Planned(one, "") for one in examples_of(collection, pool_of(spec, collection.ready), task)),
+        statements=tuple(Asked(one, "") for one in examples_of(collection, pool_of(spec, collection.ready), task)),
         demonstrations={},
         notes=collection.notes,
         pool_text={},
@@ -76,7 +76,7 @@ def _examples(spec: RunSpec, collection: Collection) -> Plan:
 
 def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
     """Records a writing; returns its id, that of its first run."""
-    return start_planned(*planned_writing(kind, spec, collection, store.rejections()), store)
+    return start_planned(*planned_writing(kind, spec, collection, store.decisions.rejections()), store)
 
 
 def ask_or_write(run_id: str, store: Store, **options: Any) -> Iterator[Event]:
@@ -166,7 +166,7 @@ def guards_of(writing: str, store: Store) -> Guards:
         )
     own = None if first.spec.imported else first.spec  # its claims are judged by what the file itself says
     follows = load_entailment(first.spec.opened("entailment")) if first.spec.entailment else None
-    return Guards(reader_of(own, [item.statement for item in store.asked(first.run)]), follows)
+    return Guards(reader_of(own, [item.statement for item in store.answers.asked(first.run)]), follows)
 
 
 def sentences(writing: str, store: Store, guards: Guards | None = None) -> tuple[Sentence, ...]:
@@ -176,7 +176,7 @@ def sentences(writing: str, store: Store, guards: Guards | None = None) -> tuple
     replies = [_replies(run, store) for run in attempts_of(first.run, store).values()]
     return tuple(
         guards.sentence(item.statement, [reply[key] for reply in replies if (key := item.statement.statement_id) in reply])
-        for item in store.asked(first.run)
+        for item in store.answers.asked(first.run)
     )
 
 
@@ -186,7 +186,7 @@ def drafts(writing: str, store: Store) -> tuple[Draft, ...]:
     if not writing_kind(first).forms:
         raise Mistake(f"The writing {first.run} drafted no templates.", "Start one with `write templates`.")
     replies = _replies(first, store)
-    asked = [item.statement for item in store.asked(first.run) if item.statement.statement_id in replies]
+    asked = [item.statement for item in store.answers.asked(first.run) if item.statement.statement_id in replies]
     return tuple(draft_in(replies[one.statement_id], one.fact, str(first.spec.task)) for one in asked)
 
 
@@ -195,7 +195,7 @@ def accepted_pool(writing: str, store: Store) -> str:
     other relations. Raises Mistake where nothing is accepted.
     """
     first = writing_of(writing, store)
-    decisions = {name: one for name, one in store.draft_decisions(first.run).items() if one.accepted}
+    decisions = {name: one for name, one in store.decisions.draft_decisions(first.run).items() if one.accepted}
     when = max((one.decided_at[:10] for one in decisions.values()), default="")
     texts = {relation: one.sentences for relation, one in decisions.items()}
     extends = "medfact" if len(writing_kind(first).forms) > 1 else ""
@@ -205,7 +205,7 @@ def accepted_pool(writing: str, store: Store) -> str:
 def _replies(run: Run, store: Store) -> dict[str, str]:
     return {
         item.statement.statement_id: item.answer.raw or ""
-        for item in store.asked(run.run)
+        for item in store.answers.asked(run.run)
         if item.answer is not None and item.answer.failure is None
     }
 
@@ -213,29 +213,29 @@ def _replies(run: Run, store: Store) -> dict[str, str]:
 def _is_whole(run: Run, store: Store) -> bool:
     """Whether every sentence of an attempt was written. A failed call is no rejected sentence: it is asked again first."""
     return store.run(run.run).state == COMPLETE and all(
-        item.answer is not None and item.answer.failure is None for item in store.asked(run.run)
+        item.answer is not None and item.answer.failure is None for item in store.answers.asked(run.run)
     )
 
 
 def _start_again(first: Run, task: str, store: Store) -> Run | None:
     """Records the next attempt, at the sentences that the guards stopped; None if they stopped none."""
     stopped = {sentence.prototype.statement_id for sentence in sentences(first.run, store) if sentence.text is None}
-    asked = [item for item in store.asked(first.run) if item.statement.statement_id in stopped]
+    asked = [item for item in store.answers.asked(first.run) if item.statement.statement_id in stopped]
     if not asked:
         return None
-    planned = _plan_of(first, tuple(Planned(item.statement, item.shots_of) for item in asked), store)
+    planned = _plan_of(first, tuple(Asked(item.statement, item.shots_of) for item in asked), store)
     return store.run(start_planned(first.spec.chosen(task=task, writing=first.run), planned, store.of(first.owner)))
 
 
-def _plan_of(record: Run, statements: tuple[Planned, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
-    known = (*store.partners(record.run), *(item.statement for item in store.asked(record.run)))
+def _plan_of(record: Run, statements: tuple[Asked, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
+    known = (*store.answers.partners(record.run), *(item.statement for item in store.answers.asked(record.run)))
     return Plan(
         dataset=record.dataset,
         dataset_fingerprint=record.dataset_fingerprint,
         pool=record.pool,
         shots=record.shots,
         statements=statements,
-        demonstrations=store.demonstrations(record.run),
+        demonstrations=store.answers.demonstrations(record.run),
         notes=notes,
         pool_text=record.pool_text,
         population=record.population,
@@ -243,14 +243,14 @@ def _plan_of(record: Run, statements: tuple[Planned, ...], store: Store, notes: 
     )
 
 
-def _triplets(planned: Plan) -> tuple[Planned, ...]:
+def _triplets(planned: Plan) -> tuple[Asked, ...]:
     """A triplet for each fact, in place of its statements; its demonstrations are those of the plain form."""
     first = {item.statement.fact.fact_id: item for item in reversed(planned.statements)}
     facts = list(dict.fromkeys(item.statement.fact.fact_id for item in planned.statements))
-    return tuple(Planned(_triplet(first[fact_id]), first[fact_id].shots_of) for fact_id in facts)
+    return tuple(Asked(_triplet(first[fact_id]), first[fact_id].shots_of) for fact_id in facts)
 
 
-def _triplet(item: Planned) -> Statement:
+def _triplet(item: Asked) -> Statement:
     fact = item.statement.fact
     return Statement(fact, LLM_EVAL, item.statement.variant, f"({fact.head}, {fact.relation}, {fact.tail})")
 
@@ -274,10 +274,10 @@ def evaluation_plan(writing: str, store: Store) -> Plan:
             f"The writing {first.run} drafted templates; it wrote no statements.",
             "Accept the drafts, and choose them as sentence templates.",
         )
-    made = list(zip(store.asked(first.run), sentences(first.run, store), strict=True))
+    made = list(zip(store.answers.asked(first.run), sentences(first.run, store), strict=True))
     asked = [(item, sentence) for item, sentence in made if item.shots_of != SHOWN]
     shown = [sentence for item, sentence in made if item.shots_of == SHOWN]
-    statements = tuple(Planned(sentence.statement(writer_of(first)), item.shots_of, item.draw) for item, sentence in asked)
+    statements = tuple(Asked(sentence.statement(writer_of(first)), item.shots_of, item.draw) for item, sentence in asked)
     notes = [f"{writer_of(first)} rephrased {_fates_in_words([sentence for _, sentence in asked])}"]
     notes += [f"{writer_of(first)} {SHOTS_REPHRASED}: {_fates_in_words(shown)}"] if shown else []
     planned = _plan_of(first, statements, store, (*notes_on_data(first, store), *notes))
@@ -308,10 +308,10 @@ def evaluation_spec(first: Run) -> RunSpec:
 
 def _eight_sentences(first: Run, store: Store) -> Plan:
     replies = _replies(first, store)
-    asked = store.asked(first.run)
+    asked = store.answers.asked(first.run)
     made = [(item, eight_of(replies[item.statement.statement_id])) for item in asked]
     statements = tuple(
-        Planned(Statement(item.statement.fact, LLM_EVAL, key, text, f"written by {writer_of(first)}"), item.shots_of)
+        Asked(Statement(item.statement.fact, LLM_EVAL, key, text, f"written by {writer_of(first)}"), item.shots_of)
         for item, lines in made
         for key, text in zip(WRITTEN, lines or (), strict=False)
     )

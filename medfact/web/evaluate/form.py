@@ -266,7 +266,7 @@ def setup_in(visitor: Visitor, show: EvaluateShow) -> Setup:
 
 def kept_setup(services: Services, owner: str) -> Setup:
     """What a visitor chose last, but for consent, which counts for the page alone on which it was given."""
-    text = "" if owner == NOBODY else services.store.of(owner).set_up()
+    text = "" if owner == NOBODY else services.store.of(owner).set_ups.last()
     with suppress(ValidationError):
         return Setup.model_validate_json(text or "{}")
     return Setup()
@@ -281,8 +281,8 @@ def keep_setup(visitor: Visitor, setup: Setup) -> None:
         told = setup.model_copy(update={"source": source}).model_dump(exclude=FROM_SHOW | CONSENT, exclude_defaults=True)
         text = orjson.dumps(told).decode()
         store = visitor.services.store.of(visitor.owner)
-        if visitor.owner != NOBODY and len(text) <= LONGEST_KEPT and text != (store.set_up() or "{}"):
-            store.keep_set_up(text)
+        if visitor.owner != NOBODY and len(text) <= LONGEST_KEPT and text != (store.set_ups.last() or "{}"):
+            store.set_ups.keep(text)
 
 
 def checked_source(services: Services, owner: str, record: Source) -> Source:

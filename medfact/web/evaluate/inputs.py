@@ -12,7 +12,6 @@ import gradio as gr
 
 from medfact.datasets import bundled_names
 from medfact.datasets.documents import TEXTS
-from medfact.datasets.table_reader import FORMATS
 from medfact.models import BUNDLED_MODEL, known_models
 from medfact.models.encoder import ENCODER
 from medfact.models.words_alone import TAIL
@@ -21,6 +20,7 @@ from medfact.results.recall import READ, RELATED
 from medfact.results.wording import model_name
 from medfact.retrieval import RETRIEVERS
 from medfact.spec import FIELDS, NO_RETRIEVAL, PROTOCOLS, SETTINGS, RunSpec
+from medfact.table_formats import FORMATS
 from medfact.web.evaluate.form import DEFAULT_PAIRS, FURTHER, LABELS, MOST_PAIRS, WITHOUT, shots_of
 from medfact.web.layout import FRONTEND, bring, part
 from medfact.web.pages import Bring

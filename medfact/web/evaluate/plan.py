@@ -38,7 +38,7 @@ def planned_runs(services: Services, owner: str, setup: Setup, reviewers: tuple[
     own_pool = edited_of(services, owner, setup)
     specs, most = specs_of(services, owner, setup, own_pool), limits().of(owner).statements_a_run
     if not setup.sets:
-        source, rejected = source_of(services, owner, setup), services.store.of(owner).rejections()
+        source, rejected = source_of(services, owner, setup), services.store.of(owner).decisions.rejections()
         held = services.held(reviewers) if setup.reviewed else {}
         return [PlannedRun(spec, planned(spec, source, rejected, held, most, own_pool), own_pool) for spec in specs]
     if len(specs) * len(setup.sets) > MOST_MODELS:
@@ -86,7 +86,7 @@ def plan_again(services: Services, owner: str, spec: RunSpec, most: float) -> Pl
     Raises MedfactError.
     """
     services.check_files(owner, spec)
-    rejections = tuple(sorted(services.store.of(owner).rejections().items()))
+    rejections = tuple(sorted(services.store.of(owner).decisions.rejections().items()))
     return _planned(replace(spec, model="", service=DEFAULTS, budget=None), _source_in(spec), rejections, most)
 
 

@@ -58,7 +58,7 @@ def _check_hour(services: Services, owner: str, most: float) -> None:
     if isinf(most):
         return
     hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
-    if (begun := services.store.statements_begun(owner, hour_ago)) >= most:
+    if (begun := services.store.disk.statements_begun(owner, hour_ago)) >= most:
         raise Mistake(
             f"Your runs of the last hour ask {begun:,} statements; this server begins no more after {most:,.0f}.",
             "Wait up to an hour, or export a run and go on with medfact on your own machine.",

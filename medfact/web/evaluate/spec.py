@@ -80,7 +80,7 @@ def studio_text(services: Services, owner: str, pool: str, source: Source | None
     if pool not in bases():
         raise Mistake("There is no such pool to edit.", "Choose one on the page Studio.")
     base = load_pool(pool)
-    relations = edited(base, services.store.of(owner).prototype_edits(pool))
+    relations = edited(base, services.store.of(owner).prototype_edits.log(pool))
     if source is not None:
         relations = asked_of(relations, {fact.relation for fact in collection_of(source).facts})
     return edited_pool(base, relations)

@@ -139,9 +139,9 @@ def _reply(services: Services, name: str, item: Asked, run: Run) -> Reply:
 @keep(200)
 def _demonstrations(services: Services, run: str) -> Mapping[str, Sequence[Demonstration]]:
     """They are recorded with the run and never change."""
-    return services.store.demonstrations(run)
+    return services.store.answers.demonstrations(run)
 
 
 def of_pair(services: Services, live: Live, members: Sequence[int]) -> list[Asked]:
     """The statements of some facts of a run, of the first draw of demonstrations."""
-    return [item for item in services.store.asked(live.run.run, facts=list(members)) if item.draw == 0]
+    return [item for item in services.store.answers.asked(live.run.run, facts=list(members)) if item.draw == 0]

@@ -90,7 +90,7 @@ def _cases(services: Services, llm_eval: str, method: str, _: tuple[Version, Ver
 def _by_fact(services: Services, run: str) -> dict[str, list[Asked]]:
     """Fact → its statements in a run, of the first draw; only facts that are asked whole."""
     found: defaultdict[str, list[Asked]] = defaultdict(list)
-    for item in services.store.asked(run):
+    for item in services.store.answers.asked(run):
         if item.draw == 0:
             found[item.statement.fact.fact_id].append(item)
     return {fact_id: items for fact_id, items in found.items() if all(item.answer is not None for item in items)}

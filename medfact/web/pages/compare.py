@@ -150,9 +150,8 @@ def _drawer(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequ
     sides = []
     for index, (name, run) in enumerate(zip(names_of_runs(records), records, strict=True)):
         number = int(table.number[index, show.fact])
-        items = (
-            [item for item in visitor.services.store.asked(run.run, facts=[number]) if item.draw == 0] if number >= 0 else []
-        )
+        items = visitor.services.store.answers.asked(run.run, facts=[number]) if number >= 0 else []
+        items = [item for item in items if item.draw == 0]
         sides.append((name, run, items))
     card = card_of_answers(visitor.services, sides)
     found = table.chosen(show.shown, show.relation or None, show.pattern or None).tolist()

@@ -47,5 +47,5 @@ class _Key:
 @keep(200)
 def _board(services: Services, run: str, _: Version, key: _Key) -> Danger:
     """Kept for each version of a run's answers and of the verdicts."""
-    facts = services.store.false_facts(run)
+    facts = services.store.answers.false_facts(run)
     return danger(services.reports.board(run).records(), facts, key.held, services.run(run).spec.shot_draws)

@@ -212,7 +212,7 @@ def _heading(visitor: Visitor, show: EvaluateShow) -> Markup:
 def _version(visitor: Visitor, show: EvaluateShow, lives: Lives) -> tuple[object, ...]:
     """All that figures of runs follow from: answers, records, names, the verdicts that count, and what is looked at."""
     runs = [(name, live.version, live.behind, live.run.notes, live.run.reason) for name, live in lives.items()]
-    verdicts = visitor.services.store.version_of_verdicts()
+    verdicts = visitor.services.store.verdicts.version()
     return visitor.owner, visitor.reviewers, verdicts, show.model_dump_json(), *runs
 
 
@@ -237,7 +237,7 @@ def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:
 
 def _under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
     """The section "Under review" of runs; where nobody has judged a fact of theirs, only the way to do so."""
-    last = visitor.services.store.version_of_verdicts()
+    last = visitor.services.store.verdicts.version()
     found = {
         name: _summary(visitor.services, live.run.run, visitor.reviewers, last, live.version) for name, live in lives.items()
     }
@@ -257,7 +257,7 @@ def _under_review(visitor: Visitor, lives: Mapping[str, Live]) -> Markup:
 @keep(64)
 def _summary(services: Services, run: str, owners: tuple[str, ...], _: tuple[int, int, str], __: Version) -> Summary | None:
     """Kept for each version of the run's answers, and until there is another verdict; None where there is none yet."""
-    return summary(services.store, run, owners) if services.store.is_judged(run, owners) else None
+    return summary(services.store, run, owners) if services.store.verdicts.is_judged(run, owners) else None
 
 
 def _papers_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:

@@ -96,7 +96,7 @@ def _flips(services: Services, change: Change, positions: Sequence[int]) -> list
     """The answers at these positions of the run with passages."""
     pairs = services.reports.pairs(change.with_)
     pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
-    items = services.store.asked(change.with_, positions=positions)
+    items = services.store.answers.asked(change.with_, positions=positions)
     return [_flip(item, pair_of.get(item.fact, 0)) for item in items]
 
 

@@ -23,7 +23,7 @@ from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import Rejection
-from medfact.store.said import DECISIONS
+from medfact.store.contributions import DECISIONS
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import OWN_DATA, data_sets, kept_setup, source_called
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
@@ -81,13 +81,13 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
     pool_name = visitor.services.pool(visitor.owner, show.pool)
     collection = collection_of(source)
     pool = pool_of(spec_of(source, protocol=show.protocol, pool=pool_name or None), collection.ready)
-    rejections = visitor.services.store.of(visitor.owner).rejections()
+    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
     found = list(_matching(collection.facts, collection.known, pool, show))
     listed = paged(found, show.page, FACTS_A_PAGE)
     protocol = PROTOCOLS[show.protocol]
     group = grouping(collection, protocol.negatives, spec_of(source).seed, protocol.negative_difficulty, rejections)
     shown = [group(fact) for fact in listed.part]
-    said = opinions(visitor.services.store.verdicts([one.fact_id for of in shown for one in of], visitor.reviewers))
+    said = opinions(visitor.services.store.verdicts.log([one.fact_id for of in shown for one in of], visitor.reviewers))
     cards = [
         (
             card_of_statements(fact, partners, [(s, _remark(s, pool)) for s in pool.statements([fact, *partners])]),
@@ -205,7 +205,7 @@ def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rej
 
 
 def _rejections(visitor: Visitor, facts: Sequence[Fact]) -> Markup:
-    rejected = visitor.services.store.of(visitor.owner).rejected()
+    rejected = visitor.services.store.of(visitor.owner).decisions.rejected()
     return render("facts_rejected", rejected=_rejected(rejected, facts)) + (erasable(DECISIONS) if rejected else Markup())
 
 
@@ -229,14 +229,14 @@ def reject(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow
     """Leaves a tail out of the visitor's draws of false partners."""
     fact_id, tail = _fact_and_tail(action)
     reason = action.fields.get("reason", "")
-    visitor.services.log_of(visitor.owner, [tail]).reject(fact_id, tail, reason if reason in REASONS else "")
+    visitor.services.log_of(visitor.owner, [tail]).decisions.reject(fact_id, tail, reason if reason in REASONS else "")
     return show, Message(f"“{tail}” will not be drawn again for this fact.", "good", undo=Action("accept", action.about))
 
 
 def accept(visitor: Visitor, show: FactsShow, action: Action) -> tuple[FactsShow, Message]:
     """Takes a rejection back."""
     fact_id, tail = _fact_and_tail(action)
-    visitor.services.store.of(visitor.owner).unreject(fact_id, tail)
+    visitor.services.store.of(visitor.owner).decisions.unreject(fact_id, tail)
     return show, Message(f"“{tail}” may be drawn again for this fact.", "good")
 
 

@@ -58,7 +58,7 @@ def view(visitor: Visitor, show: GalleryShow) -> View:
 
 def _published(services: Services) -> list[tuple[Published, Live]]:
     found = []
-    for publication in services.store.published():
+    for publication in services.store.publications.published():
         try:
             found.append((publication, services.reports.live(publication.run)))
         except MedfactError:  # it was deleted just now
@@ -98,7 +98,7 @@ def is_open(services: Services) -> bool:
 
 @keep(4)
 def _is_open(services: Services, _: int) -> bool:
-    return bool(services.store.published())
+    return bool(services.store.publications.published())
 
 
 PAGE = Page(

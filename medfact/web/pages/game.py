@@ -31,7 +31,7 @@ from medfact.reviews.game import (
 )
 from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
-from medfact.store.said import GAMES
+from medfact.store.contributions import GAMES
 from medfact.views.fragments import render
 from medfact.web.pages import SILENCE, Action, Message, Visitor
 from medfact.web.pages.keeping import erasable
@@ -117,7 +117,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
     said = answers_from(following, action.fields)
     show_labels(store, following.facts)
     made = verdicts_of(following, said, action.seconds, clock=show.clock, seen=seen)
-    visitor.services.log_of(visitor.owner, made).record_verdicts(made, following.statements)
+    visitor.services.log_of(visitor.owner, made).verdicts.record(made, following.statements)
     return show, SILENCE
 
 
@@ -127,7 +127,7 @@ def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Mess
 @keep(8)
 def _asked(services: Services, run: str) -> tuple[Asked, ...]:
     """The statements and answers of a complete run, which do not change any more."""
-    return tuple(services.store.asked(run))
+    return tuple(services.store.answers.asked(run))
 
 
 def _packets(visitor: Visitor) -> list[Packet]:
@@ -136,7 +136,7 @@ def _packets(visitor: Visitor) -> list[Packet]:
 
 
 def _own(visitor: Visitor) -> Answers:
-    log = visitor.services.store.verdicts(owners=[visitor.owner])
+    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
     return answers_in(log).get(f"{visitor.owner}/{VISITOR}", {})
 
 
@@ -149,7 +149,7 @@ def _others(services: Services, run: str, owner: str, _: tuple[int, int, str]) -
     """What everybody but one reaches together; kept until there is another verdict."""
     asked = _asked(services, run)
     facts = list({item.statement.fact.fact_id for item in asked})
-    found = answers_in(services.store.verdicts(facts))
+    found = answers_in(services.store.verdicts.log(facts))
     found.pop(f"{owner}/{VISITOR}", None)
     return people(services.reports.board(run).records(), [item.statement.statement_id for item in asked], found)
 
@@ -163,7 +163,7 @@ def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet 
     records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in asked]
     of_packet = {statement.statement_id: answers.get(statement.statement_id) for statement in packet.statements}
     here = outcome(records, ids, of_packet)
-    others = _others(services, run, visitor.owner, services.store.version_of_verdicts())
+    others = _others(services, run, visitor.owner, services.store.verdicts.version())
     return render(
         "game_result",
         packet=packet,

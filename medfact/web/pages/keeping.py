@@ -13,7 +13,7 @@ from medfact.limits import is_public_server, limits
 from medfact.results import wording
 from medfact.results.wording import counted
 from medfact.store import GOING, Run, is_lasting
-from medfact.store.said import DECISIONS, EDITS, GAMES, VERDICTS
+from medfact.store.contributions import DECISIONS, EDITS, GAMES, VERDICTS
 from medfact.views.fragments import render
 from medfact.web.pages import Act, Action, Message, Visitor
 
@@ -59,7 +59,7 @@ def erase(visitor: Visitor, show: Any, action: Action) -> tuple[Any, Message]:
     name = NAMES[action.about]
     if not action.fields.get(SURE):
         raise Mistake(f"Your {name} would be gone for good.", "Tick the box first.")
-    erased = visitor.services.store.of(visitor.owner).erase_said([action.about])
+    erased = visitor.services.store.of(visitor.owner).contributions.erase([action.about])
     if not erased:
         return show, Message("There is nothing of yours to erase.")
     return show, Message(f"Your {name} are erased ({counted(erased, 'row')} of the database).", "good")

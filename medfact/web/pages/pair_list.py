@@ -56,7 +56,7 @@ def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[M
 
 def _rows(visitor: Visitor, live: Live, pairs: Pairs, chosen: Sequence[int]) -> list[PairRow]:
     numbers = [number for pair in chosen for number in pairs.members[pair]]
-    facts = {item.fact: item.statement.fact for item in visitor.services.store.asked(live.run.run, facts=numbers)}
+    facts = {item.fact: item.statement.fact for item in visitor.services.store.answers.asked(live.run.run, facts=numbers)}
     return [
         PairRow(
             pair,

@@ -36,8 +36,8 @@ from medfact.reviews.verdicts import (
 from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import Verdict
+from medfact.store.contributions import GAMES, VERDICTS
 from medfact.store.engine import home
-from medfact.store.said import GAMES, VERDICTS
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import data_sets, own_source, source_called
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
@@ -110,7 +110,7 @@ def _matching(facts: Sequence[Fact], relation: str, words: str) -> list[Fact]:
 
 
 def _disputed(visitor: Visitor, material: Material) -> list[str]:
-    reviewed = opinions(visitor.services.store.verdicts(owners=visitor.reviewers))
+    reviewed = opinions(visitor.services.store.verdicts.log(owners=visitor.reviewers))
     statements = (one for fact in material.facts if fact.fact_id in reviewed for one in material.statements(fact))
     return disputed(statements, reviewed)
 
@@ -124,7 +124,7 @@ def me(visitor: Visitor, show: ReviewShow) -> Verdict:
 def own_opinions(visitor: Visitor, show: ReviewShow) -> Mapping[str, Opinion]:
     """Fact id → what this reviewer, and nobody else, has said."""
     name = who(me(visitor, show))
-    log = visitor.services.store.verdicts(owners=[visitor.owner])
+    log = visitor.services.store.verdicts.log(owners=[visitor.owner])
     return {fact_id: of[name] for fact_id, of in opinions(log).items() if name in of}
 
 
@@ -201,7 +201,7 @@ def _choice(visitor: Visitor, show: ReviewShow, relations: Sequence[str]) -> Mar
         longest=LONGEST_NAME,
         guide=guide,
         problem=problem,
-        may_download=bool(visitor.services.store.verdicts(owners=[visitor.owner])),
+        may_download=bool(visitor.services.store.verdicts.log(owners=[visitor.owner])),
         enough=statements_to_check(show.bound / 100),
         erase=erasable(VERDICTS, GAMES),
     )
@@ -217,7 +217,7 @@ def _others(visitor: Visitor, show: ReviewShow, fact: Fact) -> list[tuple[str, O
     """What reviewers say of a fact, by their names, for an adjudicator."""
     if not show.adjudicating:
         return []
-    log = visitor.services.store.verdicts([fact.fact_id], visitor.reviewers)
+    log = visitor.services.store.verdicts.log([fact.fact_id], visitor.reviewers)
     found = opinions(log).get(fact.fact_id, {}).values()
     return sorted((one.fact.reviewer, one) for one in found if one.fact.role == REVIEWER)
 
@@ -231,7 +231,7 @@ def _fact(visitor: Visitor, show: ReviewShow, material: Material, queue: Sequenc
     up = {one.fact_id for one in queue}
     done = len(up & said.keys())
     rest = (*range(show.place + 1, len(queue)), *range(show.place))
-    reviewers = visitor.services.store.reviewers_of_facts(visitor.reviewers)
+    reviewers = visitor.services.store.verdicts.reviewers_of_facts(visitor.reviewers)
     return render(
         "review_fact",
         fact=fact,
@@ -352,7 +352,7 @@ def _exception(of_fact: Verdict, statement: Statement, fields: Mapping[str, str]
 def _recorded(
     visitor: Visitor, show: ReviewShow, log: Sequence[Verdict], statements: Sequence[Statement]
 ) -> tuple[ReviewShow, Message]:
-    visitor.services.log_of(visitor.owner, log, statements).record_verdicts(log, statements)
+    visitor.services.log_of(visitor.owner, log, statements).verdicts.record(log, statements)
     ended = (show.place + 1) % PACKET == 0
     said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""
     return show.model_copy(update={"place": show.place + 1}), Message(said, "good")
@@ -366,7 +366,7 @@ def undo(visitor: Visitor, show: ReviewShow, _: Action) -> tuple[ReviewShow, Mes
         raise Mistake("There is nothing to take back.", "")
     last = max(said.values(), key=lambda one: one.fact.number)
     back = [replace(one, verdict=WITHDRAWN, seconds=None) for one in (last.fact, *last.statements.values())]
-    visitor.services.log_of(visitor.owner, back).record_verdicts(back)
+    visitor.services.log_of(visitor.owner, back).verdicts.record(back)
     queue = queue_of(visitor, show, material_of(visitor, show))
     place = next((n for n, fact in enumerate(queue) if fact.fact_id == last.fact.fact_id), show.place)
     return show.model_copy(update={"place": place}), Message("Taken back.", "good")

@@ -58,7 +58,7 @@ def _asked(services: Services, runs: tuple[str, ...]) -> Mapping[str, tuple[Stat
     """The statements of runs by fact, the facts in the order of the random queue. A run's statements never change."""
     found: dict[str, dict[str, Statement]] = {}
     for run in runs:
-        for item in services.store.asked(run):
+        for item in services.store.answers.asked(run):
             found.setdefault(item.statement.fact.fact_id, {}).setdefault(item.statement.statement_id, item.statement)
     order = at_random([next(iter(of.values())).fact for of in found.values()], SEED)
     return {fact.fact_id: tuple(found[fact.fact_id].values())[:MOST_STATEMENTS] for fact in order}
@@ -112,5 +112,5 @@ def contested_facts(services: Services, material: Material) -> dict[str, str]:
 @keep(32)
 def _answers(services: Services, run: str, _: int) -> Mapping[str, bool]:
     """Kept for each version of a run's answers."""
-    asked = services.store.asked(run)
+    asked = services.store.answers.asked(run)
     return {item.statement.statement_id: item.answer.answer for item in asked if item.answer and item.answer.answer is not None}

@@ -365,7 +365,7 @@ class OwnRuns:
         record = self._of(owners, run)
         if isinstance(record, Run) and state_now(record, self._services.jobs.snapshot(record.run)) in GOING:
             raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
-        if any(publication.run == record.run for publication in self._services.store.published()):
+        if any(publication.run == record.run for publication in self._services.store.publications.published()):
             raise Mistake(
                 "The host of this server shows this run in its gallery.", "Ask the host to withdraw it; then it can be deleted."
             )

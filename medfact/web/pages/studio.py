@@ -31,7 +31,7 @@ from medfact.reviews.verdicts import opinions
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Variant
 from medfact.store import PrototypeEdit
-from medfact.store.said import EDITS
+from medfact.store.contributions import EDITS
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import OWN_DATA, data_sets, own_source, source_called
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor
@@ -170,7 +170,7 @@ def _desk(visitor: Visitor, show: StudioShow) -> Desk:
     own = own_source(visitor)
     collection = collection_of(source_called(show.data, own))
     base = load_pool(show.pool)
-    log = visitor.services.store.of(visitor.owner).prototype_edits(base.name)
+    log = visitor.services.store.of(visitor.owner).prototype_edits.log(base.name)
     made = edited(base, log)
     begun = [show.relation] if show.of == f"{base.name}|{show.relation}" and any(show.typed().values()) else []
     known = sorted({fact.relation for fact in collection.facts})  # what is begun stays, whatever facts are chosen then
@@ -202,7 +202,7 @@ def _unsaved(visitor: Visitor, show: StudioShow) -> Mapping[str, str] | None:
     if pool not in bases():
         return None
     base, typed = load_pool(pool), show.typed()
-    saved = edited(base, visitor.services.store.of(visitor.owner).prototype_edits(pool)).get(relation)
+    saved = edited(base, visitor.services.store.of(visitor.owner).prototype_edits.log(pool)).get(relation)
     sentences = saved.sentences if saved else own_sentences(base, relation)
     if typed == {form: sentences.get(form, "") for form in FORMS}:
         return None
@@ -265,9 +265,9 @@ def _examples(desk: Desk) -> list[Fact]:
 def _suggested(visitor: Visitor, desk: Desk) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Better wordings that reviewers proposed for statements of this pool and relation: form → template, wording, by whom."""
     store = visitor.services.store.of(visitor.owner)
-    log = store.verdicts(owners=visitor.reviewers)
+    log = store.verdicts.log(owners=visitor.reviewers)
     worded = {one.fact_id for one in log if one.wording}
-    statements = [one for one in store.statements_of(worded) if one.pool == desk.base.name and desk.is_of(one.fact)]
+    statements = [one for one in store.verdicts.statements_of(worded) if one.pool == desk.base.name and desk.is_of(one.fact)]
     for one in suggestions(statements, opinions(log)) if worded else ():
         yield one.statement.variant, (one.template, one.wording, one.by)
 
@@ -276,7 +276,7 @@ def _draft(visitor: Visitor, relation: str) -> Mapping[str, str] | None:
     """The fields of a draft of this relation that the visitor has accepted on the page Write."""
     store = visitor.services.store.of(visitor.owner)
     for run in reversed(store.writings(*visitor.owners)):
-        decision = store.draft_decisions(run.run).get(relation) if writing_kind(run).forms == FORMS else None
+        decision = store.decisions.draft_decisions(run.run).get(relation) if writing_kind(run).forms == FORMS else None
         if decision is not None and decision.accepted:
             return {name: decision.sentences.get(form, "") for form, name in zip(FORMS, FIELDS, strict=True)}
     return None
@@ -327,7 +327,7 @@ def take_back(visitor: Visitor, show: StudioShow, _: Action) -> tuple[StudioShow
 
 
 def _record(visitor: Visitor, made: Sequence[PrototypeEdit]) -> None:
-    visitor.services.log_of(visitor.owner, made).record_prototype_edits(made)
+    visitor.services.log_of(visitor.owner, made).prototype_edits.record(made)
 
 
 def _at(visitor: Visitor, show: StudioShow) -> Desk:

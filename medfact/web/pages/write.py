@@ -164,7 +164,7 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
         raise Mistake("Name the model that writes.", "")
     (spec,) = specs_of(visitor.services, visitor.owner, setup)
     source = source_called(show.data, own_source(visitor))
-    rejections = visitor.services.store.of(visitor.owner).rejections()
+    rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
     most = limits().of(visitor.owner).statements_a_run
     return planned_writing(
         show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected, most=most)
@@ -354,7 +354,7 @@ class DraftCard:
 def _listed_drafts(visitor: Visitor, first: Run, line: Line, edited: str) -> Markup:
     """The drafts of a writing, each with what the visitor decided."""
     store = visitor.services.store.of(visitor.owner)
-    decisions = store.draft_decisions(first.run)
+    decisions = store.decisions.draft_decisions(first.run)
     forms = writing_kind(first).forms
     cards = [_card(draft, decisions.get(draft.relation), forms, draft.relation == edited) for draft in drafts(first.run, store)]
     accepted = sum(decision.accepted for decision in decisions.values())
@@ -400,7 +400,7 @@ def accept_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[Wri
     """Accepts a draft as it stands, if it breaks no rule."""
     first, draft = _draft_found(visitor, show, action)
     store = visitor.services.store.of(visitor.owner)
-    decision = store.draft_decisions(first.run).get(draft.relation)
+    decision = store.decisions.draft_decisions(first.run).get(draft.relation)
     sentences = decision.sentences if decision and decision.sentences else draft.sentences
     return _accepted(visitor, show, first, draft, sentences)
 
@@ -418,21 +418,21 @@ def _accepted(
 ) -> tuple[WriteShow, Message]:
     if problem := problem_of(draft.relation, sentences, writing_kind(first).forms):
         raise Mistake(problem, "Edit it; it is not accepted yet.")
-    visitor.services.log_of(visitor.owner, [sentences]).decide_on_draft(first.run, draft.relation, True, sentences)
+    visitor.services.log_of(visitor.owner, [sentences]).decisions.decide_on_draft(first.run, draft.relation, True, sentences)
     return show.model_copy(update={"edited": ""}), Message(f"Accepted the sentences of “{draft.relation}”.", "good")
 
 
 def refuse_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Refuses a draft: nothing is asked with it."""
     first, draft = _draft_found(visitor, show, action)
-    visitor.services.log_of(visitor.owner, [draft.relation]).decide_on_draft(first.run, draft.relation, False, {})
+    visitor.services.log_of(visitor.owner, [draft.relation]).decisions.decide_on_draft(first.run, draft.relation, False, {})
     return show.model_copy(update={"edited": ""}), Message(f"Refused the sentences of “{draft.relation}”.", "good")
 
 
 def undecide_draft(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Takes a decision back."""
     first, draft = _draft_found(visitor, show, action)
-    visitor.services.store.of(visitor.owner).forget_draft_decision(first.run, draft.relation)
+    visitor.services.store.of(visitor.owner).decisions.forget_draft_decision(first.run, draft.relation)
     return show, Message()
 
 

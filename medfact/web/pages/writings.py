@@ -186,7 +186,7 @@ class Eight:
 @keep(16)
 def eights_of(services: Services, writing: str, _: Version) -> tuple[Eight, ...]:
     """The facts that LLMEval has written about so far."""
-    asked = services.store.asked(writing)
+    asked = services.store.answers.asked(writing)
     replies = [(i.statement.fact, i.answer.raw or "") for i in asked if i.answer is not None and i.answer.failure is None]
     return tuple(Eight(fact, usable_lines(reply), eight_of(reply) is not None, reply) for fact, reply in replies)
 

@@ -1,18 +1,21 @@
-"""Room on the disk: how much the database takes, and which runs can be erased to make some."""
+"""Space on the disk: how much the database takes, and which runs can be erased to make some."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 
 from medfact.store import schema
+from medfact.store.database import Part
 from medfact.store.entities import GOING, RUNNING
-from medfact.store.lifecycle import TABLES_OF_RUNS, Lifecycle, erase_runs
+from medfact.store.lifecycle import TABLES_OF_RUNS, erase_runs
 from medfact.store.lookup import arrival_of
-from medfact.store.sizes import bytes_of
 from medfact.store.workers import is_alive
+
+ROW_BYTES = 200
+"""What a row takes beside its texts."""
 
 _TOGETHER = 500
 """Runs that one query names."""
@@ -30,22 +33,24 @@ class Ended(NamedTuple):
     deleted: bool
 
 
-class Room(Lifecycle):
+class Disk(Part):
     """Says what the database takes, and erases runs for good."""
 
     def used_bytes(self) -> int | None:
         """Bytes that the database's contents take, without the room that erased ones left in its file; None on a server."""
-        return None if self._file is None else (self._pragma("page_count") - self._pragma("freelist_count")) * self._page()
+        return (
+            None if self.database.file is None else (self._pragma("page_count") - self._pragma("freelist_count")) * self._page()
+        )
 
     def spare_bytes(self) -> int:
         """Bytes in the database's file that erased contents have left, for new ones; 0 on a server."""
-        return 0 if self._file is None else self._pragma("freelist_count") * self._page()
+        return 0 if self.database.file is None else self._pragma("freelist_count") * self._page()
 
     def _page(self) -> int:
         return self._pragma("page_size")
 
     def _pragma(self, name: str) -> int:
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
 
     def ended(self, besides: Sequence[str]) -> list[Ended]:
@@ -53,7 +58,7 @@ class Room(Lifecycle):
         row = schema.runs.c
         at = sql.func.coalesce(arrival_of(row.run), row.finished_at, row.started_at).label("at")
         query = sql.select(row.run, row.owner, row.statements, at, row.deleted_at, row.state, row.worker, row.beat_at)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute(query.where(row.owner.not_in(besides)).order_by(at)).all()
         return [
             Ended(one.run, one.owner, one.statements, one.at, one.deleted_at is not None)
@@ -71,14 +76,14 @@ class Room(Lifecycle):
         from_file = sql.and_(arrived.is_not(None), sql.exists().where(*taken_up))
         begun = sql.or_(sql.and_(arrived.is_(None), row.started_at >= since), from_file)
         query = sql.select(sql.func.coalesce(sql.func.sum(row.statements), 0))
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return int(connection.execute(query.where(row.owner == owner, begun)).scalar_one())
 
     def run_bytes(self, runs: Sequence[str]) -> dict[str, int]:
         """About how many bytes each of these runs takes, with the statements that it asks, which others may ask too."""
         sizes = dict.fromkeys(runs, 0)
         place, statement = schema.run_statements, schema.statements
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             dialect = connection.dialect.name
             queries = [sql.select(table.c.run, bytes_of(table, dialect)).group_by(table.c.run) for table in TABLES_OF_RUNS]
             asked = place.join(statement, statement.c.statement_id == place.c.statement_id)
@@ -92,5 +97,19 @@ class Room(Lifecycle):
 
     def erase(self, runs: Sequence[str]) -> None:
         """Erases runs for good, and the statements that no other run asks."""
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             erase_runs(connection, runs)
+
+
+def bytes_of(table: sql.Table, dialect: str) -> Any:
+    """The bytes of a group of rows of a table, as an expression for a query."""
+    columns = [column for column in table.c if isinstance(column.type, schema.StoredText | sql.LargeBinary)]
+    sizes = (sql.func.coalesce(_length(column, dialect), 0) for column in columns)
+    return sql.func.coalesce(sql.func.sum(sum(sizes, sql.literal(ROW_BYTES))), 0)
+
+
+def _length(column: sql.Column[Any], dialect: str) -> Any:
+    """The bytes of a text; `length` counts characters."""
+    if dialect == "postgresql":
+        return sql.func.octet_length(column)
+    return sql.func.length(sql.cast(column, sql.LargeBinary))

@@ -11,9 +11,9 @@ import sqlalchemy as sql
 from medfact.errors import StoreError
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Database
+from medfact.store.database import Part
+from medfact.store.disk import ROW_BYTES, bytes_of
 from medfact.store.lifecycle import delete_unasked
-from medfact.store.sizes import ROW_BYTES, bytes_of
 from medfact.store.statement_rows import statement_values
 from medfact.store.verdicts import GAME
 
@@ -21,7 +21,7 @@ FACT_BYTES = 16_000
 """What the statements of one fact may take that is judged, which are kept word for word."""
 
 VERDICTS, GAMES, EDITS, DECISIONS = "verdicts", "games", "edits", "decisions"
-"""Kinds of what is said: verdicts with their comments, answers against the clock, sentence templates, and decisions on false
+"""Kinds of contributions: verdicts with their comments, answers against the clock, sentence templates, and decisions on false
 partners and on drafts."""
 
 KINDS = (VERDICTS, GAMES, EDITS, DECISIONS)
@@ -29,7 +29,7 @@ KINDS = (VERDICTS, GAMES, EDITS, DECISIONS)
 _TABLES = (schema.verdicts, schema.prototype_edits, schema.rejections, schema.draft_decisions)
 
 
-def bytes_of_said(rows: Iterable[object]) -> int:
+def bytes_of_rows(rows: Iterable[object]) -> int:
     """About how many bytes such rows take."""
     return sum(ROW_BYTES + len(str(row).encode()) for row in rows)
 
@@ -39,15 +39,13 @@ def bytes_of_judged(statements: Iterable[Statement]) -> int:
     return sum(ROW_BYTES + len(str(statement_values(one)).encode()) for one in statements)
 
 
-class Said(Database):
-    """What owners have said."""
+class Contributions(Part):
+    """What owners have contributed."""
 
-    owner: str
-
-    def said_bytes(self, *owners: str) -> dict[str, int]:
+    def bytes(self, *owners: str) -> dict[str, int]:
         """Owner → about how many bytes what they have said takes; of all owners where none is named."""
         found: dict[str, int] = {}
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             for table in _TABLES:
                 query = sql.select(table.c.owner, bytes_of(table, connection.dialect.name)).group_by(table.c.owner)
                 for owner, size in connection.execute(query.where(table.c.owner.in_(owners)) if owners else query):
@@ -58,24 +56,24 @@ class Said(Database):
                 found[owner] += FACT_BYTES * int(number)
         return found
 
-    def erase_said(self, kinds: Sequence[str] = KINDS) -> int:
+    def erase(self, kinds: Sequence[str] = KINDS) -> int:
         """Erases what this owner has said; returns the number of rows. What was only kept because it was judged goes, too."""
-        return self._erase_said([condition for kind in kinds for condition in _of_kind(kind, self.owner)])
+        return self._erase([condition for kind in kinds for condition in _of_kind(kind, self.owner)])
 
-    def erase_said_by(self, name: str) -> int:
+    def erase_by(self, name: str) -> int:
         """Erases what was said under a name, by whatever owner: verdicts with their comments, and sentences signed off."""
         verdicts, edits = schema.verdicts, schema.prototype_edits
-        return self._erase_said([(verdicts, verdicts.c.reviewer == name), (edits, edits.c.signed_by == name)])
+        return self._erase([(verdicts, verdicts.c.reviewer == name), (edits, edits.c.signed_by == name)])
 
-    def _erase_said(self, which: Sequence[tuple[sql.Table, Any]]) -> int:
-        with self._writing() as connection:
+    def _erase(self, which: Sequence[tuple[sql.Table, Any]]) -> int:
+        with self.database.writing() as connection:
             if connection.dialect.name == "sqlite":  # what is erased is overwritten
                 connection.exec_driver_sql("PRAGMA secure_delete=ON")
             erased = sum(connection.execute(table.delete().where(condition)).rowcount for table, condition in which)
             if erased:
                 delete_unasked(connection)
-        if erased and self._file is not None:
-            with suppress(StoreError), self._reading() as connection:  # nor does it stay in the log of changes
+        if erased and self.database.file is not None:
+            with suppress(StoreError), self.database.reading() as connection:  # nor does it stay in the log of changes
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         return erased
 
