@@ -228,7 +228,7 @@ def brought(store: Store, owner: str, at: str) -> str:
     """A run from a file of another machine whose times are all these; the file says that it arrived there, too."""
     elsewhere = Store(f"sqlite:///{home() / f'{owner}-{at}.db'}", "grace")
     made, packed = asked(elsewhere, "grace"), io.BytesIO()
-    with elsewhere._writing() as connection:
+    with elsewhere.database.writing() as connection:
         add_event(connection, made, IMPORTED, "from a file")
     export_run(elsewhere, made, packed)
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00", at, gzip.decompress(packed.getvalue()).decode())

@@ -22,9 +22,9 @@ Groups = dict[str, tuple[Demonstration, ...]]
 """Group (relation / variant, and the draw after the first) → its demonstrations."""
 
 
-def group_of(pool: Pool, statement: Statement, draw: int) -> str:
-    """The group whose demonstrations stand before a statement. draw: counted from 0."""
-    return _group(_relation(pool, statement.fact), statement.variant, draw)
+def group_of(pool: Pool, relation: str, variant: str, draw: int) -> str:
+    """The group whose demonstrations stand before the statements of a relation and a variant. draw: counted from 0."""
+    return _group(pool.canonical(relation) or relation, variant, draw)
 
 
 def _group(relation: str, variant: str, draw: int) -> str:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -117,7 +118,10 @@ def plan(
         raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)
-    asked = tuple(Asked(s, group_of(pool, s, draw), draw) for draw in range(spec.shot_draws) for s in statements)
+    group = cache(partial(group_of, pool))  # few, of many statements
+    asked = tuple(
+        Asked(s, group(s.fact.relation, s.variant, draw), draw) for draw in range(spec.shot_draws) for s in statements
+    )
     demonstrations = _demonstrations(spec, pool, asked, selection.shots, collection)
     used = _used(pool, statements)
     return Plan(
