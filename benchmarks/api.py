@@ -32,7 +32,7 @@ from medfact.store import Store
 from medfact.writing.runs import start_writing, write
 
 KEY = "sk-benchmark"
-SERVICE = Path(__file__).resolve().parents[1] / "tests" / "mock_service.py"
+SERVICE = Path(__file__).resolve().parents[1] / "tests" / "helpers" / "mock_service.py"
 
 
 def adapter(base_url: str, prompts: list[Prompt], in_flight: int) -> tuple[float, float]:

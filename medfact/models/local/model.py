@@ -39,7 +39,7 @@ TEST_PADDING_TOKENS, TEST_PADDING_STEPS = (6, 300), 3
 
 TOLERANCES = {"float32": 1e-4, "float16": 0.02, "bfloat16": 0.1, "8bit": 0.15, "4bit": 0.1}
 """Largest relative difference of logits that agree. Rounding moves those of SmolLM2 by up to 0.000003, 0.003, 0.03, 0.1 and
-0.02; an architecture that ignores the mask, by 0.2 and more (`tests/test_half_precision.py`).
+0.02; an architecture that ignores the mask, by 0.2 and more (`tests/models/test_half_precision.py`).
 """
 
 LEAST_LOG_PROBABILITY = -40.0

@@ -1,0 +1,134 @@
+"""Every page for those who read with a screen reader, with the keyboard alone, in the dark or on a phone. Needs Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from mock_service import Behaviour, MockService
+from pages import half
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.models import ServiceSettings
+from medfact.reviews.verdicts import FALSE, TRUE
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.store import Store, Verdict
+from medfact.writing.runs import start_writing, write
+
+pytestmark = pytest.mark.browser
+
+MODELS = ("baseline:negation-cue", "baseline:always-true", "baseline:random")
+
+
+@pytest.fixture(scope="module")
+def runs(app_home: Path, address: str) -> str:
+    """Three runs of the same ten pairs, eight facts of them reviewed by two, as an address names them."""
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
+    made = [start(RunSpec(model=model, limit=10, shots=0), store) for model in MODELS]
+    for run in made:
+        list(answer(run, store))
+    judged = list(dict.fromkeys(item.statement.fact for item in store.answers.asked(made[0])))[:8]
+    for reviewer in ("ada", "ben"):
+        verdict = TRUE if reviewer == "ada" else FALSE
+        store.verdicts.record([Verdict(reviewer, fact.fact_id, verdict, comment="Is it?") for fact in judged])
+    return ",".join(made)
+
+
+@pytest.fixture(scope="module")
+def written(app_home: Path, address: str) -> str:
+    """A rephrasing, half of it stopped."""
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
+    with MockService(Behaviour(writes=half)) as service:
+        spec = RunSpec(model="openai:writer", limit=5, shots=0, service=ServiceSettings(base_url=service.base_url))
+        writing = start_writing("rephrase", spec, store)
+        assert list(write(writing, store))
+    return writing
+
+
+VIEWS = {
+    "the first screen": ("", "#scores tbody tr"),
+    "the tour": ("?demo=tour&step=5", ".mf-tour h1"),
+    "results": ("?run={}", "#scores tbody tr"),
+    "fact by fact": ("?run={}&tab=facts", ".mf-pair"),
+    "one fact": ("?run={}&tab=facts&chosen=0&fact=0", ".mf-drawer"),
+    "calibration": ("?run={}&tab=calibration", "#tab h2"),
+    "the papers' tables": ("?run={}&tab=papers", ".mf-results"),
+    "facts": ("facts", "#cards .mf-card"),
+    "review": ("review?reviewer=ada", "#fact h2"),
+    "review of a run": ("review?reviewer=ada&run={}&checking=true", "#fact .mf-source"),
+    "studio": ("studio?relation=symptoms", "#relation .mf-examples"),
+    "write": ("write", "#form .mf-card"),
+    "sentences that were written": ("write?writing={written}", ".mf-rewritten"),
+    "written sentences to ask": ("?writing={written}", ".mf-sets"),
+    "runs": ("runs", "#runs .mf-line"),
+    "nothing to compare": ("compare", "#choose"),
+    "compare": ("compare?runs={}", "#compared .mf-plot"),
+}
+
+
+@pytest.fixture(params=["light", "dark"])
+def visited(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=request.param)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(visited: Page, address: str, runs: str, written: str, view: str) -> None:
+    path, ready = VIEWS[view]
+    visited.goto(address + path.format(runs, written=written))
+    expect(visited.locator(ready).first).to_be_visible(timeout=60_000)
+    if view == "the first screen":
+        for accordion in ("service", "method"):
+            visited.locator(f"#{accordion}").get_by_role("button").first.click()
+    if view == "the first screen":
+        visited.locator("[data-key=game-start-calm]").click()
+        expect(visited.locator("#game").get_by_role("radiogroup")).to_have_count(8)
+        assert Axe().run(visited).response["violations"] == []
+        visited.get_by_role("button", name="Done").click()
+        visited.locator("[data-key=game-standing]").click()
+    if view in ("review", "results"):
+        visited.evaluate("document.querySelectorAll('#choice details, #tab details').forEach((one) => (one.open = true))")
+    visited.wait_for_timeout(1000)  # it unfolds; figures are drawn
+    found = Axe().run(visited).response["violations"]
+    assert [(problem["id"], [node["html"][:200] for node in problem["nodes"]]) for problem in found] == []
+
+
+LOOK_OF_FOCUS = """(element) => {
+  const drawn = ({ outline, boxShadow, borderColor }) => [outline, boxShadow, borderColor].join();
+  const at = (node) => node && [getComputedStyle(node), getComputedStyle(node, "::before")].map(drawn);
+  const around = [element, element.parentElement, element.closest(".block"), element.closest("label")];
+  return JSON.stringify(around.map(at));
+}"""
+"""How an element, and what is around it, is drawn: a focus may be shown on either."""
+
+
+@pytest.mark.parametrize(
+    "view", ["the first screen", "the tour", "fact by fact", "facts", "review", "studio", "write", "runs", "compare"]
+)
+def test_every_control_shows_its_focus(visited: Page, address: str, runs: str, view: str) -> None:
+    path, ready = VIEWS[view]
+    visited.goto(address + path.format(runs))
+    expect(visited.locator(ready).first).to_be_visible(timeout=60_000)
+    visited.wait_for_timeout(1000)
+    unseen, seen = [], set()
+    for _ in range(60):
+        visited.keyboard.press("Tab")
+        focused = visited.evaluate_handle("document.activeElement").as_element()
+        assert focused is not None
+        name = focused.evaluate("(node) => node.outerHTML.slice(0, 200)")
+        if name.startswith("<body") or name in seen:
+            continue
+        seen.add(name)
+        with_focus = focused.evaluate(LOOK_OF_FOCUS)
+        focused.evaluate("(node) => node.blur()")
+        without = focused.evaluate(LOOK_OF_FOCUS)
+        focused.evaluate("(node) => node.focus({ focusVisible: true })")
+        if with_focus == without:
+            unseen.append(name)
+    assert len(seen) >= 5
+    assert unseen == []

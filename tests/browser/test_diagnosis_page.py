@@ -1,0 +1,93 @@
+"""Why facts fail, which false ones are accepted, and the report to download, on the page. Needs Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx2
+import pytest
+from pages import tab
+from playwright.sync_api import Page, expect
+from small_facts import Answerer
+
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import LOCAL_OWNER, RunSpec
+from medfact.store import Store
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def run(app_home: Path, address: str) -> str:
+    """A run of dangerous falsehoods, to which a model says True throughout."""
+    store = Store(f"sqlite:///{app_home / 'medfact.db'}").of(LOCAL_OWNER)
+    made = start(RunSpec(model="baseline:always-true", dataset="not-indicated", limit=30, shots=0), store)
+    list(answer(made, store, load=Answerer(lambda prompt: "True").load))
+    return made
+
+
+def test_a_failure_is_named_and_found(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    expect(page.locator("#tab")).to_contain_text("What stands out: it mostly says “true”, whatever it is asked.")
+    page.locator("[data-key=table-diagnoses]").click()
+    table = page.get_by_role("region", name="share of facts with each diagnosis")
+    expect(table.locator("tbody tr")).to_have_count(9)
+    tab(page, "Fact by fact")
+    page.locator("[data-key=choose-only]").select_option("always-yes")
+    expect(page.locator(".mf-pager").first).to_contain_text("pairs 1 to")
+    page.locator(".mf-pair").first.click()
+    expect(page.locator(".mf-drawer")).to_contain_text("it says “true” to this false fact, affirmed or denied")
+    page.locator("[data-key=choose-only]").select_option("direction-bound")
+    expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
+
+
+def test_accepted_contraindications_stand_first(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    board = page.locator(".mf-danger > li")
+    expect(board).to_have_count(10)
+    expect(board.first).to_contain_text("FALSE (test statement)")
+    expect(board.first).to_contain_text("contraindicated")
+    expect(board.first).to_contain_text("affirmed 4 of 4 times")
+    board.first.get_by_role("button", name="All answers about it").click()
+    expect(page.locator(".mf-drawer")).to_contain_text("therapeutic drugs")
+
+
+def test_the_report_is_downloaded(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    page.locator("[data-key=download]").click()
+    with page.expect_download() as download:
+        page.locator("[data-key=download-report]").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert download.value.suggested_filename.endswith("-report.html")
+    assert "What stands out: it mostly says “true”, whatever it is asked." in text
+    assert "<script" not in text
+    for wrong in ("0" * 32, "x", "../" + run):
+        assert httpx2.get(f"{address}download/{wrong}/report.html").status_code == 404
+
+
+def test_intervals_are_about_what_one_chooses(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    scores = page.locator("#scores")
+    expect(scores).to_contain_text("facts like these: other diseases and findings of these kinds")
+    alone = page.get_by_role("button", name="these facts alone")
+    expect(alone).to_have_attribute("aria-pressed", "false")
+    alone.click()
+    expect(scores).to_contain_text("are about these facts and no others")
+    expect(page.get_by_role("button", name="these facts alone")).to_have_attribute("aria-pressed", "true")
+    page.locator("[data-key=download]").click()
+    with page.expect_download() as download:
+        page.locator("[data-key=download-report]").click()
+    assert "are about these facts and no others" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_logs_of_other_harnesses_are_downloaded(page: Page, address: str, run: str) -> None:
+    page.goto(f"{address}?run={run}")
+    page.locator("[data-key=download]").click()
+    for harness, ending in (("inspect", ".json"), ("lm-eval", ".jsonl")):
+        with page.expect_download() as download:
+            page.locator(f"[data-key=download-{harness}]").click()
+        assert download.value.suggested_filename.endswith(f"-{harness}{ending}")
+        assert run in Path(download.value.path()).read_text(encoding="utf-8") or harness == "lm-eval"
+    for wrong in (f"{'0' * 32}/log-inspect", f"{run}/log-nothing", f"{run}/log-..%2f..", "x/log-lm-eval"):
+        assert httpx2.get(f"{address}download/{wrong}").status_code == 404

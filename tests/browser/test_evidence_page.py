@@ -1,0 +1,111 @@
+"""Retrieved passages on the page: choose them and a corpus, see what was found, what it changes, what it turned."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from browser import choose_pairs
+from pages import tab, upload
+from playwright.sync_api import Page, expect
+from small_facts import write_csv
+from visitors import Visitor
+
+pytestmark = pytest.mark.browser
+
+
+def open_inputs(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("Retrieved passages")).click()
+
+
+def choose_few(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("Method, size")).click()
+    choose_pairs(page, 10)
+
+
+def test_passages_are_chosen_shown_and_weighed(page: Page) -> None:
+    choose_few(page)
+    open_inputs(page)
+    page.get_by_label("by shared words (BM25)").check()
+    page.get_by_label("with passages, the fact left out").check()
+    expect(page.locator("#documents")).to_contain_text("Passages come from the known facts")
+    expect(page.locator("#why-not")).to_contain_text("10 pairs × 16 statements × 3 settings")
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("sparse passages, fact left out")
+    expect(page.locator("#progress .mf-progress").nth(2)).to_contain_text("160 of 160 statements · complete")
+    tab(page, "With passages")
+    found = page.get_by_role("region", name="recall of the fact")
+    expect(found.locator("tbody tr")).to_have_count(2)
+    expect(found.locator("tbody tr").nth(0)).to_contain_text("the fact may be found")
+    expect(found.locator("tbody tr").nth(0)).to_contain_text("of 80 statements about true facts")
+    expect(found.locator("tbody tr").nth(1)).to_contain_text("the fact left out")
+    expect(found.locator("tbody tr").nth(1).locator(".mf-figure").first).to_have_text("0.0%")
+    expect(page.locator("#tab")).to_contain_text("Can it read?")
+    expect(page.locator("#tab")).to_contain_text("Can it use related knowledge?")
+    changed = page.get_by_role("region", name="what passages change")
+    expect(changed.locator("tbody tr")).to_have_count(2)
+    expect(changed.locator("tbody tr").nth(0)).to_contain_text("of 160 statements")
+    # the list is drawn after the choice: the helped ones come last, and stay
+    for which in ("harmed", "helped"):
+        page.get_by_label("Answers that passages").select_option(which)
+        expect(page.locator("[data-key=choose-flips]")).to_have_value(which)
+    flip = page.locator(".mf-flips > li").first
+    expect(flip).to_contain_text("without passages, right with them")
+    flip.get_by_role("button", name="All answers about this fact").click()
+    drawer = page.locator(".mf-drawer")
+    expect(drawer).to_contain_text("sparse passages")
+    passages = drawer.locator(".mf-passages").first
+    passages.locator("summary").click()
+    expect(passages.locator("ol li").first).to_be_visible()
+    page.get_by_role("link", name="Compare these runs").click()
+    expect(page.get_by_role("region", name="what passages change").locator("tbody tr")).to_have_count(2)
+
+
+def test_own_documents_are_the_corpus(page: Page, tmp_path: Path) -> None:
+    choose_few(page)
+    open_inputs(page)
+    rows = [{"number": n, "abstract": f"Note {n} on <b>asthma</b> and ${{wheezing}}. It is short."} for n in range(30)]
+    upload(page, write_csv(tmp_path / "notes.csv", rows), "Your own documents")
+    expect(page.locator("#documents")).to_contain_text("notes.csv: 30 passages, of 100 words at most.")
+    expect(page.locator("#documents-said")).to_contain_text("notes.csv: 30 passages read.")
+    rows = [{"left": f"left {n}", "right": f"right {n}"} for n in range(5)]
+    upload(page, write_csv(tmp_path / "two.csv", rows), "Your own documents")
+    page.get_by_label("Which column of two.csv holds the text?").select_option("right")
+    page.get_by_role("button", name="Use it").click()
+    expect(page.locator("#documents")).to_contain_text("two.csv: 5 passages")
+    broken = tmp_path / "broken.txt"
+    broken.write_bytes(bytes(range(256)) * 40)
+    upload(page, broken, "Your own documents")
+    expect(page.locator("#documents-said")).to_contain_text("broken.txt")
+    expect(page.locator("#documents-said")).to_contain_text("The documents chosen before stay in use.")
+    expect(page.locator("#documents")).to_contain_text("two.csv")
+    page.get_by_role("button", name="Use the known facts instead").click()
+    expect(page.locator("#documents")).to_contain_text("Passages come from the known facts")
+    rows = [{"text": f"Note {n} on <b>asthma</b> and ${{wheezing}} of the patient."} for n in range(3)]
+    upload(page, write_csv(tmp_path / "hostile.csv", rows), "Your own documents")
+    expect(page.locator("#documents")).to_contain_text("hostile.csv: 3 passages")
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress .mf-progress").nth(1)).to_contain_text("160 of 160 statements · complete")
+    tab(page, "With passages")
+    expect(page.get_by_role("region", name="recall of the fact")).to_contain_text("5 of hostile.csv")
+
+
+def test_documents_of_another_visitor_cannot_be_used(page: Page, address: str) -> None:
+    with Visitor(address) as one, Visitor(address) as other:
+        path = one.upload("private.txt", b"A private note on asthma.\n")
+        kept = one.act("take_documents", path)
+        assert "1 passage read" in str(kept)
+        refused = other.evaluate("baseline:random", retrieval="sparse", corpus=path, pairs=10)
+        assert isinstance(refused, str)
+        assert "not here, or not yours" in refused
+        for wrong in ("/etc/passwd", "../../etc/passwd", "a" * 10_000):
+            assert "not here, or not yours" in str(
+                other.evaluate("baseline:random", retrieval="sparse", corpus=wrong, pairs=10)
+            )
+        for wrong in (
+            {"retrieval": "telepathy"},
+            {"retrieval": "sparse", "settings": []},
+            {"retrieval": "sparse", "settings": ["x"]},
+        ):
+            assert "No setting of the retrieved passages" in str(other.evaluate("baseline:random", pairs=10, **wrong))

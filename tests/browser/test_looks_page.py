@@ -1,0 +1,188 @@
+"""How the pages look in a browser: no rule of the style is lost, no page jumps, no control hides what it is, no table is
+cut."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import choose_models, choose_pairs, trouble_of
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.web.files import style
+
+pytestmark = pytest.mark.browser
+
+PAGES = {
+    "": "#scores tbody tr",
+    "facts": "#cards .mf-card",
+    "review": "#fact h2",
+    "studio": "#relation .mf-card",
+    "write": "#form .mf-card",
+    "runs": "#runs > *",
+    "compare": "#choose > *",
+    "gallery": "#gallery > *",
+}
+"""The pages, and what shows that each has been drawn."""
+
+PREFIX = re.compile(r"\.gradio-container\.gradio-container-[\d-]+ \.contain ")
+"""What the page library writes before selectors within @media: they find nothing outside of its main element."""
+
+OUTSIDE = re.compile(r"^(:root|html|body|\.dark(?![\w-])|\.gradio-container|gradio-app)")
+
+
+def rules_in(text: str) -> Iterator[tuple[str, str]]:
+    """Each block of a style sheet, as what stands before it (selectors, or an at-rule) and what it holds."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    depth = start = opened = 0
+    for at, letter in enumerate(text):
+        if letter == "{":
+            opened, depth = (at if depth == 0 else opened), depth + 1
+        elif letter == "}":
+            depth -= 1
+            if depth == 0:
+                yield text[start:opened].strip(), text[opened + 1 : at]
+                start = at + 1
+
+
+def parsed(page: Page, text: str) -> list[str]:
+    """What the browser makes of rules: the first words of each that it keeps."""
+    script = """(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);
+        return [...sheet.cssRules].map((rule) => rule.selectorText ?? rule.cssText.split("{")[0].trim()); }"""
+    found: list[str] = page.evaluate(script, text)
+    return found
+
+
+def visit(page: Page, address: str, path: str, there: str) -> None:
+    page.goto(f"{address}{path}")
+    expect(page.locator(there).first).to_be_attached()
+    expect(page.locator(".nav-holder a").first).to_be_visible()
+
+
+def test_the_browser_drops_no_rule_of_the_style(page: Page) -> None:
+    whole = list(rules_in(style()))
+    assert len(whole) > 200
+    assert len(parsed(page, style())) == len(whole)
+    lost = [before for before, holds in whole if not parsed(page, f"{before} {{{holds}}}")]
+    for at_rule, holds in whole:
+        if at_rule.startswith("@media"):
+            lost += [before for before, rest in rules_in(holds) if not parsed(page, f"{before} {{{rest}}}")]
+    assert lost == []
+
+
+def test_the_browser_knows_every_declaration_of_the_style(page: Page) -> None:
+    inner = re.findall(r"[{;]\s*(-?[a-z][\w-]*)\s*:\s*([^;{}]+)(?=[;}])", re.sub(r"/\*.*?\*/", "", style(), flags=re.DOTALL))
+    declared = {(name, value.replace("!important", "").strip()) for name, value in inner}
+    assert len(declared) > 300
+    script = "(pairs) => pairs.filter(([name, value]) => !CSS.supports(name, value))"
+    assert page.evaluate(script, [list(pair) for pair in declared]) == []
+
+
+def test_what_lies_outside_the_main_element_is_reached_on_a_phone_too(page: Page) -> None:
+    """The page library puts selectors within @media under its main element, so that they reach nothing else."""
+    kept: list[str] = page.evaluate(
+        """() => { const all = (rules) => [...rules].flatMap((rule) => rule.selectorText ? [rule.selectorText]
+            : rule instanceof CSSMediaRule ? all(rule.cssRules) : []);
+            return [...document.styleSheets].filter((one) => !one.href).flatMap((one) => all(one.cssRules)); }"""
+    )
+    assert any(PREFIX.match(selector) for selector in kept)  # else this test says nothing
+    within = [before for rule, holds in rules_in(style()) if rule.startswith("@media") for before, _ in rules_in(holds)]
+    assert [selector for selector in within if any(OUTSIDE.match(one.strip()) for one in selector.split(","))] == []
+    raw = {selector for selector in kept if not PREFIX.match(selector)}
+    assert [one for one in parsed(page, style()) if not one.startswith("@") and one not in raw] == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_all_pages_have_one_width_and_the_navigation_one_place(browser: Browser, address: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    opened = context.new_page()
+    trouble = trouble_of(opened, address)
+    places: dict[str, Any] = {}
+    for path, there in PAGES.items():
+        visit(opened, address, path, there)
+        places[path] = opened.evaluate(
+            """() => { const of = (node) => { const box = node.getBoundingClientRect(); return [box.left, box.width]; };
+                const links = [...document.querySelectorAll('.nav-holder a')].filter((one) => !one.href.endsWith('gallery'));
+                return { page: of(document.querySelector('.gradio-container')), main: of(document.querySelector('main')),
+                    links: links.map((one) => [one.textContent, ...of(one), one.getBoundingClientRect().top]) }; }"""
+        )
+    context.close()
+    assert trouble == []
+    assert places[""]["page"] == [0, width]
+    assert {path for path, place in places.items() if place != places[""]} == set()
+    assert len({top for _, _, _, top in places[""]["links"]}) == 1, "the navigation is one line"
+
+
+AFFORDANCES = """() => [...document.querySelectorAll('mf-part :is(select, summary, input[type=checkbox], input[type=radio])')]
+    .filter((field) => field.offsetParent)
+    .filter((field) => { const style = getComputedStyle(field);
+        const drawn = style.appearance !== 'none' || style.backgroundImage !== 'none';
+        return field.matches('summary') ? style.listStyleType === 'none' && style.borderStyle === 'none' : !drawn; })
+    .map((field) => field.outerHTML.slice(0, 200))"""
+
+
+def test_every_control_looks_like_what_it_is(page: Page, address: str) -> None:
+    for path, there in PAGES.items():
+        visit(page, address, path, there)
+        assert page.evaluate(AFFORDANCES) == [], path
+    visit(page, address, "facts", PAGES["facts"])
+    menu = page.locator("#filters select").first
+    before = menu.screenshot()
+    menu.evaluate("(field) => { field.style.appearance = 'none'; }")
+    assert menu.screenshot() != before  # there was an arrow
+
+
+CUT = """() => [...document.querySelectorAll('mf-part table')]
+    .filter((table) => table.offsetParent && !table.closest('.mf-tall'))
+    .filter((table) => { const box = table.parentElement; const edge = box.getBoundingClientRect().right + 1;
+        return box.scrollWidth > box.clientWidth + 1 || table.getBoundingClientRect().right > Math.max(edge, innerWidth); })
+    .map((table) => table.parentElement.getAttribute('aria-label') ?? table.outerHTML.slice(0, 100))"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_column_of_a_table_is_cut(page: Page, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator("[data-key=relations]").click()
+    for tab in ("Overview", "Fact by fact", "Calibration"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        assert page.evaluate(CUT) == [], tab
+    visit(page, address, "facts", PAGES["facts"])
+    page.locator("[data-set=layout]").select_option("table")
+    table = page.locator(".mf-facts-table")
+    expect(table).to_be_visible()
+    assert page.evaluate(CUT) == []
+    assert table.evaluate("(table) => table.getBoundingClientRect().width") > 0.9 * width
+    row = table.locator("tbody tr").first
+    row.scroll_into_view_if_needed()
+    for cell in row.locator("th, td").all():
+        expect(cell).to_be_in_viewport()
+
+
+def test_a_race_is_offered_for_two_models_and_run(page: Page) -> None:
+    box = page.locator("#race")
+    choose_models(page, "a coin")
+    expect(box).to_be_hidden()
+    choose_models(page, "a coin", "true unless denied")
+    expect(box).to_be_visible()
+    box.locator("input").check()
+    page.locator("#method").get_by_role("button").first.click()
+    choose_pairs(page, 60)
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("true unless denied", timeout=120_000)
+    expect(page.locator("#progress [data-key^=race]").first).to_be_visible(timeout=120_000)
+
+
+def test_a_race_is_offered_for_a_model_that_is_typed(page: Page) -> None:
+    choose_models(page, "a coin")
+    expect(page.locator("#race")).to_be_hidden()
+    page.locator("#service").get_by_role("button").first.click()
+    field = page.locator("#other-model input, #other-model textarea")
+    field.fill("owner/name")
+    field.press("Tab")
+    expect(page.locator("#race")).to_be_visible()
+
+
+def test_the_style_of_the_page_is_that_of_the_file() -> None:
+    assert style() == (Path(__file__).parents[2] / "assets" / "page" / "medfact.css").read_text(encoding="utf-8")

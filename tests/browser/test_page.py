@@ -1,0 +1,597 @@
+"""The page in a real browser: choose facts, browse statements, evaluate, watch, stop, reload. Needs Chromium."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from browser import choose_models, choose_pairs
+from mock_service import Behaviour, MockService
+from pages import HOSTILE, tab, upload, write_facts
+from playwright.sync_api import Browser, Error, Page, Request, expect
+
+pytestmark = pytest.mark.browser
+
+
+def progress(page: Page) -> str:
+    return page.locator("#progress").inner_text()
+
+
+def answered(page: Page) -> int:
+    found = re.search(r"([\d,]+) of [\d,]+ statements", progress(page))
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
+def figure(page: Page, name: str) -> str:
+    return page.locator(f"#scores td[data-figure={name}] .mf-figure").first.inner_text()
+
+
+def unfold(page: Page, accordion: str) -> None:
+    """Opens what is folded away: "method" or "service"."""
+    page.locator(f"#{accordion}").get_by_role("button").first.click()
+    page.wait_for_timeout(500)  # it unfolds
+
+
+def evaluate(page: Page) -> None:
+    page.wait_for_timeout(200)  # what was chosen last is told
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
+    page.locator("#evaluate").click()
+
+
+def test_first_visitor_finds_the_story_and_a_demonstration(page: Page) -> None:
+    hero = page.locator("#hero")
+    expect(hero).to_contain_text("Does a language model know a medical fact, or only one way of saying it?")
+    expect(hero).to_contain_text(re.compile(r"\d+\.\d% right\s*of 120 statements[\s\S]*\d+ of 120 facts"), timeout=60_000)
+    expect(hero.locator(".mf-living .mf-cell")).to_have_count(8)
+    expect(page.locator("#progress")).to_contain_text("A demonstration, computed by this app")
+    expect(page.locator("#progress")).to_contain_text(re.compile("medfact-tiny[\\s\\S]*complete"))
+    assert re.fullmatch(r"\d+\.\d%", figure(page, "average_accuracy"))
+    page.locator("#ways").scroll_into_view_if_needed()  # a figure is drawn when it comes near the window
+    expect(page.locator("#ways .plotly .scatterlayer path").first).to_be_attached()
+    expect(page.get_by_text("Not for clinical use").first).to_be_visible()
+    expect(page.locator("[data-key=browse]")).to_be_visible()
+    expect(page.locator("[data-key=drop-studio]")).to_have_count(0)  # no sentences were edited
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_evaluate_is_in_sight_and_near_for_the_keyboard(browser: Browser, address: str, width: int, height: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    opened = context.new_page()
+    opened.goto(address)
+    button = opened.locator("#evaluate")
+    expect(button).to_have_text("Evaluate clinical-core")
+    expect(button).to_be_in_viewport(ratio=1)
+    expect(opened.locator("#game-start")).to_be_visible(timeout=120_000)  # once the model has answered
+    stops = 0
+    while opened.evaluate("document.activeElement.id") != "evaluate":
+        opened.keyboard.press("Tab")
+        stops += 1
+        assert stops <= 12, opened.evaluate("document.activeElement.outerHTML")
+    context.close()
+
+
+def test_the_button_says_what_it_will_evaluate(page: Page, tmp_path: Path) -> None:
+    go = page.locator("#go")
+    expect(go).to_contain_text("60 pairs × 16 statements")
+    choose_models(page, "a coin", "true unless denied")
+    expect(go).to_contain_text("60 pairs × 16 statements × 2 models")
+    choose_models(page)
+    expect(go).to_contain_text("0 models are chosen")
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
+    choose_models(page, "a coin")
+    rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
+    upload(page, write_facts(tmp_path / "sixteen.csv", rows, ("head", "relation", "tail")))
+    expect(page.locator("#evaluate")).to_have_text("Evaluate sixteen.csv")
+    expect(go).to_contain_text("16 pairs")  # and no more than the file has; none is kept for demonstrations that are not shown
+    page.get_by_role("button", name="Use the bundled facts instead").click()
+    expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+
+
+def test_a_file_of_another_type_and_a_bundled_set_leave_nothing_locked(page: Page, tmp_path: Path) -> None:
+    rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(16)]
+    upload(page, write_facts(tmp_path / "two.CSV", rows, ("head", "relation", "tail")))
+    expect(page.locator("#evaluate")).to_have_text("Evaluate two.CSV")
+    (tmp_path / "pic.png").write_bytes(b"no table")
+    upload(page, tmp_path / "pic.png")
+    expect(page.locator("mf-part[name=offline]")).to_contain_text("pic.png is not in use: choose a file that ends in .csv")
+    expect(page.locator("#go")).to_contain_text("16 pairs")
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
+    page.locator("#dataset input").click()
+    page.get_by_role("option", name="rare-core").click()
+    expect(page.locator("#evaluate")).to_have_text("Evaluate rare-core")
+    expect(page.locator("#go")).to_contain_text("60 pairs")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_without_a_space_fit_the_screen(page: Page, tmp_path: Path, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    choose_models(page, "a coin")
+    rows = [(f"{'W' * 150}{n}", "symptoms", f"{'Q' * 150}{n}") for n in range(8)]
+    upload(page, write_facts(tmp_path / f"l{'o' * 150}ng.csv", rows, ("head", "relation", "tail")))
+    button = page.locator("#evaluate")
+    expect(button).to_have_text(re.compile("ooo.csv"))
+    fits = "(node) => node.scrollWidth <= node.clientWidth"
+    assert button.evaluate(fits)
+    evaluate(page)
+    tab(page, "Fact by fact")
+    expect(page.locator(".mf-pair").first).to_be_visible()
+    assert page.locator("html").evaluate(fits)
+    page.goto(f"{address}facts")
+    expect(page.locator("#cards .mf-card h2").first).to_contain_text("WWW")
+    assert page.locator("html").evaluate(fits)
+
+
+def test_on_a_phone_the_button_takes_little_room_and_none_during_the_game(browser: Browser, address: str) -> None:
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(address)
+    expect(page.locator("#go")).to_contain_text("60 pairs × 16 statements")
+    expect(page.locator(".mf-precision")).to_be_hidden()
+    page.locator("[data-key=game-start-calm]").click(timeout=120_000)
+    expect(page.locator("#game").get_by_role("radiogroup")).to_have_count(8)
+    expect(page.locator("#go-box")).to_be_hidden()
+    page.context.close()
+
+
+def test_a_model_in_focus_is_outlined_in_the_dark(page: Page) -> None:
+    page.goto(f"{page.url.split('?')[0]}?__theme=dark")
+    box = page.locator("#models input").first
+    expect(box).to_be_visible()
+    box.focus()
+    page.keyboard.press("Tab")
+    style = page.evaluate("getComputedStyle(document.activeElement).outline")
+    assert "rgb(86, 180, 233)" in style
+    assert "solid" in style
+
+
+CHOICE_BEFORE_THE_FIRST_ANSWER = """
+const fetched = window.fetch;
+let first = true;
+window.fetch = async (...asked) => {
+  const answer = await fetched(...asked);
+  if (first && asked[0] === "updates") window.medfact.choose({ models: [] });
+  first = false;
+  return answer;
+};
+"""
+
+
+def test_what_is_chosen_while_the_page_opens_stays_chosen(page: Page) -> None:
+    page.add_init_script(CHOICE_BEFORE_THE_FIRST_ANSWER)
+    page.reload()
+    expect(page.locator("mf-part[name=go]")).to_contain_text("0 models are chosen")
+
+
+@pytest.mark.parametrize("pause", [0.3, 1.0, 1.5])
+def test_a_file_that_is_replaced_quickly_is_neither_lost_nor_mixed_up(page: Page, tmp_path: Path, pause: float) -> None:
+    choose_models(page, "a coin")
+    for name, count in (("first.csv", 20), ("second.csv", 12)):
+        rows = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(count)]
+        upload(page, write_facts(tmp_path / name, rows, ("head", "relation", "tail")))
+        page.wait_for_timeout(1000 * pause)
+    expect(page.locator("#evaluate")).to_have_text("Evaluate second.csv")
+    evaluate(page)
+    expect(page.locator("#go")).to_contain_text("12 pairs of second.csv, 1 model")
+
+
+def test_statements_are_marked_searched_and_paged(page: Page, address: str) -> None:
+    page.goto(f"{address}facts")
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill("asthma")
+    expect(page.locator("#cards .mf-card h2").first).to_contain_text("asthma")
+    card = page.locator("#cards .mf-card").first
+    assert card.locator(".mf-variant:not(.mf-head)").count() == 8
+    marks = card.locator(".mf-variant .mf-badge").all_inner_texts()
+    assert sorted(marks) == ["FALSE (test statement)"] * 8 + ["true"] * 8
+    search.fill("heart attack")
+    expect(page.locator("#cards .mf-card h2").first).to_contain_text("myocardial infarction")
+    search.fill("")
+    where = page.locator("#cards .mf-where").first
+    expect(where).to_have_text("facts 1 to 20 of 2,512")
+    page.get_by_role("button", name="Next →").first.click()
+    expect(where).to_have_text("facts 21 to 40 of 2,512")
+    page.get_by_label("page of facts").first.select_option(label="126")
+    expect(where).to_have_text("facts 2,501 to 2,512 of 2,512")
+    search.fill("no such disease anywhere")
+    expect(page.locator("#cards")).to_contain_text("No fact matches")
+    search.fill("")
+    page.get_by_label("Shown as").select_option("table")
+    expect(page.locator(".mf-facts-table tbody tr")).to_have_count(20)
+
+
+def test_how_a_false_partner_was_drawn_can_be_opened_and_the_partner_rejected(page: Page, address: str) -> None:
+    page.goto(f"{address}facts")
+    page.get_by_role("searchbox", name="Search").fill("asthma")
+    card = page.locator("#cards .mf-card").first
+    expect(card.locator("h2")).to_contain_text("asthma")
+    partner = card.locator(".mf-partner b").inner_text()
+    card.locator(".mf-explanation summary").click()
+    expect(card.locator(".mf-explanation")).to_contain_text("are safe to call false")
+    card.get_by_label("not false enough?").select_option("it is true")
+    card.get_by_role("button", name="Draw another").click()
+    expect(card.locator(".mf-partner b")).not_to_have_text(partner)
+    expect(page.locator("#rejected")).to_contain_text("rejected (1)")
+    expect(page.locator("#rejected li")).to_contain_text("(it is true)")
+    page.locator("#said").get_by_role("button", name="Undo").click()
+    expect(card.locator(".mf-partner b")).to_have_text(partner)
+    page.get_by_label("Specialty").select_option("cardiology")
+    expect(page.locator("#cards")).to_contain_text("No fact matches")
+
+
+def test_evaluate_moves_opens_and_survives_a_reload(page: Page) -> None:
+    choose_models(page, "medfact-tiny", "true unless denied")
+    unfold(page, "method")
+    choose_pairs(page, 150)  # more than the demonstration asked, whose replies the model remembers
+    expect(page.locator("#go")).to_contain_text("× 2 models")
+    page.locator("#evaluate").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#evaluate")).to_have_text(re.compile("Starting …|Evaluating …"), timeout=1_000)
+    assert page.evaluate("document.activeElement.id") == "evaluate"
+    expect(page.locator("#go")).to_contain_text("150 pairs of clinical-core, 2 models")
+    assert page.evaluate("document.activeElement.id") == "evaluate"
+    expect(page.locator("#hero")).to_be_empty()
+    seen = set()
+    while progress(page).count("complete") < 2:
+        seen.add((answered(page), figure(page, "average_accuracy")) if page.locator("#scores td").count() else 0)
+        page.wait_for_timeout(100)
+    assert len(seen) >= 3, "the numbers moved while the run went on"
+    expect(page.locator("#progress progress")).to_have_count(2)
+    rows = page.locator("#scores tbody tr")
+    expect(rows.nth(1)).to_contain_text("true unless denied")
+    expect(rows.nth(1)).to_contain_text("50.0%")  # half of the facts are true: it masters these, and no false ones
+    tab(page, "Fact by fact")
+    page.locator(".mf-pair").first.click()
+    drawer = page.locator(".mf-drawer")
+    expect(drawer).to_be_focused()
+    expect(drawer.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
+    drawer.get_by_text("prompt and raw reply").first.click()
+    expect(drawer.locator("pre").first).to_contain_text("True or False")
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    scores, shown = figure(page, "average_accuracy"), page.url
+    assert "run=" in shown
+    page.reload()
+    expect(page.locator("#scores tbody tr")).to_have_count(4)
+    assert figure(page, "average_accuracy") == scores
+    expect(page.locator("#progress")).not_to_contain_text("A demonstration, computed")
+    expect(page.locator("#scores")).to_be_in_viewport()
+
+
+def test_on_a_phone_the_progress_comes_into_view(browser: Browser, address: str) -> None:
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.goto(address)
+    choose_models(page, "true unless denied")
+    page.mouse.wheel(0, 2000)
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("complete", timeout=60_000)
+    expect(page.locator("#progress")).to_be_in_viewport()
+    expect(page.locator("#scores td").first).to_be_in_viewport()
+    page.context.close()
+
+
+def test_a_run_is_evaluated_again_from_its_line(page: Page) -> None:
+    choose_models(page, "a coin")
+    evaluate(page)
+    expect(page.locator("#evaluate")).to_have_text("Run again")
+    before = page.url
+    page.locator("#evaluate").click()
+    expect(page.locator("#evaluate")).to_have_text("Run again")
+    page.wait_for_function("(before) => window.location.href !== before", arg=before)
+    page.get_by_role("button", name="Set up another evaluation").click()
+    expect(page.locator("#models input").first).to_be_visible()
+    expect(page.locator("#evaluate")).to_have_text("Evaluate clinical-core")
+
+
+def test_pairs_are_reached_by_arrow_keys_and_filtered(page: Page) -> None:
+    choose_models(page, "true unless denied")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("complete")
+    tab(page, "Fact by fact")
+    first = page.locator(".mf-pair").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".mf-pair").nth(1)).to_be_focused()
+    assert page.locator(".mf-pair[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    where = page.locator(".mf-drawer .mf-where")
+    expect(where).to_contain_text("2 of 60")
+    page.keyboard.press("ArrowRight")
+    expect(where).to_contain_text("3 of 60")
+    page.keyboard.press("Escape")
+    expect(page.locator(".mf-pair").nth(2)).to_be_focused()
+    page.get_by_label("Show").select_option("mastered")
+    expect(page.locator("#tab")).to_contain_text("No pair passes these filters.")
+    page.get_by_label("Show").select_option("missed")
+    expect(page.locator("#tab .mf-where")).to_have_text("pairs 1 to 20 of 60")
+
+
+def choose_method(page: Page, name: str) -> None:
+    page.locator("#protocol").get_by_label(name, exact=True).check()
+
+
+def evaluate_with_baseline(page: Page, pairs: int) -> None:
+    choose_models(page, "true unless denied")
+    if not page.locator("#pairs input[type=number]").is_visible():
+        unfold(page, "method")
+    choose_pairs(page, pairs)
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text(re.compile(r"true unless denied[\s\S]*complete"), timeout=120_000)
+
+
+def saved(page: Page, link: Any) -> Path:
+    with page.expect_download() as download:
+        link.click()
+    return Path(download.value.path()).rename(
+        Path(download.value.path()).with_suffix(Path(download.value.suggested_filename).suffix)
+    )
+
+
+def test_a_method_explains_itself_and_states_facts_in_its_own_way(page: Page, address: str) -> None:
+    unfold(page, "method")
+    choose_method(page, "MKJ")
+    expect(page.locator("mf-part[name=method]")).to_contain_text("three false partners of the same semantic type")
+    expect(page.locator("#go")).to_contain_text("60 pairs × 4 statements")
+    page.goto(f"{address}facts")
+    page.locator("[data-set=protocol]").select_option("mkj")
+    card = page.locator("#cards .mf-card").first
+    expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(1)
+    expect(card.locator(".mf-sentence")).to_have_count(4)  # one true, three false
+    expect(card.locator(".mf-variant .mf-false")).to_have_count(3)
+    page.locator("[data-set=protocol]").select_option("tpeval")
+    expect(card.locator(".mf-variant:not(.mf-head)")).to_have_count(8)
+    expect(card).to_contain_text("he/she only suffer")
+    page.locator("[data-set=protocol]").select_option("pretexttrans")
+    expect(page.locator("#cards")).to_contain_text("Labelled by the paper's rule")
+    page.locator("[data-key=statistics]").click()
+    expect(page.get_by_role("region", name="size by relation").locator("tbody tr")).to_have_count(4)
+
+
+def test_results_stand_beside_the_papers_and_can_be_saved(page: Page) -> None:
+    """True unless denied: right on all true facts' statements; MKJ's Acc is 1/4 of them and none of the false ones."""
+    unfold(page, "method")
+    choose_method(page, "MKJ")
+    evaluate_with_baseline(page, 20)
+    expect(page.locator("#scores")).to_contain_text("Acc")
+    tab(page, "The papers' tables")
+    page.get_by_label("Tables and curves of").select_option("mkj")
+    table = page.locator("#tab section").filter(has_text="MKJ, Table 5")
+    own = table.locator("tbody tr").first
+    expect(own).to_contain_text("true unless denied")
+    expect(own).to_contain_text("25.0%")
+    expect(own).to_contain_text("n = 80")
+    expect(table.locator("tr.mf-reference")).to_have_count(19)  # a coin and the paper's 18 models
+    expect(table.locator("tr.mf-reference").nth(1)).to_contain_text("published; not the same facts")
+    rows = pandas.read_csv(saved(page, table.get_by_role("link", name="CSV")))
+    assert len(rows) == 4 * 20  # four columns; the run, a coin, 18 published
+    assert rows["model"][0] == "true unless denied"
+    assert rows["value"][0] == 0.25
+    assert set(rows["from"]) == {"run", "chance", "published"}
+
+
+def test_scores_and_answers_are_saved_in_three_formats(page: Page) -> None:
+    evaluate_with_baseline(page, 20)
+    page.get_by_text("Download", exact=True).click()
+    of = page.locator(".mf-download li").filter(has_text="answers")
+    csv_rows = pandas.read_csv(saved(page, of.get_by_role("link", name="CSV")))
+    parquet = pandas.read_parquet(saved(page, of.get_by_role("link", name="Parquet")))
+    excel = pandas.read_excel(saved(page, of.get_by_role("link", name="XLSX")))
+    for rows in (csv_rows, parquet, excel):
+        assert len(rows) == 320
+        assert (rows["variant"] == "none").sum() == 40  # and no missing value
+    scores = pandas.read_csv(saved(page, page.locator(".mf-download li").first.get_by_role("link", name="CSV")))
+    joint = scores[scores["figure"] == "joint_accuracy"].iloc[0]
+    assert (joint["value"], joint["n"]) == (0.5, 40)
+
+
+def test_curves_are_drawn_and_saved(page: Page) -> None:
+    evaluate_with_baseline(page, 20)
+    tab(page, "The papers' tables")
+    expect(page.locator("#tab .mf-finding").first).to_contain_text("when all 8 count")
+    page.locator("#curve-0").scroll_into_view_if_needed()
+    expect(page.locator("#curve-0 .plot-container")).to_be_visible()
+    file = saved(page, page.locator("[data-svg=curve-0]"))
+    assert file.read_text(encoding="utf-8").startswith("<svg")
+    table = page.locator("#tab section").filter(has_text="PretextTrans, Table 14")
+    rows = pandas.read_csv(saved(page, table.get_by_role("link", name="CSV")))
+    assert len(rows) == 4 * 26  # the run, a coin, 12 models on two data sets
+    assert rows["column"].notna().all()
+    tab(page, "Overview")
+    page.locator("#ways").scroll_into_view_if_needed()
+    expect(page.locator("#ways .plot-container")).to_be_visible()
+    picture = saved(page, page.locator("[data-svg=ways]")).read_text(encoding="utf-8")
+    assert "plain" in picture
+
+
+def test_a_run_without_answers_draws_no_empty_axes(page: Page) -> None:
+    unfold(page, "service")
+    choose_models(page)
+    page.locator("#other-model input, #other-model textarea").fill("nobody/no such <b>model</b>")
+    page.locator("#other-model input, #other-model textarea").press("Tab")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("ended early")
+    expect(page.locator("#progress")).to_contain_text("There is no model")
+    for name in ("Overview", "Calibration"):
+        tab(page, name)
+        expect(page.locator("#tab .mf-plot")).to_have_count(0)
+
+
+POOL = """
+name: mine
+forms: [none, dn]
+relations:
+  symptoms:
+    sentences:
+      none: "Whoever has [X] may well have [Y]."
+      dn: "Nobody with [X] has [Y]."
+"""
+
+
+def test_sentences_of_ones_own_are_taken_or_refused(page: Page, tmp_path: Path, address: str) -> None:
+    unfold(page, "method")
+    file = tmp_path / "mine.yaml"
+    file.write_text(POOL.replace("[Y].", "[Y] and [Y].", 1))
+    upload(page, file, "Your own templates")
+    expect(page.locator("#pool-said")).to_contain_text("mine.yaml, relation 'symptoms', form 'none': [Y] occurs 2 times")
+    file.write_text(POOL)
+    upload(page, file, "Your own templates")
+    expect(page.locator("#pool-said")).to_contain_text("mine.yaml is in use: 1 relation, 2 ways of asking")
+    evaluate_with_baseline(page, 10)
+    expect(page.locator("#scores")).to_contain_text("all 2 right")
+    page.goto(f"{address}facts")
+    expect(page.locator("#cards .mf-card").first).to_contain_text("Whoever has myocardial infarction may well have")
+
+
+SECRET = "sk-typed-into-the-page-0123456789"
+
+
+def name_service(page: Page, model: str, address: str = "") -> None:
+    if not page.get_by_label("model's name").is_visible():
+        unfold(page, "service")
+    for label, text in (("model's name", model), ("address (base URL)", address)):
+        page.get_by_label(label).fill(text)
+        page.get_by_label(label).press("Tab")
+
+
+def test_a_model_behind_a_service_is_priced_asked_and_stopped(page: Page, address: str, tmp_path_factory: Any) -> None:
+    choose_models(page)
+    name_service(page, "gpt-4o-mini")
+    page.get_by_role("button", name="What will it cost?").click()
+    expect(page.locator("#go-said")).to_contain_text(re.compile(r"about \$0\.00\d+ at the list price"), timeout=120_000)
+    sent: list[Request] = []
+    page.on("request", lambda request: sent.append(request))
+    with MockService(Behaviour(latency=0.2)) as service:
+        name_service(page, "gpt-4o-mini", service.base_url)
+        page.get_by_label("key for 127.0.0.1").fill(SECRET)
+        evaluate(page)
+        expect(page.locator("#progress")).to_contain_text("gpt-4o-mini", timeout=120_000)
+        page.wait_for_function("/[1-9][0-9,]* of 960/.test(document.querySelector('#progress').innerText)", timeout=120_000)
+        page.locator("#stop").click()
+        expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
+        assert {call.headers["authorization"] for call in service.calls} == {f"Bearer {SECRET}"}
+        came = len(service.answered)
+    expect(page.locator("#scores")).to_contain_text(f"of {came:,} statements", timeout=120_000)
+    kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.body.innerText])")
+    assert SECRET not in kept
+    assert SECRET not in page.evaluate("[...document.querySelectorAll('input')].map((field) => field.value).join()")
+    with_key = [request for request in sent if SECRET in (request.url + (request.post_data or ""))]
+    assert [(request.method, request.url) for request in with_key] == [("POST", f"{address}updates")]
+    home = tmp_path_factory.getbasetemp()
+    assert not [file for file in home.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()]
+
+
+def test_a_service_that_cannot_be_asked_is_said_in_one_sentence(page: Page) -> None:
+    choose_models(page)
+    name_service(page, "m")
+    evaluate(page)
+    expect(page.locator("#go-said")).to_contain_text("No key for api.openai.com. Set OPENAI_API_KEY", timeout=120_000)
+    for wrong, sentence in (("no address", "contains a space"), ("javascript:alert(1)", "not a web address")):
+        name_service(page, "m", wrong)
+        evaluate(page)
+        expect(page.locator("#go-said")).to_contain_text(sentence, timeout=120_000)
+    name_service(page, "m", "http://127.0.0.1:1/v1")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("cannot be reached", timeout=120_000)
+
+
+def test_stop_keeps_what_was_answered(page: Page) -> None:
+    choose_models(page, "medfact-tiny")
+    unfold(page, "method")
+    choose_pairs(page, 1000)
+    page.locator("#shots").get_by_role("radio", name="five", exact=True).check()
+    evaluate(page)
+    page.wait_for_function("/[1-9][0-9,]* of 16,000 statements/.test(document.querySelector('#progress').innerText)")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#progress")).to_contain_text("stopped", timeout=120_000)
+    kept = answered(page)
+    assert kept > 0
+    page.reload()
+    expect(page.locator("#progress")).to_contain_text("stopped")
+    assert answered(page) == kept
+
+
+def test_uploaded_file_is_text_throughout(page: Page, tmp_path: Path, address: str) -> None:
+    rows = [(head, "symptoms", f"sign {number}") for number, head in enumerate(HOSTILE * 2)]
+    choose_models(page, "a coin")
+    upload(page, write_facts(tmp_path / "hostile.csv", rows, ("Head", "RELATION", "Tail")))
+    expect(page.locator("#facts-said")).to_contain_text("12 true facts read")
+    evaluate(page)
+    expect(page.locator("#progress")).to_contain_text("complete")
+    tab(page, "Fact by fact")
+    expect(page.locator("#tab")).to_contain_text("<img src=x onerror=alert(1)>")
+    for number in range(6):
+        page.locator(".mf-pair").nth(number).click()
+        expect(page.locator(".mf-drawer")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator(".mf-drawer")).to_have_count(0)
+    assert page.locator("mf-part img, mf-part script").count() == 0
+    page.goto(f"{address}facts")
+    for head in HOSTILE:
+        page.get_by_role("searchbox", name="Search").fill(head)
+        expect(page.locator("#cards .mf-card h2").first).to_contain_text(head)
+    assert page.locator("mf-part img, mf-part script").count() == 0
+    assert "broken" not in page.title()
+
+
+def test_columns_of_a_file_are_mapped(page: Page, tmp_path: Path) -> None:
+    path = write_facts(tmp_path / "mine.csv", [("gout", "x", "podagra"), ("flu", "y", "fever")], ("disease", "note", "sign"))
+    upload(page, path)
+    expect(page.locator("#facts-said")).to_contain_text("mine.csv, row 1: the columns head, relation and tail are missing")
+    expect(page.locator("#go")).to_contain_text("mine.csv is not in use yet: say which columns hold the condition")
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
+    for field, choice in (("head", "disease"), ("tail", "sign"), ("relation", "(one relation for all rows)")):
+        page.locator(f"#map-{field}").select_option(choice)
+    page.get_by_label("the relation of all rows").fill("symptoms")
+    page.get_by_role("button", name="Use these columns").click()
+    expect(page.locator("#facts-said")).to_contain_text("2 true facts read")
+    expect(page.locator("#evaluate")).to_have_text("Evaluate mine.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("binary.csv", bytes(range(256)) * 40, "not a text file"),
+        ("broken.xlsx", b"PK\x03\x04 not a workbook", "is not an Excel workbook"),
+        ("broken.parquet", b"PAR1 nothing", "is not a Parquet file"),
+        ("quote.csv", b'head,relation,tail\n"a,b,c\n', "quotation mark"),
+        ("tails.csv", b"head,relation,tail\nflu,symptoms,\n", "row 2: the tail is empty"),
+        ("unknown.csv", b"head,relation,tail\nflu,cures,fever\ngout,cures,pain\n", "cures"),
+        ("lonely.csv", b"head,relation,tail\nflu,symptoms,fever\n", "false partner"),
+    ],
+)
+def test_broken_files_are_refused_in_one_sentence(page: Page, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    upload(page, tmp_path / name)
+    expect(page.locator("#setup")).to_contain_text(said)
+    expect(page.locator("#setup")).not_to_contain_text("Traceback")
+    expect(page.locator("#evaluate")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Use the bundled facts instead").first.click()
+    expect(page.locator("#evaluate")).not_to_have_attribute("aria-disabled", "true")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_their_screen(browser: Browser, address: str, width: int, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 844})
+    opened = context.new_page()
+    try:
+        for path, there in (
+            ("", "#scores tbody tr"),
+            ("facts", "#cards .mf-card"),
+            ("review", "#fact h2"),
+            ("studio", "#relation .mf-card"),
+            ("write", "#form .mf-card"),
+            ("runs", "#runs > *"),
+            ("compare", "#choose > *"),
+        ):
+            opened.goto(f"{address}{path}?__theme={scheme}")
+            expect(opened.locator(there).first).to_be_attached()
+            opened.wait_for_timeout(500)
+            assert opened.evaluate("document.documentElement.scrollWidth") <= width, path
+            if pictures := os.environ.get("MEDFACT_TEST_PICTURES"):
+                opened.screenshot(path=f"{pictures}/{path or 'evaluate'}-{scheme}-{width}.png", full_page=True)
+    except Error as error:
+        raise AssertionError(str(error)) from error
+    finally:
+        context.close()

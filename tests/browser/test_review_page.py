@@ -1,0 +1,219 @@
+"""The page Review in a real browser: facts judged by keyboard alone, undone, reloaded, by several people. Needs Chromium."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from browser import served
+from pages import HOSTILE
+from playwright.sync_api import Browser, Page, expect
+
+from medfact.store import Store
+
+pytestmark = pytest.mark.browser
+
+
+def open_review(page: Page, address: str, name: str) -> None:
+    page.goto(f"{address}review")
+    box = page.get_by_label("Your name or initials")
+    box.fill(name)
+    box.press("Tab")
+    expect(page.locator("#fact")).to_contain_text(f"reviewed by {name}")
+    page.locator("#fact h2").click()  # out of every field
+
+
+def where(page: Page) -> str:
+    return page.locator("#fact .mf-note").first.inner_text()
+
+
+def test_twenty_facts_by_keyboard_alone(page: Page, address: str, app_home: Path) -> None:
+    open_review(page, address, "ada")
+    seconds = []
+    for number in range(1, 21):
+        expect(page.locator("#fact .mf-note").first).to_contain_text(f"Fact {number} of")
+        expect(page.locator("#fact .mf-badge")).to_have_count(0)
+        expect(page.locator("#fact .mf-source")).to_have_count(0)
+        page.keyboard.press("1" if number % 3 else "2")
+        begun = time.monotonic()
+        page.keyboard.press("s")
+        expect(page.locator("#fact .mf-note").first).to_contain_text(f"Fact {number + 1} of")
+        seconds.append(time.monotonic() - begun)
+    assert sorted(seconds)[10] < 0.5, seconds
+    expect(page.locator("#fact .mf-note").first).to_contain_text("20 reviewed by ada")
+    page.keyboard.press("u")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 20 of")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("19 reviewed by ada")
+    page.keyboard.press("3")
+    page.locator("textarea[name=comment]").fill("It depends.")
+    page.reload()
+    expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 20 of")
+    expect(page.locator("input[value=depends]")).to_be_checked()
+    expect(page.locator("textarea[name=comment]")).to_have_value("It depends.")
+    page.locator("#fact h2").click()
+    page.keyboard.press("s")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("20 reviewed by ada")
+    page.keyboard.press("p")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("already reviewed")
+    expect(page.locator("#fact h2 .mf-badge")).to_have_count(1)
+    page.keyboard.press("n")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 21 of")
+    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "ada"]
+    assert [one.verdict for one in log].count("withdrawn") == 1
+    assert len(log) == 22
+    assert log[-1].comment == "It depends."
+    given = [one for one in log if one.verdict != "withdrawn"]
+    assert all(one.queue == "random" and not one.bulk for one in given)
+    assert [one.blind for one in given] == [True] * 20 + [False], "what was judged before may have been seen with its label"
+    assert all(one.seconds is not None and 0 < one.seconds < 60 for one in log if one.verdict != "withdrawn")
+
+
+def test_exceptions_reasons_and_hostile_words_are_kept_as_text(page: Page, address: str, app_home: Path) -> None:
+    open_review(page, address, "ben")
+    page.keyboard.press("1")
+    page.locator("#fact select[name^=of-]").first.select_option("otherwise, unclear")
+    page.locator("#fact input[name^=wording-]").first.fill(HOSTILE[1])
+    page.get_by_label("too absolute").check()
+    page.locator("textarea[name=comment]").fill(f"{HOSTILE[3]} {HOSTILE[2]}")
+    page.get_by_role("button", name="Save and next").click()
+    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by ben")
+    page.locator("#fact h2").click()
+    page.keyboard.press("p")
+    expect(page.locator("#fact select[name^=of-]").first).to_have_value("otherwise, unclear")
+    expect(page.locator("#fact input[name^=wording-]").first).to_have_value(HOSTILE[1])
+    expect(page.get_by_label("too absolute")).to_be_checked()
+    expect(page.locator("textarea[name=comment]")).to_have_value(f"{HOSTILE[3]} {HOSTILE[2]}")
+    fact, statement = (one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "ben")
+    assert (fact.verdict, fact.reasons) == ("true", ("absolute",))
+    assert (statement.verdict, statement.wording) == ("otherwise, unclear", HOSTILE[1])
+
+
+def test_verdicts_are_given_out_to_whoever_gave_them_alone(page: Page, address: str) -> None:
+    assert page.request.get(f"{address}download/reviews/verdicts.csv").status == 404
+    open_review(page, address, "hal")
+    page.keyboard.press("2")
+    page.keyboard.press("s")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by hal")
+    with page.expect_download() as given:
+        page.get_by_role("link", name="JSON lines").click()
+    (row,) = map(json.loads, Path(given.value.path()).read_text(encoding="utf-8").splitlines())
+    assert (row["reviewer"], row["verdict"], row["blind"], row["queue"]) == ("hal", "false", True, "random")
+    assert row["head"], "what was judged is kept word for word, asked or not"
+    assert page.request.get(f"{address}download/reviews/verdicts.exe").status == 404
+
+
+def test_a_second_reviewer_sees_nothing_of_the_first(page: Page, address: str) -> None:
+    open_review(page, address, "cleo")
+    page.keyboard.press("2")
+    page.keyboard.press("s")
+    expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by cleo")
+    assert page.context.browser is not None
+    other = page.context.browser.new_context().new_page()
+    open_review(other, address, "cleo")  # the same name in another browser
+    expect(other.locator("#fact .mf-note").first).to_contain_text("Fact 1 of")
+    expect(other.locator("#fact .mf-note").first).to_contain_text("0 reviewed by cleo")
+    expect(other.locator("#fact input[name=verdict]:checked")).to_have_count(0)
+    other.context.close()
+
+
+def test_without_a_name_or_a_verdict_nothing_is_kept(page: Page, address: str) -> None:
+    page.goto(f"{address}review?place=999999999&relation=nonsense&data=<b>")
+    expect(page.locator("#fact")).to_contain_text("No fact matches")
+    page.goto(f"{address}review")
+    expect(page.locator("#fact h2")).to_be_visible()
+    page.get_by_role("button", name="Save and next").click()
+    expect(page.locator("#said")).to_contain_text("Say who you are first")
+    open_review(page, address, "dora")
+    page.keyboard.press("s")
+    expect(page.locator("#said")).to_contain_text("Say first whether the fact is true")
+    page.locator("input[name=number]").fill("100000")
+    page.get_by_role("button", name="Go").click()
+    expect(page.locator("#said")).to_contain_text("There is no fact of that number")
+
+
+def test_two_reviewers_and_the_adjudicator_who_sees_both(browser: Browser, tmp_path: Path) -> None:
+    """The adjudicator sees what both said, with comments, decides, and the fact leaves the queue; nobody else sees it."""
+    with served(tmp_path, MEDFACT_ADJUDICATORS="Dora, emil") as address:
+        for name, key, words in (("ada", "1", "Surely."), ("ben", "2", f"Never. {HOSTILE[1]}")):
+            one = browser.new_context().new_page()
+            open_review(one, address, name)
+            expect(one.get_by_label("Adjudicate")).to_have_count(0)
+            one.keyboard.press(key)
+            one.locator("textarea[name=comment]").fill(words)
+            one.get_by_role("button", name="Save and next").click()
+            expect(one.locator("#fact .mf-note").first).to_contain_text(f"1 reviewed by {name}")
+            one.goto(f"{address}review?reviewer={name}&adjudicating=true&queue=disputed")  # as if it were allowed
+            expect(one.locator("#fact h2")).to_be_visible()
+            expect(one.locator(".mf-others")).to_have_count(0)
+            one.context.close()
+        page = browser.new_context().new_page()
+        open_review(page, address, "dora")
+        page.get_by_label("Adjudicate").check()
+        page.get_by_label("Queue").select_option("disputed")
+        expect(page.locator("#fact .mf-note").first).to_contain_text("Fact 1 of 1")
+        others = page.locator(".mf-others")
+        expect(others).to_contain_text("ada: true")
+        expect(others).to_contain_text("Surely.")
+        expect(others).to_contain_text("ben: false")
+        expect(others).to_contain_text(HOSTILE[1])
+        page.locator("#fact h2").click()
+        page.keyboard.press("1")
+        page.keyboard.press("s")
+        expect(page.locator("#fact")).to_contain_text("an adjudicator has decided")
+        page.context.close()
+    last = Store(f"sqlite:///{tmp_path / 'medfact.db'}").verdicts.log()[-1]
+    assert (last.reviewer, last.role, last.queue, last.verdict) == ("dora", "adjudicator", "disputed", "true")
+
+
+def test_all_fine_in_one_key_is_recorded_as_bulk(page: Page, address: str, app_home: Path) -> None:
+    open_review(page, address, "fay")
+    for number in range(1, 11):
+        expect(page.locator("#fact .mf-packet")).to_contain_text(f"Packet 1: {number} of 10")
+        page.keyboard.press("2" if number == 2 else "a")
+        if number == 2:
+            page.keyboard.press("a")
+    expect(page.locator("#said")).to_contain_text("a packet of 10 facts")
+    expect(page.locator("#fact .mf-packet")).to_contain_text("Packet 2: 1 of 10")
+    log = [one for one in Store(f"sqlite:///{app_home / 'medfact.db'}").verdicts.log() if one.reviewer == "fay"]
+    assert [one.verdict for one in log] == ["true", "false", *["true"] * 8]
+    assert all(one.bulk for one in log)
+
+
+def test_what_a_run_asked_can_be_reviewed_and_changes_its_scores_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    """The demonstration's statements: one fact is held false, so that eight labels are flipped. Nobody else has reviewed."""
+    with served(tmp_path) as address:
+        page = browser.new_context().new_page()
+        page.goto(address)
+        page.get_by_role("link", name="Review what was asked").or_(page.get_by_role("link", name="Go on reviewing")).click()
+        expect(page.get_by_label("Facts")).to_have_value("run")
+        box = page.get_by_label("Your name or initials")
+        box.fill("gus")
+        box.press("Tab")
+        expect(page.locator("#fact")).to_contain_text("0 reviewed by gus")
+        page.get_by_label("Show labels").check()
+        badge = page.locator("#fact h2 .mf-badge")
+        expect(badge).to_be_visible()
+        held_true = badge.inner_text() == "true"
+        page.locator("#fact h2").click()
+        page.keyboard.press("2" if held_true else "1")
+        page.keyboard.press("s")
+        expect(page.locator("#fact .mf-note").first).to_contain_text("1 reviewed by gus")
+        page.goto(address)
+        section = page.locator("#tab")
+        expect(section).to_contain_text("8 labels held wrong")
+        expect(section).to_contain_text("wrong labels flipped, unclear facts dropped")
+        expect(section).to_contain_text("no item was judged by two reviewers")
+        page.context.close()
+
+
+def test_the_guide_and_the_planner(page: Page, address: str) -> None:
+    page.goto(f"{address}review")
+    page.get_by_text("How to judge").click()
+    expect(page.locator("#choice")).to_contain_text("Not like this")
+    page.get_by_text("How many are enough?").click()
+    expect(page.locator("#choice")).to_contain_text("73 statements must be judged right")
+    page.get_by_label("per cent of wrong labels").fill("1")
+    page.keyboard.press("Tab")
+    expect(page.locator("#choice")).to_contain_text("381 statements must be judged right")

@@ -1,0 +1,86 @@
+"""A link of a stranger's in a real browser: it chooses nothing, and agrees to nothing. Needs Chromium."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+from mock_service import MockService
+from pages import upload, write_facts
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+ROWS = [(f"disease {n}", "symptoms", f"sign {n}") for n in range(14)]
+
+
+def facts(folder: Path, name: str, rows: list[tuple[str, str, str]]) -> Path:
+    return write_facts(folder / name, rows, ("head", "relation", "tail"))
+
+
+@pytest.mark.parametrize("begins", ["?setup=", "#setup=", "?"])
+def test_a_link_chooses_no_service_and_agrees_to_nothing(begins: str, page: Page, address: str) -> None:
+    with MockService() as evil:
+        chosen = {"models": [], "service": "m", "address": evil.base_url, "agreed": True, "pairs": 10, "shots": 0}
+        page.goto("about:blank")
+        page.goto(f"{address}{begins}{urlencode(chosen) if begins == '?' else quote(json.dumps(chosen))}")
+        expect(page.locator("#why-not")).to_contain_text("60 pairs")
+        expect(page.locator("mf-part[name=go]")).not_to_contain_text("key for")
+        page.locator("#evaluate").click()
+        expect(page.locator("#progress")).to_contain_text("complete")
+        expect(page.locator("#progress")).to_contain_text("medfact-tiny")
+        assert evil.calls == []
+
+
+def test_a_link_fills_no_form_of_the_page_write(page: Page, address: str) -> None:
+    with MockService() as evil:
+        fields = {"kind": "llmeval", "where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
+        page.goto(f"{address}write?{urlencode(fields)}")
+        expect(page.get_by_label("The writer runs")).to_have_value("machine")
+        expect(page.get_by_label("A language model is to")).to_have_value("rephrase")
+        page.get_by_label("The writer runs").select_option("service")
+        expect(page.get_by_label("address (base URL)")).to_have_value("")
+        assert evil.calls == []
+
+
+def test_what_is_agreed_to_is_one_host_and_one_file(page: Page, tmp_path: Path) -> None:
+    upload(page, facts(tmp_path, "own.csv", ROWS))
+    expect(page.locator("#facts-said")).to_contain_text("14 true facts read")
+    page.locator("#service").get_by_role("button").first.click()
+    page.get_by_label("model's name").fill("m")
+    page.get_by_label("address (base URL)").fill("https://models.example/v1")
+    page.keyboard.press("Tab")
+    box = page.get_by_label("My own facts may go to models.example: own.csv")
+    box.check()
+    page.get_by_label("key for models.example").fill("sk-for-one-host-0123456789")
+    page.get_by_label("address (base URL)").fill("https://another.example/v1")
+    page.keyboard.press("Tab")
+    other = page.get_by_label("My own facts may go to another.example: own.csv")
+    expect(other).not_to_be_checked()
+    expect(page.get_by_label("key for another.example")).to_have_value("")
+    page.get_by_label("address (base URL)").fill("https://models.example/v1")
+    page.keyboard.press("Tab")
+    box.check()
+    expect(box).to_be_checked()
+    upload(page, facts(tmp_path, "next.csv", [*ROWS, ("gout", "symptoms", "pain")]))
+    expect(page.locator("#facts-said")).to_contain_text("15 true facts read")
+    expect(page.get_by_label("My own facts may go to models.example: next.csv")).not_to_be_checked()
+    page.locator("#evaluate").click()
+    expect(page.locator("mf-part[name=go-said]")).to_contain_text("Your own facts would go to models.example")
+
+
+def test_reload_and_back_lead_where_one_was(page: Page, address: str) -> None:
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("complete")
+    page.get_by_role("tab", name="Fact by fact").click()
+    expect(page.locator(".mf-pair").first).to_be_visible()
+    here = page.url
+    page.reload()
+    expect(page.locator(".mf-pair").first).to_be_visible()
+    assert page.url == here
+    page.goto(f"{address}?demo=tour&step=2")
+    expect(page.locator(".mf-tour")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".mf-pair").first).to_be_visible()

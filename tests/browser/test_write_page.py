@@ -1,0 +1,196 @@
+"""The page Write in a real browser: choose a writer, see the price, watch the sentences come, and ask them. Needs Chromium."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from drafted import GOOD
+from mock_service import Behaviour, MockService
+from pages import HOSTILE, half, tab, upload, write_facts
+from playwright.sync_api import Page, expect
+from writers import statement_in
+
+pytestmark = pytest.mark.browser
+
+PAIRS = 4
+STATEMENTS = PAIRS * 2 * 8
+"""The method medfact shows no demonstrations on the page, so none are written."""
+
+
+def choose(page: Page, address: str, service: MockService, kind: str = "rephrase", pairs: int | None = PAIRS) -> None:
+    page.goto(f"{address}write")
+    page.get_by_label("A language model is to").select_option(kind)
+    page.get_by_label("The writer runs").select_option("service")
+    page.get_by_label("model's name").fill("gpt-4o-mini")
+    page.get_by_label("address (base URL)").fill(service.base_url)
+    if pairs:
+        page.locator("[data-key=choose-protocol]").select_option("medfact")
+        page.get_by_label("Pairs").fill(str(pairs))
+    page.keyboard.press("Tab")
+
+
+def start(page: Page) -> None:
+    page.get_by_role("button", name="Write", exact=True).click()
+
+
+def test_sentences_are_priced_watched_read_and_asked(page: Page, address: str) -> None:
+    with MockService(Behaviour(writes=half, latency=0.05)) as service:
+        choose(page, address, service)
+        expect(page.locator("#write-price")).to_contain_text(f"{STATEMENTS} texts to write, about")
+        expect(page.locator("#write-price")).to_contain_text("at the list price of")
+        assert not service.calls, "the price comes first"
+        start(page)
+        opened = page.locator("#opened")
+        expect(opened).to_contain_text("sentences are rephrased")
+        expect(opened).to_contain_text(re.compile(rf"of {STATEMENTS} sentences are rephrased"))
+        expect(page.get_by_role("link", name="Evaluate with these sentences")).to_be_visible()
+        assert max(service.asked().values()) == 1
+    expect(opened).to_contain_text("it denies what the prototype affirms")
+    page.get_by_label("Show").select_option("rephrased")
+    row = opened.locator(".mf-rewritten > li").first
+    expect(row.locator("ins").first).to_contain_text("added:")
+    expect(row.locator("del").first).to_contain_text("left out:")
+    page.get_by_label("Show").select_option("stopped")
+    row = opened.locator(".mf-rewritten > li").first
+    expect(row).to_contain_text("Stands as its prototype: it denies what the prototype affirms")
+    row.locator("summary").click()
+    expect(row.locator("ol li")).to_have_count(3)
+    page.get_by_role("link", name="Evaluate with these sentences").click()
+    expect(page.locator(".mf-sets")).to_contain_text("rephrased by gpt-4o-mini")
+    page.get_by_label("the sentence templates as they are").check()
+    expect(page.locator("#why-not")).to_contain_text(f"{PAIRS} pairs × 16 statements × 2 sets of sentences")
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress")).to_contain_text(f"{STATEMENTS} of {STATEMENTS} statements · complete")
+    expect(page.locator("#scores tbody tr")).to_contain_text(["rephrased", "templates"])
+    expect(page.locator("#scores")).to_contain_text("gpt-4o-mini")
+    tab(page, "The papers' tables")
+    table = page.locator("section[aria-label='PretextTrans, Table 13']")
+    first = table.locator("tbody tr").first
+    expect(first.locator("td .mf-figure")).to_have_count(2)  # the third, −LMReph, is of PretextTrans' own method
+
+
+def test_llmeval_beside_the_method_and_one_fact_in_both(page: Page, address: str) -> None:
+    """Table 3, Figures 5, 9 and 10, and Figure 6."""
+    with MockService(Behaviour(writes=half)) as service:
+        for kind in ("rephrase", "llmeval"):
+            choose(page, address, service, kind)
+            expect(page.locator("#write-price")).to_contain_text("texts to write")
+            start(page)
+            expect(page.locator("[data-key=evaluate-compared]")).to_be_visible()
+    expect(page.locator("#opened")).to_contain_text(f"{2 * PAIRS} of {2 * PAIRS} facts have eight usable statements")
+    page.locator("[data-key=evaluate-compared]").click()
+    page.get_by_label("rephrased by gpt-4o-mini").first.check()
+    expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
+    page.locator("#models").get_by_label("medfact-tiny (demonstration)").uncheck()
+    page.locator("#models").get_by_label("always says true").check()
+    expect(page.locator("#why-not")).to_contain_text("4 sets of sentences")
+    page.locator("#evaluate").click()
+    expect(page.locator("#scores tbody tr")).to_contain_text(["LLMEval", "templates", "one plain sentence", "rephrased"])
+    expect(page.locator("#progress").get_by_text("complete")).to_have_count(4)
+    tab(page, "The papers' tables")
+    expect(page.locator("#tab-panel")).to_contain_text("Figures 5, 9 (PretextTrans) and 10 (LLMEval)")
+    row = page.locator("section[aria-label='PretextTrans, Table 3'] tbody tr").first
+    expect(row.locator("td .mf-figure")).to_have_text(["50.0%", "50.0%", "50.0%"])
+    case = page.locator("section[aria-label='PretextTrans, Figure 6']")
+    expect(case).to_contain_text(f"of {2 * PAIRS} facts that both ask, {PAIRS} are all right in LLMEval's sentences and 0 in")
+    expect(case.locator("h3")).to_have_text([re.compile("LLMEval: 8 of 8 right"), re.compile("medfact: 4 of 8 right")])
+    page.get_by_role("button", name="Next case").click()
+    expect(case).to_contain_text(f"case 2 of {PAIRS}")
+
+
+def test_drafts_are_accepted_edited_and_refused(page: Page, address: str, tmp_path: Path) -> None:
+    rows = [(f"deficiency {n}", relation, f"{relation} {n}") for n in range(12) for relation in ("avoided with", "revealed by")]
+    broken = "\n".join(text.replace("[Y] is not used to prevent", "[Y] is used to prevent") for text in GOOD)
+    upload(page, write_facts(tmp_path / "vitamins.csv", rows, ("head", "relation", "tail")))
+    expect(page.locator("#facts-said")).to_contain_text("24 true facts read")
+    with MockService(Behaviour(writes=lambda prompt: broken if "revealed" in prompt else "\n".join(GOOD))) as service:
+        choose(page, address, service, "templates", None)
+        expect(page.locator("#write-price")).to_contain_text("2 texts to write")
+        expect(page.get_by_label("My own facts may go")).not_to_be_checked()
+        start(page)  # a service on this machine needs no consent
+        opened = page.locator("#opened")
+        expect(opened).to_contain_text("0 of 2 relations are accepted")
+    bad = opened.locator("section[aria-label='the draft of revealed by']")
+    expect(bad).to_contain_text("“plain, denied”: it says the same as")
+    expect(bad.get_by_role("button", name="Accept")).to_have_attribute("aria-disabled", "true")
+    bad.get_by_role("button", name="Refuse").click()
+    expect(bad).to_contain_text("refused")
+    good = opened.locator("section[aria-label='the draft of avoided with']")
+    good.get_by_role("button", name="Edit").click()
+    good.locator("textarea[name=none]").fill("[Y] is given to avoid [X] and [X].")
+    good.get_by_role("button", name="Save and accept").click()
+    expect(page.locator("#said")).to_contain_text("[X] occurs 2 times")
+    good.locator("textarea[name=none]").fill("[Y] is given to prevent [X].")
+    good.locator("textarea[name=dn]").fill("[Y] is not given to prevent [X].")
+    good.get_by_role("button", name="Save and accept").click()
+    expect(opened).to_contain_text("1 of 2 relations is accepted")
+    studio = good.get_by_role("link", name="Edit in the studio").get_attribute("href")
+    assert studio == "studio?relation=avoided%20with"
+    page.get_by_role("link", name="Evaluate with the accepted sentences").click()
+    expect(page.locator("#facts")).to_contain_text("a language model drafted and you accepted")
+    expect(page.locator("#evaluate")).to_have_text("Evaluate vitamins.csv")
+    page.locator("#evaluate").click()
+    expect(page.locator("#progress")).to_contain_text("complete")
+    expect(page.locator("#scores")).to_contain_text("accepted on the page Write")
+    tab(page, "Fact by fact")
+    page.locator(".mf-pair").first.click()
+    expect(page.locator("#drawer")).to_contain_text("is given to prevent deficiency")
+
+
+def test_rubbish_in_every_field_is_answered_in_a_sentence(page: Page, address: str) -> None:
+    page.goto(f"{address}write?writing=nonsense&kind=what&pairs=-3&only=<b>")
+    expect(page.locator("#write-price")).to_contain_text("Name the model that writes")
+    expect(page.locator("#opened")).to_contain_text("There is no writing of that link")
+    for text in HOSTILE:
+        page.get_by_label("Hugging Face repository").fill(text)
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(200)
+    page.get_by_label("Hugging Face repository").fill("baseline:tail")
+    page.keyboard.press("Tab")
+    expect(page.locator("#write-price")).to_contain_text("baseline:tail writes nothing")
+    page.get_by_label("The writer runs").select_option("service")
+    page.get_by_label("model's name").fill("x")
+    page.get_by_label("address (base URL)").fill("ftp://nowhere")
+    page.keyboard.press("Tab")
+    start(page)
+    expect(page.locator("#form-said")).not_to_be_empty()
+    expect(page.locator("#writings")).not_to_contain_text("nowhere")
+
+
+def test_what_models_write_stays_text(page: Page, address: str) -> None:
+    """A writer that answers with markup: it is shown, and nothing of it acts."""
+    with MockService(Behaviour(writes=lambda prompt: HOSTILE[1] + statement_in(prompt) + HOSTILE[3])) as service:
+        choose(page, address, service, pairs=1)
+        expect(page.locator("#write-price")).to_contain_text("16 texts to write")
+        start(page)
+        expect(page.get_by_role("link", name="Evaluate with these sentences")).to_be_visible()
+    row = page.locator("#opened .mf-rewritten > li").first
+    row.locator("summary").click()
+    expect(row).to_contain_text("<img src=x onerror=alert(1)>")
+
+
+def test_another_visitor_reads_a_writing_and_changes_nothing(page: Page, address: str) -> None:
+    with MockService(Behaviour(writes=half)) as service:
+        choose(page, address, service, pairs=1)
+        expect(page.locator("#write-price")).to_contain_text("16 texts to write")
+        start(page)
+        expect(page.get_by_role("link", name="Evaluate with these sentences")).to_be_visible()
+    link = page.url
+    assert page.context.browser is not None
+    other = page.context.browser.new_context().new_page()
+    other.goto(link)
+    expect(other.locator("#opened")).to_contain_text("sentences are rephrased")
+    expect(other.locator("#writings")).to_be_empty()
+    writing = link.partition("writing=")[2]
+    for action in ("delete", "stop", "resume"):
+        answer = other.request.post(
+            f"{address}updates",
+            data={"page": "write", "show": {"writing": writing}, "action": {"name": action, "about": writing}},
+        )
+        assert "There is no such run among yours" in answer.text(), action
+    for name, shown in (("evaluate", {"run": writing}), ("compare", {"runs": writing}), ("evaluate", {"drafts": writing})):
+        assert other.request.post(f"{address}updates", data={"page": name, "show": shown}).status == 200
+    assert other.request.get(f"{address}download/{writing}/answers.csv").status in (400, 404)
+    other.context.close()

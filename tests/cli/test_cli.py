@@ -1,0 +1,595 @@
+"""The command line: every command, every format, exit codes, one-line mistakes, and figures that the answers bear out."""
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from medfact import __version__
+from medfact.cli.commands import parser
+from medfact.cli.options import spec_of
+from medfact.models import Completion, Placement, Prompt, ServiceSettings
+from medfact.models.baseline import Baseline
+from medfact.results.wording import counted
+from medfact.spec import RunSpec
+from medfact.statements import IMPLICATIONS
+from medfact.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Medfact = Callable[..., Any]
+
+FACT_COLUMNS = (
+    "fact_id negative_of head relation tail positive head_type tail_type head_id tail_id source source_id difficulty role"
+)
+STATEMENT_COLUMNS = "statement_id fact_id negative_of head relation tail positive pool variant statement label"
+
+
+def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`python -m medfact` in a process of its own."""
+    command = [sys.executable, "-m", "medfact", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, **options)
+
+
+def ran(medfact: Medfact, facts: Path, url: str, *more: object) -> dict[str, Any]:
+    """The row of one run."""
+    outcome = medfact("run", "--facts", facts, "--db", url, "--shots", 0, *more)
+    assert outcome.code == 0, outcome.err
+    (row,) = outcome.rows
+    return row
+
+
+# ------------------------------------------------------------------------- data
+
+
+def test_datasets(medfact: Medfact) -> None:
+    (row,) = [row for row in medfact("datasets").rows if row["dataset"] == "clinical-core"]
+    assert row["positive_facts"] >= 600
+    assert row["heads"] >= 60
+    assert row["relations"] == ["affected sites", "surgical procedures", "symptoms", "therapeutic drugs"]
+
+
+def test_pools(medfact: Medfact) -> None:
+    rows = medfact("pools").rows
+    assert {"pool", "source", "relation", "variant", "prototype"} <= rows[0].keys()
+    papers = [row for row in rows if row["pool"] == "pretexttrans-disek"]
+    assert len(papers) == 4 * 8
+    assert papers[2]["prototype"] == "If a patient has [X], they are very likely to have symptoms of [Y]."
+    assert len([row for row in rows if row["pool"] == "medfact"]) == 20 * 8 + 5 * 8  # "a" in all relations, "a common" in five
+
+
+def test_facts(medfact: Medfact, facts_file: Path) -> None:
+    rows = medfact("facts", "--facts", facts_file).rows
+    assert list(rows[0]) == FACT_COLUMNS.split()
+    assert len(rows) == 42 * 2
+    assert [row["positive"] for row in rows] == [True, False] * 42
+    assert sum(row["role"] == "shots" for row in rows) == 2 * (10 + 5)  # five heads of two relations
+    ids = {row["fact_id"] for row in rows if row["positive"]}
+    assert {row["negative_of"] for row in rows if not row["positive"]} == ids
+
+
+def test_statements(medfact: Medfact, facts_file: Path) -> None:
+    rows = medfact("statements", "--facts", facts_file, "--limit", 3).rows
+    assert list(rows[0]) == STATEMENT_COLUMNS.split()
+    assert len(rows) == 3 * 2 * 8
+    assert [row["variant"] for row in rows] == [*IMPLICATIONS] * 6
+    for row in rows:
+        assert row["label"] is (row["positive"] != IMPLICATIONS[row["variant"]].negated)
+        assert row["head"] in row["statement"].lower()
+        assert row["tail"] in row["statement"].lower()
+
+
+def test_50_bundled_facts_make_800_statements(medfact: Medfact, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    outcome = medfact("statements", "--dataset", "clinical-core", "--limit", 50, "-o", path)
+    assert (outcome.code, outcome.out) == (0, "")
+    made = pandas.read_json(path, lines=True)
+    assert len(made) == 800
+    facts = made.groupby("fact_id")
+    assert len(facts) == 100
+    assert facts["positive"].first().sum() == 50
+    assert (facts["variant"].nunique() == 8).all()
+    assert (made["label"] == (made["positive"] ^ made["variant"].str.contains("dn"))).all()
+    assert made[made["positive"]]["relation"].value_counts().max() <= 13 * 8  # 50 facts over four relations: 13, 13, 12, 12
+
+
+def test_prompts(medfact: Medfact, facts_file: Path) -> None:
+    rows = medfact("prompts", "--facts", facts_file, "--limit", 2).rows
+    assert list(rows[0]) == [*STATEMENT_COLUMNS.split(), "prompt"]
+    for row in rows:
+        *shots, last = row["prompt"].split("\n")
+        assert len(shots) == 5
+        assert last == f"{row['statement'][:-1]}, is the statement above true or false? Please answer True or False."
+        assert all(shot.endswith(("Please answer True or False. True", "Please answer True or False. False")) for shot in shots)
+    bare = medfact("prompts", "--facts", facts_file, "--limit", 2, "--shots", 0).rows
+    assert [row["prompt"] for row in bare] == [row["prompt"].split("\n")[-1] for row in rows]
+    for_baseline = medfact("prompts", "--facts", facts_file, "--limit", 2, "--model", "baseline:random").rows
+    assert for_baseline == rows
+
+
+def test_options_choose_facts(medfact: Medfact, facts_file: Path) -> None:
+    def facts(*options: object) -> list[dict[str, Any]]:
+        return [row for row in medfact("facts", "--facts", facts_file, *options).rows if row["role"] == "test"]
+
+    assert len(facts("--limit", 4, "--negatives", 2)) == 4 * 3
+    assert len(facts("--per-relation", 4, "--negatives", 0)) == 8
+    assert facts("--limit", 4) == facts("--limit", 9)[:8]
+    assert facts("--limit", 4, "--seed", 0) == facts("--limit", 4) != facts("--limit", 4, "--seed", 1)
+    by_pool = medfact("statements", "--facts", facts_file, "--limit", 1, "--pool", "pretexttrans-disek").rows
+    assert {row["pool"] for row in by_pool} == {"pretexttrans-disek"}
+
+
+def test_a_column_map(medfact: Medfact, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("disease,sign\ngout,pain\nasthma,wheeze\n", encoding="utf-8")
+    columns = ("--column", "head=disease", "--column", "tail=sign", "--column", "relation==symptoms")
+    tested = [row for row in medfact("facts", "--facts", path, *columns).rows if row["role"] == "test"]
+    assert {(row["head"], row["relation"], row["tail"]) for row in tested if row["positive"]} == {
+        ("gout", "symptoms", "pain"),
+        ("asthma", "symptoms", "wheeze"),
+    }
+
+
+def test_every_option_reaches_its_field() -> None:
+    typed = """
+    run --facts f.csv --column Head=disease --column relation==symptoms --rela may_treat --rela isa --sab MSH --language SPA
+    --protocol tpeval --pool origin --templates t.csv --question code --limit 3 --per-relation 2 --negatives 4 --shots 1
+    --seed 5 --shot-seed 6 --shot-draws 7 --demonstrations d.csv --retrieval none --memory 8GB --dtype float16 --device cpu
+    --trust-code --any-weights --thinking --template-argument effort=low --max-tokens 9
+    --base-url http://127.0.0.1/v1 --in-flight 2 --tries 3 --timeout 4.5 --temperature default --alternatives 5
+    --repeats 2 --service-seed 8 --shots-as-turns --budget 1.5 --reuse
+    """
+    assert spec_of(parser().parse_args(typed.split()), "openai:m") == RunSpec(
+        model="openai:m",
+        facts="f.csv",
+        columns=(("head", "disease"), ("relation", "=symptoms")),
+        rela=("may_treat", "isa"),
+        sab=("MSH",),
+        language="SPA",
+        protocol="tpeval",
+        pool="origin",
+        templates="t.csv",
+        question="code",
+        limit=3,
+        per_relation=2,
+        negatives=4,
+        shots=1,
+        seed=5,
+        shot_seed=6,
+        shot_draws=7,
+        demonstrations="d.csv",
+        placement=Placement("float16", "cpu", 8 * 10**9, True, True, True, (("effort", "low"),), 9),
+        service=ServiceSettings(
+            base_url="http://127.0.0.1/v1",
+            in_flight=2,
+            tries=3,
+            timeout=4.5,
+            temperature=None,
+            top_logprobs=5,
+            max_tokens=9,
+            repeats=2,
+            shots_as_turns=True,
+            seed=8,
+        ),
+        budget=1.5,
+        reuse=True,
+    )
+    assert spec_of(parser().parse_args(["run"]), "m") == RunSpec("m")
+    assert spec_of(parser().parse_args(["run", "--fresh", "--completions"]), "m").service == ServiceSettings(
+        fresh=True, completions=True
+    )
+
+
+# ------------------------------------------------------------------------- files
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)
+
+
+def shaped(row: dict[str, Any], ending: str) -> dict[str, Any]:
+    """What a row of JSON is in a file of another format: all text in CSV and TSV."""
+    return {name: as_text(value) for name, value in row.items()} if ending in {".csv", ".tsv"} else row
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as pandas read it, with lists for arrays and None for what is missing."""
+    lists = {name: list(value) if hasattr(value, "tolist") else value for name, value in row.items()}
+    return {name: value if isinstance(value, list) or not pandas.isna(value) else None for name, value in lists.items()}
+
+
+READ: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
+    ".csv": lambda path: pandas.read_csv(path, dtype=str, keep_default_na=False).to_dict("records"),
+    ".tsv": lambda path: pandas.read_csv(path, sep="\t", dtype=str, keep_default_na=False).to_dict("records"),
+    ".jsonl": lambda path: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()],
+    ".parquet": lambda path: pandas.read_parquet(path, dtype_backend="pyarrow").to_dict("records"),
+}
+
+
+@pytest.mark.parametrize("command", ["datasets", "pools", "facts", "statements", "prompts", "run", "runs", "answers"])
+def test_every_command_that_makes_data_writes_every_format(
+    command: str, medfact: Medfact, facts_file: Path, url: str, tmp_path: Path
+) -> None:
+    data = ("--facts", facts_file, "--limit", 2)
+    row = ran(medfact, facts_file, url, "--model", "baseline:random", "--limit", 2)
+    arguments = {
+        "facts": data,
+        "statements": data,
+        "prompts": data,
+        "run": (*data, "--model", "baseline:negation-cue", "--db", url),
+        "runs": ("--db", url),
+        "answers": (row["run"], "--db", url),
+    }.get(command, ())
+    for ending, read in READ.items():
+        path = tmp_path / f"made{ending}"
+        outcome = medfact(command, *arguments, "-o", path)
+        assert (outcome.code, outcome.out) == (0, "")
+        expected = medfact("runs", "--db", url).rows[-1:] if command == "run" else medfact(command, *arguments).rows
+        assert f"{counted(len(expected), 'row')} written to {path}" in outcome.err
+        assert [plain(made) for made in read(path)] == [shaped(row, ending) for row in expected]
+
+
+def test_facts_that_are_written_are_the_same_facts_when_read(medfact: Medfact, facts_file: Path, tmp_path: Path) -> None:
+    options = ("--negatives", 2)
+    before = sorted(medfact("facts", "--facts", facts_file, *options).rows, key=lambda row: row["fact_id"])
+    for ending in (".csv", ".tsv", ".jsonl", ".parquet"):
+        path = tmp_path / f"again{ending}"
+        medfact("facts", "--facts", facts_file, *options, "-o", path)
+        again = medfact("facts", "--facts", path, *options)
+        assert sorted(again.rows, key=lambda row: row["fact_id"]) == before
+        assert "note" not in again.err
+
+
+def test_strange_names_stay_text_all_the_way(medfact: Medfact, url: str, tmp_path: Path) -> None:
+    strange = ["[X]", "[Y] of [X]", "<img src=x onerror=alert(1)>", '=HYPERLINK("x")', "${alert(1)}", "../../etc/passwd", "{0}"]
+    path = tmp_path / "facts.jsonl"
+    rows = [{"head": name, "relation": "symptoms", "tail": f"sign{i}"} for i, name in enumerate(strange)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    row = ran(medfact, path, url, "--model", "baseline:always-true")
+    made = medfact("answers", row["run"], "--db", url).rows
+    assert {r["head"] for r in made} == set(strange)
+    for r in made:
+        if r["variant"] == "none":
+            assert r["statement"] == f"{r['tail'].capitalize()} is a recognized symptom or sign of {r['head']}."
+    medfact("facts", "--facts", path, "-o", tmp_path / "facts.csv")
+    assert '"\'=HYPERLINK(""x"")"' in (tmp_path / "facts.csv").read_text(encoding="utf-8")
+    again = medfact("facts", "--facts", tmp_path / "facts.csv").rows
+    assert {r["head"] for r in again if r["role"] == "test"} == set(strange)
+
+
+# ------------------------------------------------------------------------- runs
+
+
+def test_run_makes_one_run_per_model_and_runs_lists_them(medfact: Medfact, facts_file: Path, url: str) -> None:
+    models = ["baseline:always-true", "baseline:random"]
+    outcome = medfact(
+        "run", "--facts", facts_file, "--db", url, "--limit", 5, "--shots", 0, "--model", models[0], "--model", models[1]
+    )
+    assert outcome.code == 0
+    assert [row["model"] for row in outcome.rows] == models
+    listed = medfact("runs", "--db", url).rows
+    assert listed == outcome.rows
+    for row in listed:
+        assert (row["state"], row["owner"], row["dataset"], row["protocol"]) == ("complete", "local", "facts.csv", "medfact")
+        assert (row["pool"], row["shots"], row["seed"], row["statements"], row["answered"]) == ("medfact", 0, 0, 80, 80)
+        assert len(row["run"]) == 32
+    assert (listed[0]["average_accuracy"], listed[0]["joint_accuracy"], listed[0]["pair_joint_accuracy"]) == (0.5, 0, 0)
+
+
+def test_runs_are_kept_at_home_unless_said_otherwise(medfact: Medfact, facts_file: Path, home: Path) -> None:
+    medfact("run", "--facts", facts_file, "--limit", 1, "--model", "baseline:random")
+    assert (home / "medfact.db").is_file()
+    assert len(medfact("runs").rows) == 1
+
+
+def test_resuming_a_finished_run_does_nothing(medfact: Medfact, facts_file: Path, url: str) -> None:
+    row = ran(medfact, facts_file, url, "--limit", 4, "--model", "baseline:random")
+    answers = medfact("answers", row["run"], "--db", url).rows
+    outcome = medfact("resume", row["run"][:12], "--db", url)
+    assert outcome.code == 0
+    assert outcome.rows == [row]  # its times too
+    assert medfact("answers", row["run"], "--db", url).rows == answers
+
+
+def flaky(self: Baseline, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+    """A baseline whose calls about disease 3 fail, and that mumbles about disease 5."""
+    for place, prompt in enumerate(prompts):
+        if "disease03" in prompt.statement.lower():
+            yield place, Completion(None, failure="timed out")
+        else:
+            yield place, Completion("Hm." if "disease05" in prompt.statement.lower() else str(self.answer(prompt, self.seed)))
+
+
+def test_failed_calls_end_with_3_and_resume_asks_them_again(
+    medfact: Medfact, facts_file: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("--facts", facts_file, "--db", url, "--shots", 0, "--model", "baseline:negation-cue")
+    with monkeypatch.context() as patch:
+        patch.setattr(Baseline, "complete", flaky)
+        outcome = medfact("run", *arguments)
+    assert outcome.code == 3
+    (row,) = outcome.rows
+    assert row["state"] == "complete"
+    made = pandas.DataFrame(medfact("answers", row["run"], "--db", url).rows)
+    report = medfact("report", row["run"], "--db", url, "--json").rows[0]
+    failed = made["failure"].notna()
+    assert failed.any()
+    assert (failed == (made["head"] == "disease03")).all()
+    assert set(made.loc[failed, "failure"]) == {"timed out"}
+    assert made.loc[failed, ["answer", "raw"]].isna().all(axis=None)
+    unreadable = made["answer"].isna() & ~failed
+    assert unreadable.any()
+    assert (unreadable == (made["head"] == "disease05")).all()
+    assert (report["failed"], report["unreadable"]) == (failed.sum(), unreadable.sum())
+    assert report["answered"] == row["answered"] == (~failed).sum()
+    # of what was answered: half of the readable ones right, the unreadable ones wrong
+    assert report["average_accuracy"]["value"] == pytest.approx(0.5 * (~failed & ~unreadable).sum() / (~failed).sum())
+
+    outcome = medfact("resume", row["run"], "--db", url)
+    assert outcome.code == 0
+    assert outcome.rows[0]["answered"] == row["statements"]
+    assert medfact("report", row["run"], "--db", url, "--json").rows[0]["failed"] == 0
+
+
+# ------------------------------------------------------------------------- reports against answers
+
+REPORT = """
+run model dataset pool shots retrieval seed facts statements answered unreadable failed average_accuracy joint_accuracy
+pair_joint_accuracy yes_bias false_affirmation false_denial macro_accuracy joint_accuracy_at joint_accuracy_ordered
+average_accuracy_ordered positive_accuracy negative_accuracy accuracy_gap by_variant by_relation by_polarity by_form
+by_implications by_tail_type calibration coherence
+"""
+
+BASELINES = ["random", "always-true", "always-false", "negation-cue"]
+
+
+@pytest.fixture(params=BASELINES)
+def judged(
+    request: pytest.FixtureRequest, medfact: Medfact, facts_file: Path, url: str
+) -> tuple[dict[str, Any], pandas.DataFrame]:
+    """The report of a baseline's run on 54 facts, and its answers."""
+    row = ran(medfact, facts_file, url, "--model", f"baseline:{request.param}")
+    report = medfact("report", row["run"], "--db", url, "--json").rows[0]
+    return report, pandas.DataFrame(medfact("answers", row["run"], "--db", url).rows)
+
+
+def test_a_report_has_everything_that_is_promised(judged: tuple[dict[str, Any], pandas.DataFrame]) -> None:
+    report, _ = judged
+    assert set(REPORT.split()) <= report.keys()
+    for name in ("average_accuracy", "joint_accuracy", "pair_joint_accuracy"):
+        assert {"value", "low", "high"} <= report[name].keys()
+    for group in ("by_variant", "by_relation", "by_polarity", "by_form", "by_implications", "by_tail_type"):
+        for estimate in report[group].values():
+            assert set(estimate) == {"value", "low", "high", "n"}
+    assert {"n", "coverage", "ece", "ece_floor", "ece_confidence", "brier", "bins"} <= report["calibration"].keys()
+
+
+def test_figures_are_those_that_the_answers_give(judged: tuple[dict[str, Any], pandas.DataFrame]) -> None:
+    report, made = judged
+    made["right"] = made["answer"].astype(bool) == made["label"]
+    made["denied"] = made["variant"].str.contains("dn")
+    made["pair"] = made["negative_of"].fillna(made["fact_id"])
+    made["form"] = made["variant"].str.replace(r"\+?dn$", "", regex=True).replace("", "none")
+    by_fact = made.groupby("fact_id")["right"]
+
+    assert (report["statements"], report["answered"], report["facts"]) == (len(made), len(made), made["fact_id"].nunique())
+    assert report["average_accuracy"]["value"] == pytest.approx(made["right"].mean())
+    assert report["joint_accuracy"]["value"] == pytest.approx(by_fact.all().mean())
+    assert report["pair_joint_accuracy"]["value"] == pytest.approx(made.groupby("pair")["right"].all().mean())
+    assert report["macro_accuracy"]["value"] == pytest.approx(made.groupby("relation")["right"].mean().mean())
+    assert report["yes_bias"]["value"] == pytest.approx(made["answer"].astype(bool).mean() - made["label"].mean())
+    affirmed = made[~made["denied"]]
+    assert report["false_affirmation"]["value"] == pytest.approx(affirmed[~affirmed["positive"]]["answer"].mean())
+    assert report["false_denial"]["value"] == pytest.approx(1 - affirmed[affirmed["positive"]]["answer"].mean())
+    positive, negative = made[made["positive"]]["right"].mean(), made[~made["positive"]]["right"].mean()
+    assert report["positive_accuracy"]["value"] == pytest.approx(positive)
+    assert report["negative_accuracy"]["value"] == pytest.approx(negative)
+    assert report["accuracy_gap"]["value"] == pytest.approx(positive - negative)
+    for group, column in (("by_variant", "variant"), ("by_relation", "relation"), ("by_form", "form")):
+        expected = made.groupby(column)["right"].agg(["mean", "size"])
+        assert {name: e["value"] for name, e in report[group].items()} == pytest.approx(expected["mean"].to_dict())
+        assert {name: e["n"] for name, e in report[group].items()} == expected["size"].to_dict()
+    assert report["by_polarity"]["negated"]["value"] == pytest.approx(made[made["denied"]]["right"].mean())
+    assert report["by_polarity"]["affirmed"]["value"] == pytest.approx(affirmed["right"].mean())
+    for name, forms in (("none", ["none"]), ("+dn", ["none", "dn"]), ("+dn+inv", ["none", "dn", "inv", "inv+dn"])):
+        expected = made[made["variant"].isin(forms)]["right"].mean()
+        assert report["by_implications"][name]["value"] == pytest.approx(expected)
+    for i in range(1, 9):
+        some = made[made["variant"].isin(list(IMPLICATIONS)[:i])]
+        assert report["joint_accuracy_ordered"][i - 1] == pytest.approx(some.groupby("fact_id")["right"].all().mean())
+        assert report["average_accuracy_ordered"][i - 1] == pytest.approx(some["right"].mean())
+        shares = [math.comb(count, i) / math.comb(8, i) for count in by_fact.sum()]
+        assert report["joint_accuracy_at"][i - 1] == pytest.approx(sum(shares) / len(shares))
+    answers = made.pivot_table(index=["fact_id", "form"], columns="denied", values="answer", aggfunc="first")
+    assert report["coherence"]["affirms_both"] == pytest.approx((answers[False] & answers[True]).mean())
+    assert report["coherence"]["denies_both"] == pytest.approx((~answers[False] & ~answers[True]).mean())
+
+
+def test_baselines_give_no_probabilities_and_so_no_calibration(judged: tuple[dict[str, Any], pandas.DataFrame]) -> None:
+    report, made = judged
+    assert made["p_true"].isna().all()
+    calibration = report["calibration"]
+    assert calibration["n"] == 0
+    assert {calibration[name] for name in ("coverage", "ece", "ece_floor", "ece_confidence", "brier")} == {None}
+    assert report["coherence"]["probability_gap"] is None
+
+
+TRIVIAL = {"always-true": (0.5, 0, 0), "always-false": (0.5, 0, 0), "negation-cue": (0.5, 0.5, 0)}
+
+
+@pytest.mark.parametrize("name", TRIVIAL)
+@pytest.mark.parametrize("pool", ["medfact", "pretexttrans-disek"])
+def test_what_trivial_answerers_score_on_bundled_facts(name: str, pool: str, medfact: Medfact, url: str) -> None:
+    outcome = medfact("run", "--limit", 60, "--shots", 0, "--db", url, "--pool", pool, "--model", f"baseline:{name}")
+    (row,) = outcome.rows
+    assert row["statements"] == 60 * 2 * 8
+    assert (row["average_accuracy"], row["joint_accuracy"], row["pair_joint_accuracy"]) == TRIVIAL[name]
+
+
+def test_a_coin_is_right_half_of_the_time(medfact: Medfact, url: str) -> None:
+    outcome = medfact("run", "--limit", 100, "--shots", 0, "--seed", 1, "--db", url, "--model", "baseline:random")
+    report = medfact("report", outcome.rows[0]["run"], "--db", url, "--json").rows[0]
+    average = report["average_accuracy"]
+    assert (average["n"], report["statements"]) == (1600, 1600)
+    assert average["low"] <= 0.5 <= average["high"]
+    assert average["high"] - average["low"] < 0.12
+    assert report["joint_accuracy"]["value"] <= 0.03  # 1 in 256
+
+
+def test_a_report_for_people(medfact: Medfact, facts_file: Path, url: str) -> None:
+    row = ran(medfact, facts_file, url, "--model", "baseline:negation-cue")
+    text = medfact("report", row["run"][:10], "--db", url).out
+    assert row["run"] in text
+    assert "all eight right (joint accuracy)" in text
+    assert "50.0%" in text
+    for variant in IMPLICATIONS.values():
+        assert variant.plain in text
+    assert "Not for clinical use" in text
+
+
+# ------------------------------------------------------------------------- mistakes
+
+
+def one_line(outcome: Any) -> str:
+    """The one line that a mistake is told in."""
+    assert outcome.code == 2
+    assert outcome.out == ""
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("medfact: ")
+    assert "Traceback" not in line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("facts", "--dataset", "clinical-cor"), "Did you mean 'clinical-core'?"),
+        (("facts", "--facts", "nothing.csv"), "There is no file or folder 'nothing.csv'"),
+        (("facts", "--limit", "0"), "1 or more"),
+        (("facts", "--limit", "many"), "invalid int value"),
+        (("facts", "--column", "head"), "--column 'head' names no column"),
+        (("facts", "--dataset", "clinical-core", "--facts", "x.csv"), "not allowed with"),
+        (("facts", "-o", "facts.docx"), ".csv"),
+        (("facts", "-o", "no/such/folder/facts.csv"), "cannot be written"),
+        (("statements", "--pool", "medfac"), "Did you mean 'medfact'?"),
+        (("statements", "--protocol", "exam"), "no protocol 'exam'"),
+        (("statements", "--negatives", "-1"), "0 or more"),
+        (("prompts", "--model", "gpt-9"), "no model 'gpt-9'"),
+        (("prompts", "--shots", "-2"), "0 or more"),
+        (("run", "--model", "baseline:rando"), "Did you mean 'baseline:random'?"),
+        (("run", "--retrieval", "telepathy"), "no retrieval 'telepathy'"),
+        (("run", "--model", "baseline:random", "--db", "runs.db"), "not a database address"),
+        (("run", "--column", "head=x"), "--column names a column of a file of facts, and none is given. Add --facts FILE."),
+        (("facts", "--rela", "may_treat"), "--rela is for a UMLS folder"),
+        (("facts", "--facts", ROOT / "README.md", "--sab", "MSH"), "--sab is for a UMLS folder"),
+        (("statements", "--templates", "nothing.csv"), "Add --pool origin"),
+        (("run", "--passages", "3"), "--passages is for retrieval"),
+        (("prompts", "--corpus-column", "text"), "--corpus-column is for retrieval"),
+        (("report", "abc"), "no run 'abc'"),
+        (("resume", "abc"), "no run 'abc'"),
+        (("answers", "abc"), "no run 'abc'"),
+        (("answers",), "RUN"),
+        (("fact",), "invalid choice"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_mistakes_end_with_2_and_one_line(arguments: tuple[str, ...], words: str, medfact: Medfact) -> None:
+    assert words in one_line(medfact(*arguments))
+
+
+def test_a_model_that_is_not_there_makes_no_run(medfact: Medfact, facts_file: Path, url: str) -> None:
+    one_line(medfact("run", "--facts", facts_file, "--db", url, "--model", "baseline:random", "--model", "baseline:no"))
+    assert Store(url).runs() == []
+
+
+@pytest.mark.parametrize("command", ["facts", "statements", "prompts", "run"])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"head,relation\ngout,symptoms\n", "row 1: the column tail is missing"),
+        (b'head,relation,tail\ngout,symptoms,"pain\n', "row 2: a quotation mark"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)), "is not a text file"),
+        (b"head,relation,tail\ngout,symptoms,\n", "no usable true fact (row 2: the tail is empty"),
+        (b"", "is empty"),
+    ],
+    ids=["missing column", "unclosed quote", "binary", "empty tail", "empty"],
+)
+def test_files_that_cannot_be_used_are_told_in_one_line(
+    command: str, data: bytes, words: str, medfact: Medfact, tmp_path: Path
+) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_bytes(data)
+    line = one_line(medfact(command, "--facts", path))
+    assert words in line
+    assert "facts.csv" in line
+
+
+def test_rows_that_are_left_out_are_told_on_stderr(medfact: Medfact, tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("head,relation,tail\ngout,symptoms,pain\ngout,symptoms,\n" + "gout,symptoms,pain\n" * 300, encoding="utf-8")
+    outcome = medfact("facts", "--facts", path)
+    assert outcome.code == 0
+    assert "row 3: the tail is empty" in outcome.err
+    assert "300 rows (the first is row 4): it repeats an earlier row" in outcome.err
+    assert [row["tail"] for row in outcome.rows if row["role"] == "test"] == ["pain"]
+
+
+def test_a_database_that_cannot_be_used_is_told_in_one_line(medfact: Medfact, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    assert "cannot be used" in one_line(medfact("run", "--limit", 1, "--db", f"sqlite:///{tmp_path}/file/runs.db"))
+
+
+# ------------------------------------------------------------------------- as a program
+
+
+def test_the_program_itself(facts_file: Path) -> None:
+    help_ = program()
+    assert (help_.returncode, help_.stderr) == (0, "")
+    assert "Not for clinical use" in help_.stdout
+    assert program("--version").stdout == f"medfact {__version__}\n"
+    made = program("statements", "--facts", facts_file, "--limit", 1)
+    assert made.returncode == 0
+    assert len([json.loads(line) for line in made.stdout.splitlines()]) == 16
+
+
+def test_a_mistake_in_the_program_is_one_line() -> None:
+    made = program("facts", "--dataset", "nothing")
+    assert (made.returncode, made.stdout) == (2, "")
+    assert made.stderr.count("\n") == 1
+    assert "Traceback" not in made.stderr
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    made = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m medfact statements | head -n 1; echo "${{PIPESTATUS[0]}}"'],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    line, code = made.stdout.splitlines()
+    assert json.loads(line)["variant"] == "none"
+    assert code == "0"
+    assert "Traceback" not in made.stderr
+    assert "Exception" not in made.stderr
+
+
+@pytest.mark.model
+def test_coverage_can_be_made_again_from_what_is_exported(medfact: Medfact, url: str) -> None:
+    """An answer covers where its True and False words hold at least half of the probability."""
+    (row,) = medfact("run", "--model", "medfact-tiny", "--limit", 3, "--shots", 0, "--db", url).rows
+    made = pandas.DataFrame(medfact("answers", row["run"], "--db", url).rows)
+    assert made["p_mass"].between(0, 1.001).all()
+    calibration = medfact("report", row["run"], "--db", url, "--json").rows[0]["calibration"]
+    assert calibration["coverage"] == pytest.approx((made["p_mass"] >= 0.5).mean())
+    assert calibration["n"] == (made["p_mass"] >= 0.5).sum()

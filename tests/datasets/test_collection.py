@@ -1,0 +1,87 @@
+"""The bundled collection: what its cards promise, counted."""
+
+import csv
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from medfact.datasets import bundled_names, label_words, load_bundled
+from medfact.facts import Fact
+from medfact.negatives import draw_negatives
+from medfact.prototypes import load_pool
+
+DATASETS = Path(__file__).parents[2] / "assets" / "datasets"
+
+
+def positive(name: str) -> list[Fact]:
+    return [fact for fact in load_bundled(name).facts if fact.positive]
+
+
+def test_clinical_core_is_as_large_as_its_card_says() -> None:
+    counts = Counter(fact.relation for fact in positive("clinical-core"))
+    assert counts == {"symptoms": 1312, "therapeutic drugs": 756, "affected sites": 236, "surgical procedures": 208}
+    assert len({fact.head for fact in positive("clinical-core")}) == 266
+    assert all(fact.specialty and fact.source and fact.head_type and fact.tail_type for fact in positive("clinical-core"))
+
+
+def test_biomedical_core_has_at_least_40_heads_for_each_of_the_17_relations() -> None:
+    heads: defaultdict[str, set[str]] = defaultdict(set)
+    for fact in positive("biomedical-core"):
+        heads[fact.relation].add(fact.head)
+    assert set(heads) == set(load_pool("pretexttrans-medlama").relations)
+    assert min(map(len, heads.values())) >= 40
+
+
+def test_not_indicated_has_its_falsehoods_with_their_sources() -> None:
+    false = [fact for fact in load_bundled("not-indicated").facts if not fact.positive]
+    assert len(false) == 548
+    assert all(fact.source for fact in false)
+    treats = {(fact.head, fact.tail) for name in bundled_names() for fact in positive(name)}
+    assert not treats & {(fact.head, fact.tail) for fact in false}
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_every_fact_has_a_false_partner_that_no_table_holds_true(name: str) -> None:
+    collection = load_bundled(name)
+    with (DATASETS / f"{name}.also-true.csv").open(encoding="utf-8", newline="") as file:
+        true = {(row["head"], tail) for row in csv.DictReader(file) for tail in row["tail"].split(" | ")}
+    true |= {(fact.head, fact.tail) for fact in collection.facts if fact.positive}
+    for fact in positive(name):
+        negatives = draw_negatives(fact, collection.known, 1, seed=0)
+        assert len(negatives) == 1 or name == "not-indicated"
+        assert all((negative.head, negative.tail) not in true for negative in negatives)
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_every_data_set_has_a_card(name: str) -> None:
+    card = " ".join((DATASETS / f"{name}.md").read_text().split())
+    assert re.search(r"No (?:clinician|specialist)(?: of this project)? has reviewed it", card)
+
+
+def test_most_facts_have_a_source_that_is_not_ourselves() -> None:
+    facts = [fact for name in bundled_names() for fact in load_bundled(name).facts]
+    assert all(fact.source for fact in facts)
+    ours = sum("editors" in (fact.source or "") for fact in facts)
+    assert ours < len(facts) / 2
+
+
+def test_a_contraindication_shows_the_words_of_its_label() -> None:
+    labels = [fact for fact in load_bundled("not-indicated").facts if fact.source == "FDA label: contraindicated"]
+    assert len(labels) == 386
+    assert all(not fact.positive and len(label_words()[fact.head, fact.tail or ""]) > 20 for fact in labels)
+
+
+def test_diseases_that_a_clinician_would_miss_are_there() -> None:
+    heads = {fact.head for fact in positive("clinical-core")}
+    assert heads >= {
+        "sepsis",
+        "anaphylaxis",
+        "COVID-19",
+        "diabetic ketoacidosis",
+        "acute kidney injury",
+        "hip fracture",
+        "delirium",
+    }
+    assert heads >= {"alcohol use disorder", "opioid overdose", "dengue", "rotator cuff tear", "ectopic pregnancy"}

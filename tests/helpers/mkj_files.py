@@ -1,0 +1,39 @@
+"""MKJ's files, made small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ENTRIES = 20
+
+
+RELATION = "may be treated by"
+
+
+def stated(tail: str, head: str) -> str:
+    return f"The {tail} may be used to treat {head}."
+
+
+def write_mkj(folder: Path) -> Path:
+    """20 true statements, each with three false ones, and a collection of triplets: of each disease the drug under test and
+    another; of disease 0 six more, which name it and its drug so often that they come first for its statements.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    triplets = [(f"Disease {n}", RELATION, f"drug-{n}{letter}") for n in range(ENTRIES) for letter in "ab"]
+    triplets += [("Disease 0", "takes drug-0a, and Disease 0 drug-0a, in", f"stage {n} of Disease 0") for n in range(6)]
+    entries = [
+        {
+            "original_triplet": {"subject": f"Disease {n}", "predicate": RELATION, "object": f"drug-{n}a"},
+            "semantic_type": ["Pharmacologic Substance"],
+            "pos_qa": {"statement": stated(f"drug-{n}a", f"Disease {n}"), "answer": True},
+            "neg_qa": {"statement": [stated(f"metal-{n}{k}", f"Disease {n}") for k in "xyz"], "answer": False},
+        }
+        for n in range(ENTRIES)
+    ]
+    collection = [
+        {"text": " ".join(t), "triplet": dict(zip(("subject", "predicate", "object"), t, strict=True))} for t in triplets
+    ]
+    (folder / "data.json").write_text(json.dumps(entries), encoding="utf-8")
+    (folder / "triplets_collection.json").write_text(json.dumps(collection), encoding="utf-8")
+    return folder

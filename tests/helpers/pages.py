@@ -1,0 +1,44 @@
+"""What the tests of several pages do in a browser."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from writers import denied, faithful, lines_about, statement_in, triplet_in
+
+HOSTILE = [
+    "[X] syndrome",
+    "<img src=x onerror=alert(1)>",
+    '=HYPERLINK("http://127.0.0.1/x")',
+    "${alert(1)}",
+    "{{value}}",
+    "`${document.title='broken'}`",
+]
+
+
+def write_facts(path: Path, rows: list[tuple[str, str, str]], header: tuple[str, str, str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def upload(page: Page, file: Path, button: str = "Your own file") -> None:
+    """Chooses a file with one of the upload buttons."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button).click()
+    chooser.value.set_files(file)
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+    expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+
+
+def half(prompt: str) -> str:
+    """Rephrases what does not name prednisone or another word with a p, and changes the claim of the rest."""
+    if triplet_in(prompt):
+        return lines_about(prompt, 8)
+    text = statement_in(prompt)
+    return denied(text) if " not " in text else faithful(prompt)

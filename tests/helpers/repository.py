@@ -1,0 +1,22 @@
+"""What stands in the repository's root."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+
+
+def extras() -> dict[str, list[Requirement]]:
+    """What each extra needs, as setup.py reads it from requirements.txt; "" is what every install needs."""
+    spec = importlib.util.spec_from_file_location("setup_file", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, list[str]] = module.extras() | {"": module.requirements()[""]}
+    return {name: [Requirement(line) for line in lines] for name, lines in found.items()}

@@ -1,0 +1,149 @@
+"""A small run, and the lines of its file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sql
+
+from medfact.answers import Demonstration
+from medfact.exchange import export_run, import_run
+from medfact.facts import Fact
+from medfact.models import Placement, ServiceSettings
+from medfact.prototypes import load_pool
+from medfact.spec import RunSpec
+from medfact.store import (
+    STOPPED,
+    Answer,
+    Asked,
+    Plan,
+    Store,
+    schema,
+)
+
+KEY = "sk-nobody-may-see-me-0123456789"
+
+
+SPEC = RunSpec(
+    model="openai:gpt-4o",
+    facts="/home/ada/patients/facts.csv",
+    columns=(("head", "disease"),),
+    shots=2,
+    shot_draws=2,
+    budget=5.0,
+    placement=Placement(dtype="float32", memory=10**9, remote_code=True),
+    service=ServiceSettings(base_url="https://models.example/v1?key=abc", key=KEY, timeout=5),
+)
+
+
+POSITIVE = (
+    Fact("gout ${alert(1)} [X] \u202e", "symptoms", "Schmerz – «é» 😀", head_type="Disease", tail_type="Sign", head_id="D1"),
+    Fact("=cmd|'/c calc'!A0", "symptoms", "<img src=x onerror=alert(1)>", source="book", source_id="p. 3", strength="a"),
+    Fact("../../etc/passwd", "therapeutic drugs", "'; DROP TABLE runs; --", tail_type="Drug", specialty="x\ty"),
+)
+
+
+FACTS = tuple(fact for known in POSITIVE for fact in (known, known.negative(f"no {known.tail}", "T9", 1)))
+
+
+STATEMENTS = tuple(load_pool("medfact").statements(FACTS))
+
+
+DRAWS = ((0, ""), (1, " / draw 2"))
+
+
+PLAN = Plan(
+    dataset="facts.csv",
+    dataset_fingerprint="f00d",
+    pool="medfact",
+    shots=2,
+    statements=tuple(Asked(s, f"{s.fact.relation} / {s.variant}{end}", draw) for draw, end in DRAWS for s in STATEMENTS),
+    demonstrations={
+        "therapeutic drugs / dn": (Demonstration("Ärzte – no drug.", False), Demonstration("A drug.", True)),
+        "symptoms / none": (Demonstration("pain is a symptom of gout.", True), Demonstration("rash ${x} is one too.", False)),
+    },
+    notes=("a note – «ü»", "another\nnote"),
+    pool_text={"symptoms": {"none": "[Y] is a symptom of [X]."}},
+)
+
+
+def answer_to(planned: Asked, place: int) -> Answer | None:
+    """Right, wrong, unreadable, cut off, failed and no answers at all, in turn."""
+    label = planned.statement.label
+    said = {"served_model": "gpt-4o-2024-08-06", "fingerprint": "fp_é", "prompt_tokens": 40 + place, "completion_tokens": 1}
+    turns: list[Answer | None] = [
+        Answer("", "", label, 1 / 3, 0.9, str(label), None, **said, seconds=0.1, attempts=1),
+        Answer("", "", not label, 0.1 + 0.2, 1.0, "\x00 no 😀", None, p_low=0.25, p_high=0.4, attempts=2),
+        Answer("", "", None, None, None, "Who\r\nknows? \ud83d", None, **said, seconds=1e-9, attempts=0),
+        Answer("", "", None, 0.5, 0.5, "The", None, cut="length"),
+        Answer("", "", None, None, None, None, "timed out: <html>"),
+        None,
+    ]
+    given = turns[place % len(turns)]
+    return given and replace(given, statement_id=planned.statement.statement_id, key=f"k{place}", draw=planned.draw)
+
+
+def a_run(store: Store, spec: RunSpec = SPEC, plan: Plan = PLAN) -> str:
+    """A run with every fate of an answer, that was stopped."""
+    run = store.start_run(spec, plan, {"medfact": "0.1.0", "python": "3.11"})
+    store.claim(run)
+    store.record_model(run, revision="models.example", chat=True, decoding={"temperature": 0.0, "p_true": "logprobs"})
+    given = [made for place, planned in enumerate(plan.statements) if (made := answer_to(planned, place)) is not None]
+    for first in range(0, len(given), 7):
+        store.answers.save(run, given[first : first + 7][::-1])
+    store.set_state(run, STOPPED, "The budget of $5.00 is spent.")
+    store.describe(run, name="Été ${alert(1)}", note="<b>look</b>\n\ud83d")
+    return run
+
+
+def exported(store: Store, run: str) -> bytes:
+    file = io.BytesIO()
+    export_run(store, run, file)
+    return file.getvalue()
+
+
+def taken(store: Store, data: bytes) -> str:
+    return import_run(store, io.BytesIO(data), "run.jsonl.gz")
+
+
+def lines_of(data: bytes) -> list[Any]:
+    return [json.loads(line) for line in gzip.decompress(data).splitlines()]
+
+
+def packed(lines: list[Any]) -> bytes:
+    return gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def rows_in(store: Store) -> dict[str, list[Any]]:
+    """All that a database holds, but what is made from the rest."""
+    with store.database.reading() as connection:
+        names = [name for name in schema.metadata.tables if name != "sheets"]
+        return {name: sorted(map(repr, connection.execute(sql.select(schema.metadata.tables[name])))) for name in names}
+
+
+def statements_in(lines: list[Any]) -> list[dict[str, Any]]:
+    return [line["statement"] for line in lines if "statement" in line]
+
+
+Change = Callable[[list[Any]], object]
+
+
+def first(kind: str, lines: list[Any]) -> dict[str, Any]:
+    """The first line of a kind; the header speaks of a run too."""
+    return next(line for line in lines[1:] if kind in line)
+
+
+def spec(**values: Any) -> Change:
+    return lambda lines: lines[1]["run"]["spec"].update(values)

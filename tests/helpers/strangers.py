@@ -1,0 +1,68 @@
+"""The app over HTTP on a laptop and on a public server, and tables that strangers send."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import served
+from visitors import Visitor
+from waiting import until
+
+from medfact.exchange import export_run
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+KEY = "sk-of-whoever-runs-the-server-0123456789"
+
+
+TABLE = b"head,relation,tail\n" + b"".join(b"disease%d,symptoms,sign%d\n" % (n, n) for n in range(14))
+
+
+@pytest.fixture(scope="module")
+def laptop_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("laptop")
+
+
+@pytest.fixture(scope="module")
+def laptop(laptop_home: Path) -> Iterator[str]:
+    """The app as on a laptop, whose owner has a key of his own in the environment."""
+    with served(laptop_home, OPENAI_API_KEY=KEY) as url:
+        yield url
+
+
+def on_space(address: str) -> Visitor:
+    """A visitor of a Space, whose cookie travels over https alone."""
+    return Visitor(address, cookie=f"medfact-visitor={secrets.token_hex(16)}")
+
+
+@pytest.fixture
+def visitor(laptop: str) -> Iterator[Visitor]:
+    with Visitor(laptop) as visitor:
+        yield visitor
+
+
+def store_of(home: Path, owner: str = "local") -> Store:
+    return Store(f"sqlite:///{home / 'medfact.db'}", owner)
+
+
+def until_ended(home: Path, run: str, before: str | None = None) -> Any:
+    """The record of a run once it has ended, another time than before."""
+    until(lambda: store_of(home).run(run).finished_at not in (None, before))
+    return store_of(home).run(run)
+
+
+def imported(visitor: Visitor, home: Path, spec: RunSpec, tmp_path: Path) -> str:
+    """A run of this spec, taken from a file that the visitor brings."""
+    other = Store(f"sqlite:///{tmp_path / 'other.db'}")
+    run = start(spec, other)
+    other.set_state(run, "stopped")
+    with (tmp_path / "run.gz").open("wb") as file:
+        export_run(other, run, file)
+    answer = visitor.act("bring", visitor.upload("run.gz", (tmp_path / "run.gz").read_bytes()), of="runs")
+    assert "Brought" in answer["fragments"]["said"]
+    return run

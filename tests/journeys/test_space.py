@@ -1,0 +1,310 @@
+"""On a Space no visitor reaches a folder, an address inside the network, another's upload or run, or a key.
+
+Each is tried over plain HTTP, against the app as a Space starts it, with keys of the host's in its environment.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from browser import served
+from installed import ROOT
+from mock_service import MockService
+from strangers import TABLE, imported, store_of, until_ended
+from visitors import Visitor
+
+from medfact.limits import FILE
+from medfact.models import ServiceSettings
+from medfact.results.recall import READ
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+
+KEY = "sk-of-the-host-of-the-space-0123456789"
+NAMES = ("OPENAI_API_KEY", "MEDFACT_ENCODER_KEY", "UMLS_API_KEY", "NCBI_API_KEY", "HF_TOKEN", "OAUTH_CLIENT_SECRET")
+MARK = "what-only-the-server-may-read"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("space")
+
+
+@pytest.fixture(scope="module")
+def space(home: Path) -> Iterator[str]:
+    """The app as a Space starts it; its requests are not counted, or the tests would wait for each other."""
+    limits = yaml.safe_load(FILE.read_text(encoding="utf-8")) | {"rates": {}}
+    (home / "limits.yaml").write_text(yaml.safe_dump(limits))
+    (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
+    keys = dict.fromkeys(NAMES, KEY)
+    given = {"SPACE_ID": "somebody/medfact", "GRADIO_SERVER_NAME": "127.0.0.1", "MEDFACT_LIMITS": str(home / "limits.yaml")}
+    with served(home, **keys, **given) as url:
+        yield url
+    assert "Traceback" not in (home / "log.txt").read_text()
+    assert KEY not in (home / "log.txt").read_text()
+
+
+@pytest.fixture
+def visitor(space: str) -> Iterator[Visitor]:
+    with Visitor(space, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def stranger(space: str) -> Iterator[Visitor]:
+    with Visitor(space, cookie=f"medfact-visitor={secrets.token_hex(16)}") as visitor:
+        yield visitor
+
+
+def owner_of(visitor: Visitor) -> str:
+    return visitor.http.headers["cookie"].partition("=")[2]
+
+
+# ------------------------------------------------------------------------- folders
+
+
+def paths(home: Path) -> list[str]:
+    return [
+        "/etc/passwd",
+        "/proc/self/environ",
+        str(home / "secret.csv"),
+        str(home / "medfact.db"),
+        f"{home}/uploads/../secret.csv",
+        str(ROOT / "assets/datasets/clinical-core.csv"),
+        "assets/datasets/clinical-core.csv",
+        "file:///etc/passwd",
+        "~/.bashrc",
+        "hf:/etc",
+        "/data",
+    ]
+
+
+def test_no_field_of_a_page_names_a_file_of_the_server(visitor: Visitor, home: Path) -> None:
+    for number, path in enumerate(paths(home)):
+        visitor.http.headers["cookie"] = f"medfact-visitor={number:032x}"  # nobody may press so many buttons
+        fields: list[dict[str, Any]] = [
+            {"source": {"facts": path, "columns": []}},
+            {"pool": path},
+            {"retrieval": "sparse", "settings": [READ], "corpus": path},
+            {"dataset": path},
+            {"other": path},
+            {"models": [path]},
+            {"models": [f"hf:{path}"]},
+            {"models": [f"baseline:embedding:{path}"]},
+            {"retrieval": "dense", "settings": [READ], "encoder": path},
+            {"drafts": path},
+            {"writing": path},
+            {"studio": f"{path}:{path}"},
+        ]
+        for field in fields:
+            said = visitor.evaluate(**{"models": ["baseline:random"], **field})
+            told = json.dumps(said)
+            assert MARK not in told
+            assert "root:" not in told
+            if field.keys() & {"source", "pool", "corpus", "other", "models", "encoder"}:
+                assert isinstance(said, str), f"{field} was taken"
+        for name in ("take_file", "take_pool", "take_documents", "take_frequencies"):
+            assert MARK not in json.dumps(visitor.act(name, path))
+        for address in (
+            f"/gradio_api/file={path}",
+            f"/download/{path}/answers.csv",
+            f"/export/{path}",
+            f"/static/{path}",
+            f"/page/{path}.js",
+        ):
+            answer = visitor.http.get(address)
+            assert answer.status_code in {403, 404, 405}, (address, answer.status_code)
+
+
+UPWARDS = [
+    "../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "..%252f..%252fetc%252fpasswd",
+    "..\\..\\etc\\passwd", "/etc/passwd", "%2fetc%2fpasswd", "passwd%00.js",
+]  # fmt: skip
+"""Dots, encoded ones, twice encoded ones, backslashes and zero bytes."""
+
+
+def test_no_way_of_writing_an_address_leads_out_of_the_static_folders(space: str) -> None:
+    parsed = httpx.URL(space)
+    for prefix in ("static", "assets", "page", "gradio_api/file=", "export", "download/x"):
+        for up in UPWARDS:
+            with socket.create_connection((parsed.host, parsed.port or 80), timeout=60) as plain:
+                plain.sendall(f"GET /{prefix}/{up} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+                answer = b"".join(iter(lambda: plain.recv(65_536), b""))
+            assert answer.split(b" ", 2)[1][:1] in b"34", (prefix, up, answer[:100])
+            assert b"root:" not in answer
+
+
+RUNS = {
+    "facts": lambda home: {"facts": str(home / "secret.csv")},
+    "corpus": lambda home: {"retrieval": "sparse", "corpus": str(home / "secret.csv")},
+    "encoder": lambda home: {"retrieval": "dense", "encoder": "hf:/etc"},
+    "demonstrations": lambda home: {"demonstrations": str(home / "secret.csv")},
+}
+
+
+@pytest.mark.parametrize("what", RUNS)
+def test_an_imported_run_that_names_a_file_of_the_server_reads_none(
+    what: str, visitor: Visitor, home: Path, tmp_path: Path
+) -> None:
+    """It is resumed, repeated, told about, compared and repeated with another model: what the file says comes out nowhere."""
+    spec = RunSpec(model="baseline:random", limit=4, shots=0)
+    run = imported_as(visitor, home, spec, {**RUNS[what](home)}, tmp_path)
+    before = store_of(home).run(run).finished_at
+    visitor.act("resume", run=run)
+    told = json.dumps(visitor.act("again", run=run))
+    told += json.dumps(visitor.look("runs", told=run)) + json.dumps(visitor.look(run=run, tab="facts", fact=0))
+    told += json.dumps(visitor.look("facts", run=run)) + visitor.http.get(f"/export/{run}").text
+    told += visitor.http.get(f"/download/{run}/report.html").text + visitor.http.get(f"/download/{run}/answers.csv").text
+    record = until_ended(home, run, before)
+    told += str(record.reason) + json.dumps(visitor.look(run=run))
+    assert MARK not in told
+    assert KEY not in told
+
+
+def imported_as(visitor: Visitor, home: Path, spec: RunSpec, fields: dict[str, Any], tmp_path: Path) -> str:
+    """A run of this spec brought from a file in which these fields of the spec were changed."""
+    import gzip
+
+    from medfact.exchange import export_run
+    from medfact.store import Store
+
+    other = Store(f"sqlite:///{tmp_path / 'other.db'}")
+    run = start(spec, other)
+    other.set_state(run, "stopped")
+    with (tmp_path / "run.gz").open("wb") as file:
+        export_run(other, run, file)
+    lines = gzip.decompress((tmp_path / "run.gz").read_bytes()).splitlines()
+    changed = []
+    for line in lines:
+        record = json.loads(line)
+        for holder in (record, *(value for value in record.values() if isinstance(value, dict))):
+            if isinstance(holder.get("spec"), dict):
+                holder["spec"].update(fields)
+            elif isinstance(holder.get("spec"), str):
+                holder["spec"] = json.dumps(json.loads(holder["spec"]) | fields)
+        changed.append(json.dumps(record).encode())
+    assert any(next(iter(fields)).encode() in line for line in changed), "the field is in the file"
+    answer = visitor.act("bring", visitor.upload("run.gz", gzip.compress(b"\n".join(changed) + b"\n")), of="runs")
+    assert "Brought" in answer["fragments"]["said"], answer["fragments"]["said"]
+    return run
+
+
+# ------------------------------------------------------------------------- addresses inside the network
+
+
+INSIDE = [
+    "https://localhost:{port}/v1", "https://LOCALHOST.:{port}/v1", "https://127.0.0.1:{port}/v1", "https://127.1:{port}/v1",
+    "https://2130706433:{port}/v1", "https://0x7f000001:{port}/v1", "https://0177.0.0.1:{port}/v1", "https://[::1]:{port}/v1",
+    "https://[::ffff:127.0.0.1]:{port}/v1", "https://0.0.0.0:{port}/v1", "https://169.254.169.254/latest", "http://localhost:{port}/v1",
+    "https://10.0.0.1/v1", "https://[fd00::1]/v1", "https://user@127.0.0.1:{port}/v1", "https://127.0.0.1:{port}@example.com/v1",
+    "ftp://127.0.0.1:{port}/", "gopher://127.0.0.1:{port}/", "https://127。0。0。1:{port}/v1",
+]  # fmt: skip
+"""Ways of writing an address of this machine or its network: as a name, a number, hexadecimal, octal, mapped, full-width."""
+
+
+@pytest.mark.parametrize("address", INSIDE)
+def test_no_address_inside_is_asked_however_it_is_written(address: str, visitor: Visitor) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.2)
+        said = visitor.evaluate(service="m", address=address.format(port=listening.getsockname()[1]), key="sk-typed-0123456789")
+        assert isinstance(said, str), "no run was recorded"
+        with pytest.raises(TimeoutError):
+            listening.accept()
+
+
+def test_no_imported_run_leads_inside_when_it_is_resumed_or_repeated(visitor: Visitor, home: Path, tmp_path: Path) -> None:
+    """Neither its service nor that of its encoder."""
+    with MockService() as service:
+        spec = RunSpec(model="openai:m", limit=4, shots=0, service=ServiceSettings(base_url=service.base_url))
+        run = imported(visitor, home, spec, tmp_path)
+        before = store_of(home).run(run).finished_at
+        visitor.act("resume", run=run, fields={"key": "sk-typed-0123456789"})
+        visitor.act("again", run=run)
+        assert "not a public address" in str(until_ended(home, run, before).reason)
+        (tmp_path / "second").mkdir()
+        fields = {"retrieval": "dense", "encoder": "openai:m", "service": {"base_url": service.base_url}}
+        run = imported_as(visitor, home, RunSpec(model="baseline:random", limit=4, shots=0), fields, tmp_path / "second")
+        before = store_of(home).run(run).finished_at
+        visitor.act("resume", run=run, fields={"key": "sk-typed-0123456789"})
+        until_ended(home, run, before)
+        assert service.calls == []
+
+
+# ------------------------------------------------------------------------- another's uploads and runs
+
+
+def test_anothers_upload_is_nobody_elses(visitor: Visitor, stranger: Visitor) -> None:
+    path = visitor.upload("facts.csv", TABLE)
+    assert "14 true facts read" in json.dumps(visitor.act("take_file", path))
+    for name in ("take_file", "take_pool", "take_documents", "take_frequencies"):
+        told = json.dumps(stranger.act(name, path))
+        assert "disease1" not in told
+        assert "true facts read" not in told
+    assert "not here, or not yours" in str(stranger.evaluate("baseline:random", source={"facts": path, "columns": []}))
+    assert "not here, or not yours" in str(stranger.evaluate("baseline:random", pool=path))
+    assert "not here, or not yours" in str(
+        stranger.evaluate("baseline:random", retrieval="sparse", settings=[READ], corpus=path)
+    )
+    assert stranger.http.get(f"/gradio_api/file={path}").status_code == 404
+    assert "not here" in json.dumps(stranger.act("bring", path, of="runs"))
+
+
+def test_anothers_run_is_seen_by_its_whole_link_alone_and_moved_by_nobody(
+    visitor: Visitor, stranger: Visitor, home: Path
+) -> None:
+    (run,) = visitor.evaluate("baseline:random")
+    until_ended(home, run)
+    assert run not in json.dumps([stranger.look(page) for page in ("evaluate", "runs", "compare", "review", "write", "facts")])
+    for part in (run[:31], f"{run[:-1]}%", run.upper(), "%", "_" * 32):
+        assert run not in json.dumps(stranger.look(run=part)) or part == run.upper()
+        assert stranger.http.get(f"/export/{part}").status_code == 404
+    for name in ("delete", "save", "undo", "stop", "resume"):
+        for page in ("runs", "evaluate", "write"):
+            stranger.act(name, run, of=page, run=run, fields={"name": "mine now"})
+    record = store_of(home).run(run)
+    assert (record.owner, record.name, record.state) == (owner_of(visitor), None, "complete")
+
+
+@pytest.mark.parametrize(
+    "cookie", ["medfact-visitor=local", "medfact-visitor=demonstration", "medfact-visitor=nobody", "medfact-visitor="]
+)
+def test_no_cookie_makes_a_visitor_the_host(cookie: str, space: str, home: Path) -> None:
+    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(home))
+    with Visitor(space, cookie=cookie) as forger:
+        assert theirs not in json.dumps(forger.look("runs"))
+        forger.act("delete", theirs, of="runs")
+        assert "needs its cookie" in str(forger.evaluate("baseline:random"))
+    assert store_of(home).run(theirs).owner == "local"
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-User", "Remote-User", "X-Forwarded-For", "Forwarded", "X-Real-IP"])
+def test_no_header_makes_a_visitor_another(header: str, space: str, home: Path) -> None:
+    theirs = start(RunSpec(model="baseline:random", limit=4, shots=0), store_of(home))
+    with Visitor(space, **{header: "127.0.0.1", "cookie": f"medfact-visitor={'e' * 32}"}) as forger:
+        assert theirs not in json.dumps(forger.look("runs"))
+
+
+# ------------------------------------------------------------------------- keys
+
+
+def test_no_key_of_the_host_comes_out(visitor: Visitor, home: Path) -> None:
+    """Not with an error, a page, a download or a file of a run; and to no service."""
+    said = [visitor.evaluate(service="gpt-4o"), visitor.evaluate(service="m", address="https://api.openai.com/v1")]
+    assert all("No key for api.openai.com" in unescape(str(one)) for one in said)
+    (run,) = visitor.evaluate("baseline:random")
+    until_ended(home, run)
+    for address in ("/", "/config", "/gradio_api/info", "/gradio_api/startup-events", "/healthz", f"/export/{run}",
+                    f"/download/{run}/report.html", f"/download/{run}/log-inspect", "/nothing"):  # fmt: skip
+        assert KEY.encode() not in visitor.http.get(address).content
+    pages = [visitor.look(page) for page in ("evaluate", "facts", "review", "studio", "write", "runs", "compare")]
+    assert KEY not in json.dumps([*pages, visitor.look("runs", told=run)])
+    kept = [file for file in home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+    assert kept == []

@@ -1,0 +1,264 @@
+"""A link of a stranger's: what a page takes from its address is what to look at, never what to do, nor with whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from browser import served
+from installed import ROOT
+from mock_service import MockService
+from strangers import TABLE, on_space, store_of
+from visitors import Visitor
+
+from medfact.results.recall import READ
+from medfact.web.evaluate.form import Setup
+from medfact.web.evaluate.fragments import consent
+from medfact.web.updates import PAGES
+
+MARK = "what-only-the-server-may-read"
+ELSEWHERE = "https://models.example/v1"
+ANOTHER = "https://another.example/v1"
+
+OF_ADDRESS = {
+    "evaluate": {"run", "tab", "chosen", "fact", "writing", "drafts", "studio", "demo", "step", "pair"},
+    "facts": {"data"},
+    "review": {"reviewer", "run", "data", "queue", "relation", "search", "checking", "adjudicating", "place"},
+    "studio": {"pool", "data", "relation"},
+    "write": {"writing"},
+    "runs": set[str](),
+    "compare": {"runs"},
+    "gallery": set[str](),
+}
+"""What each page writes into its own address: which runs and facts are looked at, and which written sentences are asked."""
+
+FIELDS = [(page, name) for page, one in PAGES.items() for name in one.show.model_fields]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("laptop")
+
+
+@pytest.fixture(scope="module")
+def laptop(home: Path) -> Iterator[str]:
+    (home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
+    with served(home) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def space_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("space")
+
+
+@pytest.fixture(scope="module")
+def space(space_home: Path) -> Iterator[str]:
+    (space_home / "secret.csv").write_text(f"head,relation,tail\n{MARK},symptoms,x\n")
+    (space_home / "limits.yaml").write_text("{}")
+    limits = str(space_home / "limits.yaml")
+    with served(space_home, SPACE_ID="somebody/x", GRADIO_SERVER_NAME="127.0.0.1", MEDFACT_LIMITS=limits) as url:
+        yield url
+
+
+@pytest.fixture
+def visitor(laptop: str) -> Iterator[Visitor]:
+    with Visitor(laptop) as visitor:
+        yield visitor
+
+
+@pytest.fixture(params=["laptop", "space"])
+def anywhere(request: pytest.FixtureRequest) -> Iterator[tuple[Visitor, Path]]:
+    """A visitor of the app on a laptop and on a Space, and where that keeps everything."""
+    url = request.getfixturevalue(request.param)
+    home = request.getfixturevalue("home" if request.param == "laptop" else "space_home")
+    with on_space(url) if request.param == "space" else Visitor(url) as visitor:
+        yield visitor, home
+
+
+def at(visitor: Visitor, page: str, query: str, **more: Any) -> dict[str, Any]:
+    """What a page shows that is opened at an address."""
+    return dict(visitor.http.post("/updates", json={"page": page, "address": query, **more}).json())
+
+
+# ------------------------------------------------------------------------- the address
+
+
+def test_a_page_takes_from_its_address_what_it_writes_there() -> None:
+    """A new field of a page's view is told by the page alone, unless somebody decides otherwise here."""
+    assert {name: set(page.address) for name, page in PAGES.items()} == OF_ADDRESS
+
+
+CHOSEN = {"models": ["baseline:random"], "service": "m", "address": ELSEWHERE, "agreed": True, "pairs": 10, "budget": 1}
+VALUES: dict[str, object] = {
+    **{"setup": json.dumps(CHOSEN), "mapping": json.dumps({"path": "x", "columns": ["a"]}), "address": ELSEWHERE},
+    **{"untold": json.dumps({"path": "x", "columns": ["a"]}), "kept": "0" * 32, "agreed": "true", "agreed_to": "x"},
+    **{"budget": 7, "pairs": 7, "page": 7, "case": 7, "game": 1, "change": 3, "fact": 2, "chosen": 1, "bound": 7, "step": 2},
+    **{"kind": "llmeval", "where": "service", "clock": "false", "reviewed": "true", "unfolded": "true", "missing": "true"},
+    **{"only": "missed", "flips": "harmed", "paper": "mkj", "sort": "joint_accuracy", "estimand": "these", "layout": "table"},
+    **{"state": "going", "shown": "differ", "protocol": "tpeval"},
+}
+
+
+@pytest.mark.parametrize(("page", "name"), FIELDS, ids=lambda one: one)
+def test_no_other_field_of_a_view_comes_from_an_address(page: str, name: str, visitor: Visitor) -> None:
+    """Each field of each page's view is put into the address of the page that a browser opens."""
+    value = VALUES.get(name, "a stranger's")
+    plain, told = at(visitor, page, ""), at(visitor, page, f"?{urlencode({name: value})}")
+    if name in OF_ADDRESS[page]:
+        return
+    for answer in (plain, told):
+        for volatile in ("again", "drawn"):
+            answer.pop(volatile)
+    assert told["show"].get(name) == plain["show"].get(name)
+    assert told["fragments"].keys() == plain["fragments"].keys()
+    assert "a stranger" not in json.dumps(told)
+    assert "models.example" not in json.dumps(told)
+
+
+def test_nothing_is_begun_by_a_link(anywhere: tuple[Visitor, Path]) -> None:
+    """A visitor opens it, and presses the button that is there."""
+    visitor, home = anywhere
+    owner = visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner
+    press: dict[str, Any] = {"name": "evaluate", "about": "", "fields": {"key": "sk-typed-for-openai-0123456789"}}
+    with MockService() as evil:
+        chosen = json.dumps({**CHOSEN, "address": evil.base_url, "models": []})
+        at(visitor, "evaluate", f"?setup={quote(chosen)}", action=press)
+        written = {"where": "service", "service": "m", "address": evil.base_url, "agreed": "true", "pairs": 4}
+        at(visitor, "write", f"?{urlencode(written)}", action={**press, "name": "start"})
+        assert all(run.model == "medfact-tiny" for run in store_of(home)._all_runs(owner)), "what the inputs say"
+        assert evil.calls == []
+
+
+@pytest.mark.parametrize(
+    "query", ["?" + "&".join(f"x{n}=1" for n in range(500)), "?%", "?run=%ff&run=", "??", "#", "?=&=&&", "?run"]
+)
+def test_no_address_breaks_a_page(query: str, visitor: Visitor) -> None:
+    for page in PAGES:
+        assert at(visitor, page, query)["fragments"]
+
+
+# ------------------------------------------------------------------------- consent
+
+
+def chosen(visitor: Visitor, **more: object) -> dict[str, Any]:
+    """A set-up with own facts that go to a service elsewhere."""
+    facts = visitor.upload("own.csv", TABLE)
+    source = {"facts": facts, "columns": []}
+    return {"models": [], "service": "m", "address": ELSEWHERE, "source": source, "pairs": 10, "shots": 0, **more}
+
+
+def refused(visitor: Visitor, setup: dict[str, Any]) -> bool:
+    """Whether Evaluate asks for leave first."""
+    shown = visitor.act("evaluate", setup=setup, fields={"key": "sk-typed-0123456789"})
+    said = shown["fragments"]["go-said"]
+    if asks := "Your own facts would go to" in said:
+        assert not shown["show"].get("run")
+    else:
+        visitor.act("stop", run=shown["show"]["run"])
+    return asks
+
+
+def told(visitor: Visitor, setup: dict[str, Any]) -> dict[str, Any]:
+    """A set-up as a browser keeps it that has shown it."""
+    return dict(visitor.look(setup=setup)["setup"] or setup)
+
+
+def test_consent_is_to_one_host_and_one_file(visitor: Visitor) -> None:
+    setup = chosen(visitor)
+    assert refused(visitor, setup)
+    agreed = told(visitor, {**setup, "agreed": True})
+    assert agreed["agreed"] is True
+    assert not refused(visitor, agreed)
+    other = {"facts": visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"), "columns": []}
+    corpus = visitor.upload("notes.txt", b"Gout has symptoms. " * 60)
+    documents = {"corpus": corpus, "retrieval": "sparse", "settings": [READ]}
+    for change in ({"address": ANOTHER}, {"address": ""}, {"source": other}, documents):
+        assert told(visitor, {**agreed, **change})["agreed"] is False, change
+        assert refused(visitor, {**agreed, **change}), change
+    assert told(visitor, {**agreed, "pairs": 20})["agreed"] is True, "the same facts, to the same host"
+
+
+@pytest.mark.parametrize("name", ["take_file", "use_columns", "drop_file", "take_documents", "drop_documents"])
+def test_consent_does_not_outlive_another_file(name: str, visitor: Visitor) -> None:
+    setup = chosen(visitor, corpus=visitor.upload("old.txt", b"Old text. " * 60), retrieval="sparse", settings=[READ])
+    new = visitor.upload("new.csv", TABLE + b"x,symptoms,y\n")
+    text = visitor.upload("new.txt", b"Gout has symptoms. " * 60)
+    columns = {"fields": {"head": "head", "relation": "relation"}}
+    columns["fields"] |= {"tail": "tail"}
+    for agreed in ({**setup, "agreed": True}, told(visitor, {**setup, "agreed": True})):
+        waiting = {**agreed, "mapping": {"path": new, "columns": ["head"]}}
+        shown = visitor.act(name, text if "documents" in name else new, setup=waiting, **columns)
+        after = shown["setup"]
+        assert (after["agreed"], after["agreed_to"]) == (False, "")
+
+
+def test_consent_on_the_page_write_is_to_one_host_and_one_file(visitor: Visitor) -> None:
+    visitor.act("take_file", visitor.upload("own.csv", TABLE))
+    asked: dict[str, Any] = {"data": "own", "protocol": "medfact", "pairs": 4, "where": "service", "service": "m"}
+    asked |= {"address": ELSEWHERE, "agreed": True}
+    agreed_to = visitor.look("write", **asked)["show"]["agreed_to"]
+    assert agreed_to
+    assert visitor.look("write", **{**asked, "agreed_to": agreed_to, "address": ANOTHER})["show"]["agreed"] is False
+    press = {"fields": {"key": "sk-typed-0123456789"}}
+    shown = visitor.act("start", of="write", **{**asked, "agreed_to": agreed_to, "address": ANOTHER}, **press)
+    assert "Your own facts would go to another.example" in shown["fragments"]["form-said"]
+    visitor.act("take_file", visitor.upload("other.csv", TABLE + b"x,symptoms,y\n"))
+    shown = visitor.act("start", of="write", **{**asked, "agreed_to": agreed_to}, **press)
+    assert "Your own facts would go to models.example" in shown["fragments"]["form-said"]
+
+
+def test_the_question_names_the_host_and_the_files(visitor: Visitor) -> None:
+    shown = visitor.look(setup=chosen(visitor))["fragments"]["consent"]
+    assert "may go to models.example: own.csv." in shown
+    assert "consent" in consent.__name__
+    assert visitor.look(setup={"service": "m", "address": ELSEWHERE})["fragments"]["consent"] == ""
+
+
+# ------------------------------------------------------------------------- files
+
+
+def named_files(home: Path, other: Visitor) -> list[str]:
+    """Files that are not the visitor's."""
+    theirs = other.upload("theirs.csv", f"head,relation,tail\n{MARK},symptoms,x\n".encode())
+    return [str(home / "secret.csv"), "assets/datasets/clinical-core.csv", f"{ROOT}/README.md", theirs, f"file://{theirs}"]
+
+
+def test_no_field_of_a_set_up_names_anothers_file(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> None:
+    """Every field of a set-up: a new one is tried, too."""
+    visitor, home = anywhere
+    other = on_space(space) if home.name.startswith("space") else Visitor(laptop)
+    with other:
+        for path in named_files(home, other):
+            for name in Setup.model_fields:
+                for value in (path, {"facts": path, "columns": []}, [path], f"{path}:{path}", f"hf:{path}"):
+                    setup = {"models": ["baseline:tail"], "pairs": 4, "shots": 0, name: value}
+                    setup |= {"retrieval": "sparse", "settings": [READ]} if name == "corpus" else {}
+                    view = {name: value} if isinstance(value, str) and name in PAGES["evaluate"].show.model_fields else {}
+                    answer = visitor.look(setup=setup, **view)
+                    assert MARK not in json.dumps(answer), name
+    owner = visitor.http.headers.get("cookie", "").partition("=")[2] or visitor.owner
+    assert store_of(home)._all_runs(owner) == []
+
+
+def test_no_field_of_a_view_names_anothers_file(anywhere: tuple[Visitor, Path], laptop: str, space: str) -> None:
+    visitor, home = anywhere
+    other = on_space(space) if home.name.startswith("space") else Visitor(laptop)
+    with other:
+        for path in named_files(home, other):
+            for page, name in FIELDS:
+                for value in (path, json.dumps({"path": path, "columns": ["a"]})):
+                    answer = visitor.http.post("/updates", json={"page": page, "show": {name: value}})
+                    assert MARK not in answer.text, (page, name)
+            for page, one in PAGES.items():
+                for action in one.actions:
+                    for show in ({}, {"mapping": json.dumps({"path": path, "columns": ["a"]})}, {"data": "own"}):
+                        pressed = {"name": action, "about": path, "fields": {"head": "head", "column": path, "constant": "x"}}
+                        setup = {"mapping": {"path": path, "columns": ["a"]}, "untold": {"path": path, "columns": ["a"]}}
+                        told = {"page": page, "show": show, "setup": setup, "action": pressed}
+                        answer = visitor.http.post("/updates", json=told)
+                        assert MARK not in answer.text, (page, action)

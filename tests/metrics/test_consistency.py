@@ -1,0 +1,64 @@
+"""Bands of a calibration curve, and where a statement and its negation lie together."""
+
+import numpy as np
+import pytest
+from calibrated import NEGATED, of, sure, u_shaped, uniform
+from made_records import records_of
+
+from medfact.metrics.coherence import coherence
+from medfact.metrics.consistency import bands
+from medfact.metrics.probability import calibration
+
+
+@pytest.mark.parametrize("coherent", [True, False])
+@pytest.mark.parametrize("shape", [uniform, u_shaped])
+def test_a_calibrated_models_points_lie_in_the_band(coherent: bool, shape: object) -> None:
+    """Of 20 bins in each of 25 seeds a twentieth should lie outside; some do, and at most a fourteenth."""
+    out = [
+        not bin_.least <= bin_.positive_rate <= bin_.most  # type: ignore[operator]
+        for seed in range(25)
+        for bin_ in calibration(of(*sure(seed, coherent, shape))).bins  # type: ignore[arg-type]
+        if bin_.n
+    ]
+    assert 0.005 < np.mean(out) < 0.07
+
+
+def test_the_band_is_as_wide_as_coherence_makes_it() -> None:
+    """150 facts of 8 statements with P(True) 0.5 lie in one bin: half of them are true however the facts fall. Of the affirmed
+    alone, four a fact, the share moves as that of 150 coins does, ± 0.08.
+    """
+    randomness = np.random.default_rng(0)
+    truth = randomness.random(150)[:, None] < 0.5
+    records = of(np.full((150, 8), 0.5), np.tile(truth, 8) != NEGATED)
+    whole = bands(records, np.arange(1200), np.full(1200, 10), 20)
+    assert whole is not None
+    assert whole[:, 10] == pytest.approx([0, 0], abs=1e-12)
+    rows = np.flatnonzero(np.tile(~NEGATED, 150))
+    affirmed = bands(records, rows, np.full(600, 10), 20)
+    assert affirmed is not None
+    assert affirmed[:, 10] == pytest.approx([-1.96 * 0.5 / 150**0.5, 1.96 * 0.5 / 150**0.5], abs=0.015)
+
+
+def test_an_overconfident_model_lies_outside() -> None:
+    p, truth = sure(1, True, uniform)
+    found = calibration(of(p**3 / (p**3 + (1 - p) ** 3), truth)).bins
+    outside = [b.low for b in found if b.n and not b.least <= b.positive_rate <= b.most]  # type: ignore[operator]
+    assert {0.0, 0.95} <= set(outside)
+
+
+def test_under_ten_heads_there_is_no_band() -> None:
+    rows = [(f"f{i}", f"h{i % 5}", f"t{i}", "TFTFTFTF") for i in range(10)]
+    found = calibration(records_of(*rows, p_true=[0.7] * 80)).bins
+    assert [(b.n, b.least) for b in found if b.n] == [(80, None)]
+
+
+def test_couples_lie_where_their_probabilities_do() -> None:
+    """Affirmed statements at 0.9, their negations at 0.12, but the last at 1: three couples in one square, one apart."""
+    p = np.where(NEGATED, 0.12, 0.9)
+    p[-1] = 1.0
+    found = coherence(records_of(("f", "h", "t", "TTTTFFFF"), p_true=p.tolist()))
+    assert sorted((one.p_true, one.p_negated, one.n) for one in found.couples) == [
+        (pytest.approx(0.925), pytest.approx(0.125), 3),
+        (pytest.approx(0.925), pytest.approx(0.975), 1),
+    ]
+    assert found.probability_gap == pytest.approx((3 * 0.02 + 0.9) / 4)

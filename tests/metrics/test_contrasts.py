@@ -1,0 +1,178 @@
+"""Paired contrasts by fact, worked by hand: between ways of asking in one run, and between runs that ask other statements."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_records import EXAMPLE, PLAIN_ALONE, RIGHT, forty, records_of
+from small_facts import write_csv
+
+from medfact.metrics import Names
+from medfact.metrics.contrasts import CONTRASTS, contrasts
+from medfact.metrics.differences import paired_difference
+from medfact.metrics.estimand import of_these_facts
+from medfact.metrics.paired import across
+from medfact.results.compare import sides_of
+from medfact.results.contrasts import across_runs
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.statements import IMPLICATIONS, TRUTH_PRESERVING
+from medfact.store import Store
+from medfact.views.report import html_report
+
+
+def test_every_contrast_is_over_facts_that_are_answered_in_all_ways_of_both_sides() -> None:
+    """Of the example, the last way of c failed, of b the third and the last are wrong, and of b' all eight."""
+    found = contrasts(EXAMPLE)
+    assert list(found) == [one.name for one in CONTRASTS if set(one.less) <= set(IMPLICATIONS)]
+
+    def shown(name: str) -> tuple[Any, ...]:
+        one = found[name]
+        return one.first, one.less, one.value, one.n
+
+    # a, a', b, b', c': plainly 1, 1, 1, 0, 1; in all eight ways 1, 1, 6/8, 0, 1
+    assert shown("plain_less_all") == pytest.approx((4 / 5, 3.75 / 5, 0.05, 5))
+    # b: 3 of 4 affirmed, 3 of 4 denied; of all others as many on either side
+    assert shown("affirmed_less_denied") == pytest.approx((3.75 / 5, 3.75 / 5, 0, 5))
+    # c counts too: 1, 1, 0, 0, 1, 1 against 1, 1, 1, 0, 1, 1
+    assert shown("ins_less_plain") == pytest.approx((4 / 6, 5 / 6, -1 / 6, 6))
+    assert shown("inv+ins+dn_less_plain") == pytest.approx((3 / 5, 4 / 5, -1 / 5, 5))
+    assert shown("none_less_+dn") == pytest.approx((5 / 6, 5 / 6, 0, 6))
+    # b: four of the first four, six of eight
+    assert shown("+dn+inv_less_+all") == pytest.approx((4 / 5, 3.75 / 5, 0.05, 5))
+    assert all(one.low is one.high is None and not one.is_shown for one in found.values()), "four heads are too few"
+
+
+def test_the_interval_is_that_of_a_paired_comparison() -> None:
+    found = contrasts(forty(40))
+    one = found["plain_less_all"]
+    # 7/8 in ten of forty facts
+    assert (one.first, one.less, one.value, one.n) == (1.0, 0.78125, 0.21875, 40)
+    differences = np.repeat([7 / 8, 0.0], [10, 30])
+    expected = paired_difference(differences, np.arange(40), np.arange(40), np.zeros(40, dtype=np.int64), family=len(found))
+    assert (one.low, one.high, one.p, one.low_all, one.high_all) == pytest.approx(
+        (expected.low, expected.high, expected.p, expected.low_all, expected.high_all)
+    )
+    assert one.low_all is not None
+    assert one.low is not None
+    assert 0 < one.low_all < one.low < 0.21875
+    assert one.p_holm is not None
+    assert one.is_shown
+    assert one.p_holm >= (one.p or 0)
+    assert found["inv_less_plain"].value == -0.25
+    # the ten statements that deny are wrong as often as those that affirm otherwise: 1/4 of them against 0
+    assert found["affirmed_less_denied"].value == pytest.approx(0.25 * 0.25)
+
+
+def test_facts_of_one_disease_stand_or_fall_together() -> None:
+    apart, together = contrasts(forty(40))["plain_less_all"], contrasts(forty(10))["plain_less_all"]
+    assert apart.value == together.value
+    few = contrasts(forty(5))["plain_less_all"]
+    assert few.low is few.low_all is None
+    assert not few.is_shown
+    of_two = records_of(*((f"f{n:02}", f"h{n // 2:02}", f"t{n:02}", PLAIN_ALONE if n < 10 else RIGHT) for n in range(40)))
+    wider = contrasts(of_two)["plain_less_all"]
+    assert wider.low is not None
+    assert apart.low is not None
+    assert wider.low < apart.low, "ten facts of five diseases say less than ten of ten"
+
+
+def test_of_all_facts_of_a_finite_population_nothing_is_open() -> None:
+    whole = contrasts(of_these_facts(forty(40), {"symptoms": 40}))["plain_less_all"]
+    assert (whole.low, whole.value, whole.high, whole.p) == (0.21875, 0.21875, 0.21875, None)
+    half, like = (
+        contrasts(of_these_facts(forty(40), {"symptoms": 80}))["plain_less_all"],
+        contrasts(forty(40))["plain_less_all"],
+    )
+    assert half.low is not None
+    assert like.low is not None
+    assert 0.21875 - half.low == pytest.approx((0.21875 - like.low) * 0.5**0.5)
+
+
+def test_tpevals_first_statement_stands_against_all_eight() -> None:
+    keys = dict(zip(IMPLICATIONS, TRUTH_PRESERVING, strict=True))
+    records = forty(40)
+    found = contrasts(replace(records, variants=records.variants.renamed(lambda key: keys[key])))
+    assert list(found) == ["plain_less_all", "affirmed_less_denied", *(f"S{n}_less_plain" for n in range(2, 9))]
+    assert found["plain_less_all"].value == 0.21875
+    assert found["S5_less_plain"].value == -0.25
+
+
+def test_one_way_of_asking_has_no_contrast() -> None:
+    plain = EXAMPLE.variants.among(["none"])
+    one = replace(EXAMPLE.only(plain), variants=Names.of(["none"] * int(plain.sum())))
+    assert contrasts(one) == {}
+
+
+def test_two_runs_in_right_answers_by_fact_whatever_each_was_asked() -> None:
+    """40 facts in all eight ways against the plain one: 31.25 of 40 less 40 of 40; a fact that one run lacks does not count."""
+    ours = forty(40)
+    plain = ours.only(ours.variants.among(["none"]))
+    found = across(ours, plain, ours.fact, plain.fact)
+    assert (found.first, found.less, found.value, found.n) == (0.78125, 1.0, -0.21875, 40)
+    some = plain.only(plain.fact < 20)
+    fewer = across(ours, some, ours.fact, some.fact)
+    assert (fewer.first, fewer.value, fewer.n) == ((10 + 10 / 8) / 20, pytest.approx(-0.4375), 20)
+
+
+# ------------------------------------------------------------------------------------------------ in all that shows a run
+
+
+@pytest.fixture
+def runs(tmp_path: Path, store: Store) -> list[str]:
+    """Always true, of 25 true facts: right affirmed, wrong denied; asked in eight ways, and in the data set's one."""
+    rows = [{"head": f"disease {n}", "relation": "therapeutic drugs", "tail": f"drug {n}"} for n in range(30)]
+    file = write_csv(tmp_path / "facts.csv", rows)
+    made = []
+    for pool in ("medfact", "origin"):
+        spec = RunSpec("baseline:always-true", facts=str(file), shots=0, negatives=0, pool=pool)
+        made.append(start(spec, store))
+        list(answer(made[-1], store))
+    return made
+
+
+def test_reports_tell_the_contrasts(runs: list[str], store: Store, medfact: Callable[..., Any]) -> None:
+    eight, plain = runs
+    told = json.loads(medfact("report", eight, "--json", "--db", store.url).out)["contrasts"]
+    assert set(told["plain_less_all"]) == {
+        "first", "less", "value", "low", "high", "n", "p", "p_holm", "low_all", "high_all",
+    }  # fmt: skip
+    assert [told[name]["value"] for name in ("plain_less_all", "affirmed_less_denied", "dn_less_plain")] == [0.5, 1.0, -1.0]
+    text = medfact("report", eight, "--db", store.url).out
+    facts = told["plain_less_all"]["n"]
+    (plainly,) = (line for line in text.splitlines() if "asked plainly, less all eight ways (as in PretextTrans" in line)
+    assert "Tables 4 and 13: −LogImp less the method) +50.0 points (" in plainly
+    assert plainly.endswith(f"of {facts} facts; 100.0% less 50.0%; p = 0.001, shown")
+    assert re.search(r"affirmed, less denied +\+100\.0 points", text)
+    latex = medfact("report", eight, "--latex", "--db", store.url).out
+    assert r"\label{tab:medfact-contrasts}" in latex
+    assert "As in PretextTrans, Tables 4 and 13: $-$LogImp less the method: asked plainly, less all eight ways." in latex
+    assert r"{asked plainly, less all eight ways} \\*" in latex
+    page = html_report(store, [eight], "2026-11-24T20:00:00+00:00")
+    assert "The same facts, asked in two ways" in page
+    assert "+50.0 points" in page
+    one_way = medfact("report", plain, "--db", store.url).out
+    assert "asked in two ways" not in one_way
+    assert "medfact-contrasts" not in medfact("report", plain, "--latex", "--db", store.url).out
+
+
+def test_runs_that_ask_other_statements_are_compared_by_fact(
+    runs: list[str], store: Store, medfact: Callable[..., Any]
+) -> None:
+    eight, plain = runs
+    (told,) = json.loads(medfact("compare", plain, eight, "--json", "--db", store.url).out)["contrasts"]
+    assert (told["a"], told["b"], told["first"], told["less"], told["value"]) == (plain, eight, 1.0, 0.5, 0.5)
+    text = medfact("compare", plain, eight, "--db", store.url).out
+    assert "Right answers by fact, whatever each run asks of it" in text
+    assert f"of {told['n']} facts; 100.0% less 50.0%" in text
+    page = html_report(store, runs, "2026-11-24T20:00:00+00:00")
+    assert "Right answers by fact, whatever each run asks of it" in page
+    again = start(store.run(eight).spec, store)
+    list(answer(again, store))
+    assert across_runs(sides_of(store, [eight, again])) == [], "what asks the same is compared statement by statement"

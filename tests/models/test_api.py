@@ -1,0 +1,504 @@
+"""A model behind a service: real HTTP on loopback, with every fault that a service has."""
+
+import logging
+import socket
+import threading
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from mock_service import REPLIES, Behaviour, MockService, p_true, share, word_of
+from service_models import CHOICES, KEY, Load, prompts_of, said_truly
+from service_models import load as load
+
+from medfact.errors import MedfactError, ModelError
+from medfact.models import Message, Prompt, ServiceSettings, check_spec, is_local, load_model, takes_messages
+from medfact.models.services.client import ServiceModel
+from medfact.models.services.monitor import Monitor
+
+
+class Stopped(Monitor):
+    """Gives calls in flight a fifth of a second once a run is stopped."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def seconds_left(self) -> float | None:
+        return 0.2 if self._stop.is_set() else None
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+def test_every_prompt_gets_its_answer_and_the_services_own_p_true(load: Load) -> None:
+    prompts = prompts_of(100)
+    with MockService(Behaviour(latency=0.05)) as service:
+        got = dict(load(service).complete(prompts))
+    assert sorted(got) == list(range(100))
+    assert said_truly(prompts, got)
+    assert {(done.p_low, done.p_high, done.cut, done.failure) for done in got.values()} == {(None, None, None, None)}
+    assert all(done.p_mass == pytest.approx(0.98) for done in got.values())  # 2 % of the mass is no answer
+    assert set(service.asked().values()) == {1}
+    assert service.most_in_flight <= 32
+
+
+def test_with_five_alternatives_the_bounds_hold_the_truth(load: Load) -> None:
+    prompts = prompts_of(100)
+    with MockService() as service:
+        got = dict(load(service, top_logprobs=5).complete(prompts))
+    truths = [p_true(str(prompt.content)) for prompt in prompts]
+    assert all(got[place].p_low <= truth <= got[place].p_high for place, truth in enumerate(truths))
+    assert all(got[place].p_low <= got[place].p_true <= got[place].p_high for place in got)
+    assert max(abs(got[place].p_true - truth) for place, truth in enumerate(truths)) > 0.01
+
+
+@pytest.mark.parametrize("thinks", ["tokens", "tags"])
+def test_thoughts_are_no_answer(load: Load, thinks: str) -> None:
+    (prompt,) = prompts = prompts_of(1)
+    with MockService(Behaviour(thinks=thinks)) as service:
+        ((_, done),) = load(service).complete(prompts)
+    assert done.text == f"<think>It could be true.</think>\n\n{word_of(str(prompt.content))}"
+    assert done.p_true == (pytest.approx(p_true(str(prompt.content)), abs=1e-6) if thinks == "tokens" else None)
+
+
+def test_what_the_service_said_of_each_call_is_kept(load: Load) -> None:
+    (prompt,) = prompts = prompts_of(1)
+    with MockService(Behaviour(latency=0.05, first=("500",))) as service:
+        ((_, done),) = load(service).complete(prompts)
+    assert done.served is not None
+    assert (done.served.model, done.served.fingerprint, done.served.attempts) == ("mock-2026-01-01", "fp_mock", 2)
+    assert done.served.prompt_tokens == len(str(prompt.content)) // 4 + 4
+    assert done.served.completion_tokens == 2  # "True" and "False": one for each four letters begun, and one
+    assert 0.05 <= done.served.seconds < 1
+
+
+def test_a_text_goes_out_as_one_message_and_messages_as_they_are(load: Load) -> None:
+    turns: tuple[Message, ...] = ({"role": "user", "content": "a"}, {"role": "assistant", "content": "True"})
+    with MockService() as service:
+        model = load(service, seed=7, max_tokens=3)
+        list(model.complete([Prompt("text", CHOICES), Prompt((*turns, {"role": "user", "content": "b"}), CHOICES)]))
+    text, messages = sorted((call.body for call in service.calls), key=lambda body: len(body["messages"]))
+    assert text == {
+        "model": "mock",
+        "messages": [{"role": "user", "content": "text"}],
+        "temperature": 0.0,
+        "logprobs": True,
+        "top_logprobs": 20,
+        "max_tokens": 3,
+        "seed": 7,
+    }
+    assert messages["messages"] == [*turns, {"role": "user", "content": "b"}]
+
+
+@pytest.mark.parametrize("fault", sorted(REPLIES))
+def test_a_reply_that_says_nothing_plain_is_a_reply(load: Load, fault: str) -> None:
+    """Unreadable is not failed: an empty reply, a refusal, one cut off by its length or by a filter."""
+    (prompt,) = prompts = prompts_of(1)
+    with MockService(Behaviour(content={fault: 1.0})) as service:
+        ((_, done),) = load(service).complete(prompts)
+    expected = (REPLIES[fault] or "").format(word=word_of(str(prompt.content)).lower())
+    cuts = {"length": "length", "content_filter": "content_filter", "refusal": "content_filter"}
+    assert (done.text, done.failure, done.cut) == (expected, None, cuts.get(fault))
+    assert done.p_true == (pytest.approx(p_true(str(prompt.content)), abs=1e-6) if fault == "hedge" else None)
+
+
+def test_a_prompt_that_a_filter_stops_is_unreadable_and_one_that_is_too_long_fails_at_once(load: Load) -> None:
+    with MockService(Behaviour(every="filter400")) as service:
+        ((_, done),) = load(service).complete(prompts_of(1))
+    assert (done.text, done.cut, done.failure) == ("", "content_filter", None)
+    with MockService(Behaviour(every="long")) as service:
+        model = load(service)
+        ((_, done),) = model.complete(prompts_of(1))
+    assert done.failure is not None
+    assert done.failure.startswith("the service refuses (HTTP 400): This model's maximum context length is 8 tokens")
+    assert (len(service.calls), model.notes) == (1, ())
+
+
+def test_a_quoted_prompt_that_speaks_of_temperature_is_no_refused_parameter(load: Load) -> None:
+    with MockService(Behaviour(every="echo")) as service:
+        model = load(service)
+        ((_, done),) = model.complete([Prompt("Gout raises the temperature. True or false?", CHOICES)])
+    assert done.failure == "the service refuses (HTTP 400): Not allowed: Gout raises the temperature. True or false? (1 try)"
+    assert (len(service.calls), model.notes) == (1, ())
+
+
+# ------------------------------------------------------------------------------------------------ faults
+
+
+def test_nothing_is_lost_and_nothing_is_asked_again_after_it_was_answered(load: Load) -> None:
+    prompts = prompts_of(300)
+    faults = {"429": 0.05, "500": 0.02, "reset": 0.02, "truncated": 0.02, "nothing": 0.01, "408": 0.01, "409": 0.01}
+    with MockService(Behaviour(faults=faults, retry_after="0.2")) as service:
+        got = dict(load(service).complete(prompts))
+    assert sorted(got) == list(range(300))
+    assert [done.failure for done in got.values() if done.text is None] == []
+    assert said_truly(prompts, got)
+    assert set(service.answered.values()) == {1}
+    assert 330 < len(service.calls) < 400  # 14 % of the calls fail: 300 / 0.86 = 349
+    assert all(done.served.attempts == service.asked()[str(prompts[place].content)] for place, done in got.items())
+
+
+def test_prompts_that_always_fail_are_reported_and_the_others_are_answered(load: Load) -> None:
+    prompts = prompts_of(200)
+    broken = {place for place in range(200) if share("sticky", prompts[place].content) < 0.06}
+    begun = time.monotonic()
+    with MockService(Behaviour(latency=0.02, sticky={"500": 0.02, "reset": 0.02, "truncated": 0.02})) as service:
+        model = load(service, tries=3)
+        got = dict(model.complete(prompts))
+        assert {place for place, done in got.items() if done.text is None} == broken
+        assert 3 <= len(broken) <= 20
+        assert said_truly(prompts, got)
+        assert {got[place].failure for place in broken} == {
+            "an error of the service (HTTP 500) (3 tries)",
+            "the connection broke (3 tries)",
+            "an incomplete reply (3 tries)",
+        }
+        assert Counter(service.asked().values()) == {1: 200 - len(broken), 3: len(broken)}
+        before = len(service.calls)
+        again = [place for place, done in model.complete(prompts) if done.text is None]
+    assert set(again) == broken  # can be run again; what was answered is not asked again
+    assert len(service.calls) - before == 3 * len(broken)
+    assert time.monotonic() - begun < 90  # the pace is slowed while all fail; none of them waits for ever
+
+
+def test_the_slot_is_free_while_a_prompt_waits(load: Load) -> None:
+    """About 20 of 200 prompts wait 1 s twice. With two slots held meanwhile that would be 20 s; free, the others take 2 s."""
+    prompts = prompts_of(200)
+    with MockService(Behaviour(latency=0.02, sticky={"503": 0.1}, retry_after="1")) as service:
+        begun = time.monotonic()
+        arrived = [(time.monotonic() - begun, done) for _, done in load(service, in_flight=2, tries=3).complete(prompts)]
+    answered = [at for at, done in arrived if done.text is not None]
+    assert 150 < len(answered) < 195
+    assert max(answered) < 5
+    assert max(at for at, _ in arrived) < 8
+
+
+@pytest.mark.parametrize("kind", ["seconds", "date"])
+def test_retry_after_is_honoured(load: Load, kind: str) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
+    with MockService(Behaviour(first=("429",), retry_after="1.2" if kind == "seconds" else date)) as service:
+        ((_, done),) = load(service).complete(prompts_of(1))
+        first, second = (call.at for call in service.calls)
+    assert done.text is not None
+    assert 1.2 <= second - first < 3.5 if kind == "seconds" else 1.0 < second - first < 4
+
+
+def test_calls_in_flight_fall_to_what_a_service_takes(load: Load) -> None:
+    prompts = prompts_of(150)
+    with MockService(Behaviour(latency=0.03, at_once=4, retry_after="0.1")) as service:
+        got = dict(load(service, in_flight=32).complete(prompts))
+    assert said_truly(prompts, got)
+    assert all(done.text is not None for done in got.values())
+    assert len(service.calls) < 400  # at 32 in flight all the time, 7 of 8 would be turned away: 1,200
+
+
+def test_a_call_that_never_ends_is_given_up(load: Load) -> None:
+    begun = time.monotonic()
+    with MockService(Behaviour(every="hang")) as service:
+        ((_, done),) = load(service, timeout=0.4, tries=2).complete(prompts_of(1))
+    assert done.failure == "no reply within 0.4 s (2 tries)"
+    assert time.monotonic() - begun < 3
+
+
+def test_late_answers_are_waited_for_and_hold_up_nobody(load: Load) -> None:
+    with MockService(Behaviour(latency=0.01, sticky={"slow": 0.03}, slow=4)) as service:
+        prompts, begun = prompts_of(100), time.monotonic()
+        arrived = [time.monotonic() - begun for _ in load(service).complete(prompts)]
+    assert arrived[89] < 3
+    assert 4 < arrived[-1] < 8
+
+
+# ------------------------------------------------------------------------------------------------ stopping
+
+
+def test_breaking_off_ends_at_once_and_what_came_was_given(load: Load) -> None:
+    prompts = prompts_of(40)
+    with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
+        model = load(service, in_flight=40)
+        hanging = {place for place in range(40) if share("sticky", prompts[place].content) < 0.5}
+        asked = model.complete(prompts)
+        came = dict(next(asked) for _ in range(40 - len(hanging)))
+        begun = time.monotonic()
+        asked.close()
+        assert time.monotonic() - begun < 2
+        assert set(came) == set(range(40)) - hanging
+        time.sleep(0.2)
+        assert (service.broken_off, service.in_flight) == (len(hanging), 0)
+        answered = prompts[min(came)]
+        assert [done.text for _, done in model.complete([answered])] == [word_of(str(answered.content))]
+
+
+def test_a_run_that_is_stopped_while_nothing_comes_ends_with_what_came(load: Load) -> None:
+    prompts, stop = prompts_of(40), threading.Event()
+    with MockService(Behaviour(latency=0.05, sticky={"hang": 0.5})) as service:
+        model = load(service, in_flight=40, monitor=Stopped(stop))
+        threading.Timer(0.8, stop.set).start()
+        begun = time.monotonic()
+        came = dict(model.complete(prompts))
+        assert 0.7 < time.monotonic() - begun < 2.8
+    assert set(came) == {place for place in range(40) if share("sticky", prompts[place].content) >= 0.5}
+
+
+def test_closing_ends_a_run_and_later_ones_say_so(load: Load) -> None:
+    with MockService(Behaviour(every="hang")) as service:
+        model = load(service)
+        threading.Timer(0.3, model.close).start()
+        begun = time.monotonic()
+        assert list(model.complete(prompts_of(3))) == []
+        assert time.monotonic() - begun < 2
+        with pytest.raises(ModelError, match="closed"):
+            list(model.complete(prompts_of(1)))
+
+
+# ------------------------------------------------------------------------------------------------ once
+
+
+def test_identical_prompts_are_asked_anew_where_that_is_wanted(load: Load) -> None:
+    with MockService() as service:
+        assert len(list(load(service, fresh=True).complete(prompts_of(5) * 3))) == 15
+        assert len(service.calls) == 15
+
+
+def test_identical_prompts_are_asked_once_over_all_calls(load: Load) -> None:
+    prompts = prompts_of(10) * 5
+    with MockService(Behaviour(latency=0.02)) as service:
+        model = load(service, in_flight=4)
+        got = dict(model.complete(prompts))
+        got_again = dict(model.complete(prompts[:10]))
+        longer = Prompt(prompts[0].content, CHOICES, max_tokens=50)
+        list(model.complete([longer]))
+    assert sorted(got) == list(range(50))
+    assert said_truly(prompts, got)
+    assert said_truly(prompts, got_again)
+    assert service.asked() == Counter({str(p.content): 1 for p in prompts}) + Counter([str(longer.content)])
+    attempts = Counter(done.served.attempts for done in got.values())
+    assert attempts == {1: 10, 0: 40}  # 40 of 50 were taken from an identical prompt and cost nothing
+    assert sum(done.served.prompt_tokens for done in got.values()) == sum(len(str(p.content)) // 4 + 4 for p in prompts[:10])
+
+
+def test_drawn_answers_are_asked_each(load: Load) -> None:
+    with MockService() as service:
+        list(load(service, temperature=None).complete(prompts_of(2) * 3))
+        assert set(service.asked().values()) == {3}
+        list(load(service, temperature=0.7).complete(prompts_of(2) * 3))
+    assert set(service.asked().values()) == {6}
+
+
+def test_prompts_that_were_thought_repeatable_are_asked_each_where_the_service_draws(load: Load) -> None:
+    with MockService(Behaviour(latency=0.05, refuses={"temperature": None})) as service:
+        got = dict(load(service).complete(prompts_of(2) * 3))
+    assert sorted(got) == list(range(6))
+    assert set(service.answered.values()) == {3}
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+
+@pytest.mark.parametrize(
+    ("refuses", "decoding", "sent"),
+    [
+        ({"temperature": None}, {"temperature": None, "p_true": "logprobs"}, {"max_tokens": 256, "top_logprobs": 20}),
+        ({"logprobs": None}, {"top_logprobs": 0, "p_true": "none"}, {"max_tokens": 256, "temperature": 0.0}),
+        ({"top_logprobs": 5}, {"top_logprobs": 5, "p_true": "logprobs"}, {"top_logprobs": 5, "logprobs": True}),
+        ({"seed": None}, {"seed": None}, {"temperature": 0.0, "max_tokens": 256}),
+        ({"max_tokens": None}, {"limit": "max_completion_tokens"}, {"max_completion_tokens": 4096}),
+        (
+            {"temperature": None, "logprobs": None, "max_tokens": None, "seed": None},
+            {"temperature": None, "p_true": "none", "limit": "max_completion_tokens", "seed": None},
+            {"max_completion_tokens": 4096},
+        ),
+    ],
+    ids=["temperature", "logprobs", "alternatives", "seed", "tokens", "a thinking model"],
+)
+def test_a_parameter_that_a_service_refuses_gives_way_once(
+    load: Load, refuses: dict[str, float | None], decoding: dict[str, object], sent: dict[str, object]
+) -> None:
+    with MockService(Behaviour(latency=0.02, refuses=refuses)) as service:
+        model = load(service, seed=3, in_flight=4, tries=1)
+        got = dict(model.complete(prompts_of(20)))
+        refused = len(service.calls) - 20
+        assert {done.failure for done in got.values()} == {None}
+        assert model.info["decoding"].items() >= decoding.items()
+        assert service.calls[-1].body.items() >= sent.items()
+        assert set(refuses) & set(service.calls[-1].body) <= {"top_logprobs"}
+        assert len(model.notes) == len(refuses)
+        assert 1 <= refused <= 5 * len(refuses)  # at most once for each call that was out, and the one made ahead
+        list(model.complete([Prompt("one more", CHOICES)]))
+    assert len(service.calls) == 20 + refused + 1
+
+
+def test_repeated_answers_stand_in_for_log_probabilities(load: Load) -> None:
+    prompts = prompts_of(20)
+    with MockService(Behaviour(sampled=True)) as service:
+        model = load(service, repeats=5)
+        got = dict(model.complete(prompts))
+    for place, prompt in enumerate(prompts):
+        text = str(prompt.content)
+        true = sum(share("sampled", text, attempt) < p_true(text) for attempt in range(5))
+        assert got[place].p_true == (true + 0.5) / 6
+        assert got[place].p_mass == 1
+        assert (got[place].served.attempts, got[place].served.completion_tokens) == (5, 10)
+    assert set(service.asked().values()) == {5}
+    assert all("temperature" not in call.body and "logprobs" not in call.body for call in service.calls)
+    assert model.info["decoding"]["p_true"] == "repeats"
+
+
+# ------------------------------------------------------------------------------------------------ the end of a run
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("401", "127.0.0.1 does not accept the key. Check OPENAI_API_KEY."),
+        ("403", "127.0.0.1 does not let this key use 'mock'."),
+        ("404", "127.0.0.1 has no model 'mock'."),
+        ("quota", "The quota at 127.0.0.1 is used up."),
+        ("html", "127.0.0.1 answers, but not as a model service."),
+    ],
+)
+def test_what_every_prompt_would_meet_ends_the_run_with_one_sentence(load: Load, fault: str, sentence: str) -> None:
+    begun = time.monotonic()
+    with MockService(Behaviour(every=fault)) as service, pytest.raises(ModelError) as raised:
+        list(load(service).complete(prompts_of(200)))
+    assert str(raised.value).startswith(sentence)
+    assert one_line_without_key(raised.value)
+    assert len(service.calls) <= 3 * 32
+    assert time.monotonic() - begun < 3
+
+
+def one_line_without_key(error: MedfactError) -> bool:
+    held = f"{error}{error!r}{error.__cause__!r}"
+    return "\n" not in str(error) and len(str(error)) < 160 and KEY not in held and KEY[:12] not in held
+
+
+def test_a_quota_that_ends_midway_ends_the_run_after_what_had_come(load: Load) -> None:
+    prompts = prompts_of(100)
+    with MockService(Behaviour(latency=0.01, sticky={"quota": 0.03})) as service:
+        came = []
+        with pytest.raises(ModelError, match="quota"):
+            came.extend(done for _, done in load(service, in_flight=1).complete(prompts))
+    assert len(came) == next(place for place in range(100) if share("sticky", prompts[place].content) < 0.03)
+
+
+def closed_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("base_url", "prompts", "sentence"),
+    [
+        ("http://127.0.0.1:{port}/v1", 100, "127.0.0.1 cannot be reached."),
+        ("http://nowhere.invalid/v1", 1, "The host nowhere.invalid was not found."),
+        ("{service}/wrong", 100, "127.0.0.1 answers, but not as a model service."),
+        ("https{service_tls}", 100, "No secure connection to 127.0.0.1."),
+    ],
+    ids=["nobody listens", "no such host", "wrong path", "no secure connection"],
+)
+def test_a_service_that_is_not_there_ends_the_run_quickly(load: Load, base_url: str, prompts: int, sentence: str) -> None:
+    with MockService() as service:
+        tls = service.base_url.removeprefix("http")
+        address = base_url.format(port=closed_port(), service=service.base_url, service_tls=tls)
+        begun = time.monotonic()
+        with pytest.raises(ModelError) as raised:
+            list(load(address).complete(prompts_of(prompts)))
+    assert str(raised.value).startswith(sentence)
+    assert one_line_without_key(raised.value)
+    assert time.monotonic() - begun < 4
+
+
+def test_a_service_that_falters_at_first_is_not_given_up(load: Load) -> None:
+    """Web pages for a few prompts, while the others are still on their way, are no wrong address."""
+    prompts = prompts_of(30)
+    with MockService(Behaviour(latency=1.0, sticky={"html": 0.2})) as service:
+        got = dict(load(service, tries=3).complete(prompts))
+    assert sum(done.text is not None for done in got.values()) > 15
+    failures = {done.failure for done in got.values() if done.text is None}
+    assert failures == {"a web page instead of a reply (3 tries)"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"base_url": None, "key": None}, "No key for api.openai.com. Set OPENAI_API_KEY, or type it."),
+        ({"base_url": "api.example.org/v1"}, "The base URL is not a web address."),
+        ({"base_url": "ftp://example.org"}, "The base URL is not a web address."),
+        ({"base_url": "http://[::1/v1"}, "The base URL is not a web address."),
+        ({"base_url": f"https://me:{KEY}@example.org/v1"}, "The base URL contains a user name or password."),
+        ({"key": f"{KEY}\n{KEY}"}, "The key for 127.0.0.1 contains characters that no key has."),
+        ({"key": f"{KEY}…"}, "The key for 127.0.0.1 contains characters that no key has."),
+        ({"in_flight": 0}, "A setting of the service is out of range: calls in flight."),
+        ({"top_logprobs": 21}, "A setting of the service is out of range: alternatives."),
+    ],
+)
+def test_what_cannot_be_used_is_said_before_anything_is_asked(load: Load, settings: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ModelError) as raised:
+        load("http://127.0.0.1/v1", **settings)
+    assert str(raised.value).startswith(sentence)
+    assert one_line_without_key(raised.value)
+
+
+# ------------------------------------------------------------------------------------------------ the key
+
+
+def test_the_key_goes_to_the_service_and_nowhere_else(
+    load: Load, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    shown: list[object] = []
+    with MockService(Behaviour(key=KEY, sticky={"500": 0.2, "long": 0.2})) as service:
+        model = load(service, tries=2)
+        shown += [*model.complete(prompts_of(20)), model, vars(model).get("settings"), model.info, model.notes]
+        assert service.calls[0].headers["authorization"] == f"Bearer {KEY}"
+    for fault in ("401", "403", "404", "quota"):
+        with MockService(Behaviour(every=fault)) as service, pytest.raises(ModelError) as raised:
+            list(load(service).complete(prompts_of(2)))
+        shown.append((str(raised.value), repr(raised.value), repr(raised.value.__cause__)))
+    captured = capsys.readouterr()
+    text = "\n".join([*map(repr, shown), *map(str, shown), caplog.text, captured.out, captured.err])
+    assert len(caplog.records) > 20
+    assert KEY not in text
+    assert KEY[:12] not in text
+
+
+def test_a_proxy_is_not_asked_for_this_machine(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{closed_port()}")
+    with MockService() as service:
+        ((_, done),) = load(service).complete(prompts_of(1))
+    assert done.failure is None
+
+
+def test_a_service_of_ones_own_needs_no_key(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MockService(Behaviour(key="none")) as service:
+        ((_, done),) = load(service, key=None).complete(prompts_of(1))
+    assert done.failure is None
+    with MockService(Behaviour(key="another")) as service, pytest.raises(ModelError) as raised:
+        list(load(service, key=None).complete(prompts_of(1)))
+    assert str(raised.value) == "No key for 127.0.0.1. Set OPENAI_API_KEY, or type it."
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with MockService(Behaviour(key=KEY)) as service:
+        monkeypatch.setenv("OPENAI_BASE_URL", service.base_url + "/")
+        ((_, done),) = load("", base_url=None, key=None).complete(prompts_of(1))
+    assert done.failure is None
+
+
+# ------------------------------------------------------------------------------------------------ the spec
+
+
+def test_the_spec_names_a_model_of_a_service(load: Load) -> None:
+    check_spec("openai:gpt-4o-mini")
+    with pytest.raises(MedfactError):
+        check_spec("openai: ")
+    assert not takes_messages("openai:gpt-4o-mini")
+    assert takes_messages("openai:gpt-4o-mini", service=ServiceSettings(shots_as_turns=True))
+    assert not is_local("openai:gpt-4o-mini")
+    with MockService() as service:
+        model = load_model("openai:some/model:free", service=ServiceSettings(base_url=service.base_url, key=KEY))
+        assert isinstance(model, ServiceModel)
+        assert (model.spec, model.chat, model.host) == ("openai:some/model:free", False, "127.0.0.1")
+        list(model.complete(prompts_of(1)))
+        model.close()
+    assert service.calls[0].body["model"] == "some/model:free"

@@ -1,0 +1,90 @@
+"""Twelve families of architectures as very small random models: replies and P(True) are those of one prompt at a time."""
+
+from pathlib import Path
+
+import pytest
+from model_families import FAMILIES, IMAGE_TEXT, completed, made
+from naive import FAMILY, FIVE, expected, greedy, ids_of, loaded, make_prompt, product, says_the_same
+from small_models import cores, small_model
+from tokenizers import AddedToken
+from transformers import PreTrainedTokenizerFast
+
+from medfact.models import load_model
+from medfact.models.local import attention, side_by_side
+
+pytestmark = pytest.mark.model
+
+
+ONE_AT_A_TIME = {"RWKV", "MiniMax"}
+"""Families whose padded batches give other answers."""
+
+
+@pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
+@pytest.mark.parametrize("family", [*FAMILIES, IMAGE_TEXT])
+def test_replies_and_p_true_are_those_of_one_prompt_at_a_time(
+    family: str, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(side_by_side, "LEAST_WIDTH", 1)
+    folder = made(family, tmp_path, chat=chat)
+    model = load_model(f"hf:{folder}")
+    assert any("one at a time" in note for note in model.info.get("notes", ())) == (family in ONE_AT_A_TIME)
+    prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY]
+    prompts += [make_prompt(text, FIVE, chat=model.chat, question="mkj", reading="last-word") for text in FAMILY[::5]]
+    monkeypatch.setattr(model, "together", 400)
+    with cores(2):
+        completions = completed(model, prompts)
+    compared = 0
+    for prompt, completion in zip(prompts, completions, strict=True):
+        steps = greedy(folder, prompt)
+        if not steps:  # the reply ends before it begins
+            assert completion.text == ""
+            continue
+        text, p_true, mass = expected(prompt, steps)
+        assert completion.p_true == pytest.approx(p_true, abs=1e-4)
+        assert completion.p_mass == pytest.approx(mass, abs=1e-4)
+        assert says_the_same(prompt, completion, text)
+        compared += 1
+    assert compared >= len(prompts) // 2
+
+
+# ------------------------------------------------------------------------------------------ vocabularies
+
+
+def without_true(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+    """A vocabulary that has "true", "false" and " False" as tokens of their own, but of "True" only the letters."""
+    tokenizer.add_tokens(
+        [AddedToken(word, normalized=False) for word in (" true", "true", " false", "false", " False", "False")]
+    )
+    return tokenizer
+
+
+@pytest.mark.parametrize("chat", [False, True], ids=["plain", "chat"])
+@pytest.mark.parametrize("vocabulary", ["without True", "letters"])
+def test_an_answer_word_without_a_token_of_its_own_is_forced(vocabulary: str, chat: bool, tmp_path: Path) -> None:
+    """Where "True" has no token, "true" must not be compared with "False": both words are forced, as they would be written,
+    where the reply says its answer, else right after the prompt.
+    """
+    change = without_true if vocabulary == "without True" else None
+    folder = small_model(tmp_path, "llama", chat=chat, letters=True, change=change)
+    tokenizer, _ = loaded(folder)
+    model = load_model(f"hf:{folder}")
+
+    def answers(before: str) -> list[list[int]]:
+        return [tokenizer(before + word, add_special_tokens=False).input_ids for word in ("True", "False")]
+
+    space = "" if model.chat else " "
+    assert [*map(len, answers(space))] == [4 + len(space), 1 if vocabulary == "without True" else 5 + len(space)]
+    prompts = [make_prompt(text, shots, chat=model.chat) for shots in ((), FIVE) for text in FAMILY[:4]]
+    for prompt, completion in zip(prompts, completed(model, prompts), strict=True):
+        steps = greedy(folder, prompt)
+        text = steps[-1].so_far.partition(prompt.stop or "\x00")[0]
+        read_at = prompt.place(text)
+        number, before = 0, space
+        if read_at is not None:
+            number = next(number for number, step in enumerate(steps) if len(step.so_far) > read_at)
+            before = text[len(steps[number - 1].so_far) if number else 0 : read_at]
+        said = [step.number for step in steps[:number]]
+        true, false = (product(folder, ids_of(folder, prompt), said, word) for word in answers(before))
+        assert completion.p_true == pytest.approx(true / (true + false), abs=1e-4)
+        assert completion.p_mass == pytest.approx(true + false, rel=1e-3)

@@ -1,0 +1,314 @@
+"""What a service refuses: a parameter, in any service's words; one prompt; or everything."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from odd_service import OddService, Reply, Request, error, said
+from service_models import KEY, Load, prompts_of
+from service_models import load as load
+
+from medfact.errors import ModelError
+from medfact.models import ServiceSettings
+from medfact.runs.events import Failed, Finished
+from medfact.runs.run import run
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, FAILED_RUN, Store
+
+__all__ = ["load"]
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medfact.models.services.schedule.wait_before", lambda *_, **__: 0.0)
+
+
+def refusing(name: str, reply: Reply, above: float | None = None) -> Callable[[Request], Reply]:
+    """A service that refuses a parameter, or more of it than so much."""
+
+    def replies(request: Request) -> Reply:
+        value = request.body.get(name)
+        return reply if value is not None and (above is None or value > above) else Reply(said("True"))
+
+    return replies
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+LOGPROBS = [
+    (403, error("You are not allowed to request logprobs from this model", type="invalid_request_error")),
+    (400, [error("Logprobs is not enabled for models/gemini-2.5-flash", code=400, status="INVALID_ARGUMENT")]),
+    (400, error("Unable to submit request because responseLogprobs is not supported", code=400)),
+    (404, error("This model does not support logprobs")),
+    (405, error("LOGPROBS not supported")),
+    (406, {"detail": "log_probs is not supported"}),
+    (422, {"detail": [{"loc": ["body", "logprobs"], "msg": "Extra inputs are not permitted"}]}),
+    (424, {"message": "the engine was built without log probabilities"}),
+    (501, error("logprobs is not implemented")),
+    (400, error("Unsupported parameter", param="logprobs")),
+    (400, {"error": "`logprobs` is unsupported for this deployment"}),
+    (400, error("Provider returned error", metadata={"raw": '{"error": {"message": "logprobs are not supported"}}'})),
+    (200, error("logprobs are not supported with reasoning models", code=400)),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), LOGPROBS, ids=lambda value: str(value)[:60])
+def test_log_probabilities_that_are_refused_are_left_out(load: Load, status: int, body: Any) -> None:
+    with OddService(refusing("logprobs", Reply(body, status))) as service:
+        model = load(service.base_url, in_flight=2)
+        got = dict(model.complete(prompts_of(6)))
+        assert {done.text for done in got.values()} == {"True"}
+        assert model.notes == ("The service returns no log-probabilities for this model, so P(True) is unknown.",)
+        assert len(service.requests) <= 6 + 3
+    assert model.info["decoding"]["p_true"] == "none"
+
+
+FEWER = [
+    (400, "Requested sample logprobs of 20, which is greater than max allowed: 5"),
+    (422, "Input validation error: `top_n_tokens` must be >= 0 and <= 5. Given: 20"),
+    (400, "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 5, but got 20 instead."),
+    (403, "TOP_LOGPROBS must be between 0 and 5"),
+    (400, "top_logprobs: Input should be less than or equal to 5"),
+    (400, "The number of logprobs may not exceed 5"),
+    (501, "top-logprobs above 5 is not implemented, at most 5"),
+]
+
+
+@pytest.mark.parametrize(("status", "words"), FEWER)
+def test_fewer_alternatives_are_requested_where_so_many_are_refused(load: Load, status: int, words: str) -> None:
+    with OddService(refusing("top_logprobs", Reply(error(words), status), above=5)) as service:
+        model = load(service.base_url, in_flight=2)
+        got = dict(model.complete(prompts_of(4)))
+        assert {done.text for done in got.values()} == {"True"}
+        assert service.requests[-1].body["top_logprobs"] == 5
+    assert model.notes == ("The service returns at most 5 alternatives per token.",)
+
+
+OTHERS = [
+    ("temperature", 400, "'temperature' does not support 0.0 with this model. Only the default (1) is.", "its default"),
+    ("temperature", 403, "Invalid Temperature: only 1 is allowed for this model", "its default"),
+    ("temperature", 501, "temperature is not implemented", "its default"),
+    ("seed", 400, "Unknown parameter: 'Seed'", "a seed"),
+    ("seed", 422, "random_seed: extra fields not permitted", "a seed"),
+    ("max_tokens", 400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_completion_tokens"),
+    ("max_tokens", 403, "MAX_TOKENS is not supported", "max_completion_tokens"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "status", "words", "note"), OTHERS)
+def test_other_parameters_give_way_too(load: Load, name: str, status: int, words: str, note: str) -> None:
+    with OddService(refusing(name, Reply(error(words), status))) as service:
+        model = load(service.base_url, in_flight=1, seed=3)
+        ((_, done),) = model.complete(prompts_of(1))
+        assert done.text == "True"
+        assert name not in service.requests[-1].body
+        assert service.requests[-1].body["logprobs"] is True  # nothing else was left out
+    assert len(model.notes) == 1
+    assert note in model.notes[0]
+
+
+@pytest.mark.parametrize("words", ["stop is not supported with this model", "Stop sequences are not supported"])
+def test_a_refused_stop_gives_way_where_texts_are_completed(load: Load, words: str) -> None:
+    (prompt,) = prompts_of(1)
+    with OddService(refusing("stop", Reply(error(words), 403))) as service:
+        model = load(service.base_url, completions=True)
+        ((_, done),) = model.complete([replace(prompt, stop="\n")])
+        assert done.failure is None or done.failure.startswith("an incomplete reply")
+        assert "stop" not in service.requests[-1].body
+    assert "stop sequence" in model.notes[0]
+
+
+def test_a_limit_above_what_is_allowed_is_lowered(load: Load) -> None:
+    words = "max_tokens is too large: 256. This model supports at most 128 completion tokens."
+    with OddService(refusing("max_tokens", Reply(error(words), 400), above=128)) as service:
+        model = load(service.base_url)
+        ((_, done),) = model.complete(prompts_of(1))
+        assert (done.text, service.requests[-1].body["max_tokens"]) == ("True", 128)
+    assert model.notes == ("The service allows at most 128 tokens in a reply.",)
+
+
+def test_a_reasoning_model_that_refuses_everything_in_turn_is_asked(load: Load) -> None:
+    refusals = {
+        "max_tokens": "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model.",
+        "logprobs": "You are not allowed to request logprobs from this model",
+    }
+
+    def replies(request: Request) -> Reply:
+        refused = next((words for name, words in refusals.items() if request.body.get(name) is not None), None)
+        return Reply(error(refused), 403) if refused else Reply(said("False"))
+
+    with OddService(replies) as service:
+        model = load(service.base_url)
+        got = dict(model.complete(prompts_of(40)))
+        assert {done.text for done in got.values()} == {"False"}
+    assert len(model.notes) == 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply({}, 400),
+        Reply("", 422),
+        Reply(error("Bad request"), 400),
+        Reply(error("invalid_request_error"), 403),
+        Reply(error("Internal server error"), 500),
+        Reply({"detail": "unexpected field"}, 422),
+        Reply("no", 501),
+    ],
+    ids=lambda reply: f"{reply.status} {reply.body}",
+)
+def test_where_first_calls_fail_unexplained_they_are_tried_without_log_probabilities(load: Load, reply: Reply) -> None:
+    with OddService(refusing("logprobs", reply)) as service:
+        model = load(service.base_url, in_flight=8)
+        got = dict(model.complete(prompts_of(40)))
+        assert {done.failure for done in got.values()} == {None}
+        assert len(service.requests) < 40 + 40
+    assert model.notes[0].startswith(
+        "The service returns no log-probabilities for this model, so P(True) is unknown. Calls that"
+    )
+
+
+def test_one_call_that_fails_by_chance_costs_no_log_probabilities(load: Load) -> None:
+    with OddService(lambda request: Reply({}, 400) if request.number == 0 else Reply(said("True"))) as service:
+        model = load(service.base_url, in_flight=1)
+        got = dict(model.complete(prompts_of(5)))
+        assert {done.text for done in got.values()} == {"True"}
+        assert service.requests[-1].body["logprobs"] is True
+    assert model.notes == ()
+
+
+def test_one_failed_try_of_a_service_that_breaks_costs_no_log_probabilities(load: Load) -> None:
+    with OddService(lambda request: Reply({}, 500) if request.number < 3 else Reply(said("True"))) as service:
+        model = load(service.base_url, in_flight=2)
+        dict(model.complete(prompts_of(5)))
+        assert all(request.body["logprobs"] is True for request in service.requests)
+
+
+# ------------------------------------------------------------------------------------------------ one prompt
+
+
+def spec_at(service: OddService, facts: Path, **settings: Any) -> RunSpec:
+    own = ServiceSettings(base_url=service.base_url, key=KEY, timeout=10, **settings)
+    return RunSpec(model="openai:m", facts=str(facts), shots=0, limit=2, service=own)
+
+
+MODERATED = [
+    (403, error('Your chosen model requires moderation and your input was flagged for "self-harm".', code=403)),
+    (
+        400,
+        error("The response was filtered due to the prompt triggering the content management policy.", code="content_filter"),
+    ),
+    (400, error("Output data may contain inappropriate content.", code="data_inspection_failed")),
+    (400, error("Content Exists Risk", type="invalid_request_error")),
+    (451, error("This request violates our usage policies.")),
+    (403, error("Request blocked", innererror={"code": "ResponsibleAIPolicyViolation"})),
+    (200, error("Your input was flagged by the moderation", code=403)),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), MODERATED, ids=lambda value: str(value)[:50])
+def test_a_prompt_that_a_filter_holds_back_is_unreadable_and_the_others_are_asked(
+    status: int, body: Any, facts_file: Path, store: Store
+) -> None:
+    with OddService(lambda request: Reply(body, status) if request.number % 5 == 0 else Reply(said("True"))) as service:
+        *_, last = run(spec_at(service, facts_file), store)
+    assert isinstance(last, Finished)
+    assert (last.state, last.failed) == (COMPLETE, 0)
+    cut = [item.answer for item in store.answers.asked(last.run) if item.answer and item.answer.cut == "content_filter"]
+    assert len(cut) == 7  # 32 statements, each fifth call from the first
+    assert {answer.answer for answer in cut} == {None}
+
+
+FIREWALL = "<!DOCTYPE html><html><head><title>Attention Required! | Firewall</title></head><body>no</body></html>"
+REFUSED = [
+    (403, FIREWALL, "a web page instead of a reply (HTTP 403): Attention Required! | Firewall"),
+    (406, FIREWALL, "a web page instead of a reply (HTTP 406): Attention Required! | Firewall"),
+    (403, error("Forbidden"), "the service refuses (HTTP 403): Forbidden"),
+    (413, error("Payload too large"), "the service refuses (HTTP 413): Payload too large"),
+    (404, error("Not here"), "the service refuses (HTTP 404): Not here"),
+    (400, error("I do not like this one"), "the service refuses (HTTP 400): I do not like this one"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "words"), REFUSED)
+def test_one_refused_prompt_fails_alone(status: int, body: Any, words: str, facts_file: Path, store: Store) -> None:
+    with OddService(lambda request: Reply(body, status) if request.number in (5, 9) else Reply(said("True"))) as service:
+        *_, last = run(spec_at(service, facts_file, in_flight=1), store)
+    assert isinstance(last, Finished)
+    assert (last.state, last.failed) == (COMPLETE, 2)
+    failures = [item.answer.failure for item in store.answers.asked(last.run) if item.answer and item.answer.failure]
+    assert failures == [f"{words} (1 try)"] * 2
+    assert all(
+        item.answer and item.answer.answer is None
+        for item in store.answers.asked(last.run)
+        if item.answer and item.answer.failure
+    )
+
+
+def test_a_first_prompt_that_is_refused_does_not_end_the_run(facts_file: Path, store: Store) -> None:
+    with OddService(lambda request: Reply(FIREWALL, 403) if request.number == 0 else Reply(said("True"))) as service:
+        *_, last = run(spec_at(service, facts_file, in_flight=1), store)
+    assert isinstance(last, Finished)
+    assert (last.state, last.failed) == (COMPLETE, 1)
+
+
+# ------------------------------------------------------------------------------------------------ everything
+
+ALL_ALIKE = [
+    (403, error("Your country is not supported"), "does not let this key use 'm'. It says: Your country is not supported."),
+    (403, FIREWALL, "127.0.0.1 answers with a web page (HTTP 403): Attention Required! | Firewall."),
+    (404, error("No endpoints found for foo/bar.", code=404), "has no model 'm'. It says: No endpoints found for foo/bar."),
+    (404, error("The deployment for this resource does not exist.", code="DeploymentNotFound"), "127.0.0.1 has no model 'm'."),
+    (404, error("models/m is not found for API version v1beta"), "127.0.0.1 has no model 'm'."),
+    (404, {"error": 'model "m" not found, try pulling it first'}, "127.0.0.1 has no model 'm'."),
+    (404, error("No allowed providers are available for the selected model."), "127.0.0.1 has no model 'm'."),
+    (400, error("x", code="model_not_found"), "127.0.0.1 has no model 'm'."),
+    (404, {"detail": "Not Found"}, "127.0.0.1 answers, but not as a model service."),
+    (402, error("Insufficient credits"), "The quota at 127.0.0.1 is used up. It says: Insufficient credits."),
+    (400, error("Your credit balance is too low"), "The quota at 127.0.0.1 is used up."),
+    (400, error("tea time"), "the service refuses (HTTP 400): tea time."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "body", "words"), ALL_ALIKE, ids=lambda value: str(value)[:50])
+def test_a_run_whose_first_calls_all_fail_alike_ends_in_the_service_s_words(
+    status: int, body: Any, words: str, facts_file: Path, store: Store
+) -> None:
+    with OddService(Reply(body, status)) as service:
+        *_, last = run(spec_at(service, facts_file), store)
+    assert isinstance(last, Failed)
+    assert words in str(last.error)
+    assert store.run(last.run).state == FAILED_RUN
+
+
+def test_a_short_run_that_is_refused_throughout_ends_so_too(load: Load) -> None:
+    with OddService(Reply(error("no"), 403)) as service, pytest.raises(ModelError, match="does not let this key use 'mock'"):
+        list(load(service.base_url).complete(prompts_of(2)))
+
+
+def test_no_key_is_in_the_words_of_a_service(load: Load) -> None:
+    refusal = Reply(error(f"key {KEY} may not, nor Bearer abc.def"), 403)
+    with OddService(refusal) as service, pytest.raises(ModelError) as raised:
+        list(load(service.base_url).complete(prompts_of(2)))
+    assert "key *** may not, nor ***" in str(raised.value)
+
+
+# ------------------------------------------------------------------------------------------------ waits
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "Mon, 01 Jan 2025 00:00:00 +99999999999999", "Mon, 99 Jan 2025 00:00:00 GMT", "Mon, 01 Jan 99999 00:00:00 GMT",
+        "0001-01-01", "-1e999", "9" * 400, "1e999", "nan", "soon", "Fri, 31 Dec 0000 23:59:59 GMT", ",", "12:00",
+        "Mon, 01 Jan 0001 00:00:00 +2359",
+    ],
+)  # fmt: skip
+def test_an_absurd_wait_is_no_error(load: Load, after: str) -> None:
+    first = Reply(error("slow down"), 429, {"Retry-After": after, "Retry-After-Ms": "soon"})
+    with OddService(lambda request: first if request.number == 0 else Reply(said("True"))) as service:
+        ((_, done),) = load(service.base_url).complete(prompts_of(1))
+    assert done.text == "True"

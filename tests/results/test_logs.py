@@ -1,0 +1,94 @@
+"""The answers of a run as logs of other harnesses: what is in them, and where they differ from answers of the run."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from harnesses import python_of
+from small_facts import Answerer, rows_of_facts, write_csv
+
+from medfact.cli import main
+from medfact.models import Completion
+from medfact.results.logs import log_of
+from medfact.results.report import report_of
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import Store
+
+
+@pytest.fixture
+def run(tmp_path: Path, store: Store) -> str:
+    """Answers True to all but what is about disease 3, which cannot be read."""
+    file = write_csv(tmp_path / "facts.csv", rows_of_facts())
+    run = start(RunSpec(model="answerer", facts=str(file), limit=6, shots=2), store)
+    model = Answerer(lambda prompt: "who <b>knows?</b>" if "disease03" in prompt.statement else Completion("True", p_true=0.9))
+    list(answer(run, store, load=model.load))
+    return run
+
+
+def text(store: Store, run: str, harness: str) -> str:
+    record = store.run(run)
+    return "".join(log_of(store, record, report_of(store, record), harness))
+
+
+def test_samples_of_lm_eval(run: str, store: Store) -> None:
+    samples = [json.loads(line) for line in text(store, run, "lm-eval").splitlines()]
+    asked = list(store.answers.asked(run))
+    assert [sample["doc_id"] for sample in samples] == list(range(len(asked)))
+    # the keys of `--log_samples`
+    assert set(samples[0]) == {
+        "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
+        "target_hash", "acc",
+    }  # fmt: skip
+    for sample, item in zip(samples, asked, strict=True):
+        assert item.statement.text.rstrip(".") in sample["arguments"]["gen_args_0"]["arg_0"]
+        assert sample["target"] == str(item.statement.label)
+        assert item.answer is not None
+        assert sample["resps"] == [[item.answer.raw]]
+        assert sample["acc"] == float(item.answer.answer is item.statement.label)
+    assert sum(sample["acc"] for sample in samples) / len(samples) == report_of(store, store.run(run)).average_accuracy.value
+
+
+def test_a_log_of_inspect(run: str, store: Store) -> None:
+    log = json.loads(text(store, run, "inspect"))
+    report = report_of(store, store.run(run))
+    assert (log["version"], log["status"], log["eval"]["model"]) == (2, "success", "answerer")
+    assert log["results"]["scores"][0]["metrics"]["accuracy"]["value"] == report.average_accuracy.value
+    assert len(log["samples"]) == log["results"]["total_samples"] == report.statements
+    right = [sample["scores"]["medfact"]["value"] == "C" for sample in log["samples"]]
+    assert sum(right) == report.right
+    unreadable = [sample for sample in log["samples"] if sample["scores"]["medfact"]["answer"] == ""]
+    assert len(unreadable) == report.unreadable
+    assert all(sample["output"]["choices"][0]["message"]["content"] == "who <b>knows?</b>" for sample in unreadable)
+
+
+OPENED = """
+import json, sys
+from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+log = read_eval_log(sys.argv[1])
+right = sum(sample.scores["medfact"].value == "C" for sample in log.samples)
+print(json.dumps([log.status, len(log.samples), right, len(read_eval_log_sample_summaries(sys.argv[1]))]))
+"""
+
+
+@pytest.mark.skipif(not python_of().exists(), reason="Inspect is not installed: python tests/helpers/harnesses.py")
+def test_a_log_of_inspect_opens_in_inspect(run: str, store: Store, tmp_path: Path) -> None:
+    file, report = tmp_path / "log.json", report_of(store, store.run(run))
+    file.write_text(text(store, run, "inspect"), encoding="utf-8")
+    opened = subprocess.run([python_of(), "-c", OPENED, file], capture_output=True, text=True, check=False)
+    assert opened.returncode == 0, opened.stderr[-2_000:]
+    assert json.loads(opened.stdout) == ["success", report.statements, report.right, report.statements]
+
+
+def test_the_command_line_writes_and_prints_them(
+    run: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["answers", run, "--log", "inspect", "--output", str(tmp_path / "log.json"), "--db", store.url]) == 0
+    assert json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))["eval"]["run_id"] == run
+    capsys.readouterr()
+    assert main(["answers", run, "--log", "lm-eval", "--db", store.url]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == store.run(run).statements
+    assert main(["answers", run, "--log", "nonsense", "--db", store.url]) != 0
+    assert "lm-eval" in capsys.readouterr().err

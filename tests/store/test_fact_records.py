@@ -1,0 +1,248 @@
+"""How facts are recorded: an old database, whose statements all shared one description, and what reviewers were shown."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sql
+from browser import served
+from old_databases import shape, working_on
+from visitors import Visitor
+from waiting import until
+
+from medfact.datasets import load_bundled
+from medfact.exchange.rows import fact_rows
+from medfact.facts import Fact
+from medfact.prototypes import load_pool
+from medfact.reviews.transfer import rows_of
+from medfact.spec import RunSpec
+from medfact.statements import Statement
+from medfact.store import SCHEMA_VERSION, Asked, Plan, Store, Verdict
+from medfact.store.statement_rows import record_id
+
+FACT = Fact(
+    "influenza", "symptoms", "fever", head_type="Disease", source="textbook", source_id="p. 3", strength="a", specialty="é"
+)
+FALSE = replace(FACT.negative("rash", "S9", 1), difficulty="near")
+LONE = Fact("gout", "symptoms", "pain").negative("cough", None, 1)
+READY = Fact("aspirin", "may treat", "pain", source_id="entry 7").stated_as("Aspirin may treat pain.")
+
+TABLES = (Path(__file__).parents[1] / "data" / "schema_12.sql").read_text(encoding="utf-8")
+KINDS = {
+    "sqlite": {"{serial}": "INTEGER", "{double}": "FLOAT", "{binary}": "BLOB"},
+    "postgresql": {"{serial}": "SERIAL", "{double}": "FLOAT(53)", "{binary}": "BYTEA"},
+}
+TIME = "2026-10-02T03:04:05.678+00:00"
+RUN, ALONE = "0123456789abcdef" * 2, "fedcba9876543210" * 2
+
+
+def stated(*facts: Fact) -> tuple[Statement, ...]:
+    return tuple(replace(load_pool("medfact"), ready={READY.fact_id: "Aspirin may treat pain."}).statements(facts))
+
+
+def insert(connection: sql.Connection, table: str, **values: Any) -> None:
+    names = ", ".join(values)
+    connection.execute(sql.text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in values)})"), values)
+
+
+def make_12(url: str) -> None:
+    """A database of schema 12: a run of a fact and its false partner, and one of the false partner alone; two verdicts."""
+    with working_on(url) as connection:
+        tables, kind = TABLES, connection.dialect.name
+        for ours, theirs in KINDS[kind].items():
+            tables = tables.replace(ours, theirs)
+        tables = re.sub(r"VARCHAR\(\d+\)", "TEXT", tables) if kind == "postgresql" else tables
+        for command in tables.partition("\n")[2].split(";"):
+            if command.strip():
+                connection.exec_driver_sql(command)
+        insert(connection, "schema_version", version=12)
+        of_12 = [one.name for one in fields(Fact) if one.name != "as_of"]
+        for statement in stated(FACT, FALSE, READY):
+            own = {name: getattr(statement, name) for name in ("statement_id", "pool", "variant", "text", "origin")}
+            insert(connection, "statements", **own, **{name: getattr(statement.fact, name) for name in of_12})
+        for run, facts in ((RUN, (FACT, FALSE, READY)), (ALONE, (FALSE,))):
+            rest = {"dataset": "f.csv", "dataset_fingerprint": "f00d", "pool": "medfact", "shots": 0, "versions": "{}"}
+            told = {"spec": '{"model": "m"}', "notes": "[]", "statements": len(stated(*facts)), "facts": len(facts)}
+            insert(connection, "runs", run=run, owner="local", state="complete", started_at=TIME, model="m", **rest, **told)
+            numbers = {fact.fact_id: number for number, fact in enumerate(facts)}
+            for position, one in enumerate(stated(*facts)):
+                place = {"position": position, "statement_id": one.statement_id, "fact": numbers[one.fact.fact_id]}
+                insert(connection, "run_statements", run=run, shots_of="", **place)
+        for fact_id, statement_id in ((FACT.fact_id, ""), (FALSE.fact_id, stated(FALSE)[3].statement_id), ("unknown", "")):
+            texts = dict.fromkeys(("wording", "comment", "evidence"), "") | {"reasons": "[]", "decided_at": TIME}
+            who = {"owner": "local", "reviewer": "ada", "role": "reviewer", "queue": "random", "blind": True, "bulk": False}
+            insert(connection, "verdicts", fact_id=fact_id, statement_id=statement_id, verdict="true", **texts, **who)
+
+
+@pytest.fixture
+def old(fresh: Callable[[], str]) -> str:
+    url = fresh()
+    make_12(url)
+    return url
+
+
+def test_a_database_of_schema_12_holds_what_it_held(old: str, fresh: Callable[[], str]) -> None:
+    store, new = Store(old), fresh()
+    Store(new)
+    assert shape(old) == shape(new)
+    assert shape(old)["version"] == [SCHEMA_VERSION]
+    assert [item.statement for item in store.answers.asked(RUN)] == list(stated(FACT, FALSE, READY))
+    assert [item.statement.statement_id for item in store.answers.asked(RUN)] == [
+        one.statement_id for one in stated(FACT, FALSE, READY)
+    ]
+    assert [(one, one.difficulty) for one in store.answers.facts(RUN)] == [
+        (one, one.difficulty) for one in (FACT, FALSE, READY)
+    ]
+    assert store.answers.facts(ALONE) == [FALSE]
+    assert [(one.fact, one.fact.difficulty) for one in store.answers.partners(ALONE)] == [(FACT, None)]
+    shown = store.verdicts.facts_shown(store.verdicts.log())
+    assert [shown.get(verdict.record) for verdict in store.verdicts.log()] == [FACT, FALSE, None]
+
+
+def test_an_old_database_and_a_new_run_share_one_record(old: str) -> None:
+    """The record is a hash of the content, whoever computes it, and when."""
+    store = Store(old)
+    store.start_run(RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, tuple(Asked(s, "") for s in stated(FACT, FALSE)), {}), {})
+    with working_on(old) as connection:
+        assert connection.execute(sql.text("SELECT count(*) FROM facts")).scalar() == 3
+
+
+def test_a_record_is_of_every_column_and_columns_can_be_added() -> None:
+    values = {one.name: getattr(FALSE, one.name) for one in fields(Fact)}
+    assert record_id(values) == record_id({**values, "added_later": None}) == "81c015cb6fcb5caaf25a0bbeb7aed2ca"
+    others = {name: record_id({**values, name: 7 if name == "k" else not value if name == "positive" else f"{value}!"})
+              for name, value in values.items()}  # fmt: skip
+    assert len({record_id(values), *others.values()}) == 1 + len(values)
+
+
+def a_run_of(store: Store, *facts: Fact) -> str:
+    planned = tuple(Asked(one, "") for one in stated(*facts))
+    return store.start_run(RunSpec("m"), Plan("f.csv", "f00d", "medfact", 0, planned, {}), {})
+
+
+def test_verdicts_name_the_facts_as_their_reviewer_was_shown_them(either_url: str) -> None:
+    """A stranger's run says "RETRACTED" of the same fact; who judged it there sees that, and nobody else does."""
+    store = Store(either_url)
+    theirs, here = replace(FALSE, tail="RETRACTED"), store.of("visitor")
+    a_run_of(here, FACT, FALSE)
+    a_run_of(store.of("stranger"), FACT, theirs)
+    here.verdicts.record([Verdict("ada", FALSE.fact_id, "false")], stated(FALSE))
+    store.of("stranger").verdicts.record([Verdict("eve", theirs.fact_id, "true")], stated(theirs))
+    log = store.verdicts.log()
+    for viewer, owners in ((here, ["visitor"]), (store.of("stranger"), ["stranger"]), (store, [])):
+        own = [one for one in log if not owners or one.owner in owners]
+        rows = rows_of(own, viewer.verdicts.statements_of({FALSE.fact_id}), viewer.verdicts.facts_shown(own))
+        assert [row["tail"] for row in rows] == [{"visitor": "rash", "stranger": "RETRACTED"}[one.owner] for one in own]
+    assert {one.fact.tail for one in here.verdicts.statements_of([FALSE.fact_id])} == {"rash"}
+
+
+def test_a_verdict_out_of_a_table_is_on_the_fact_as_ones_own_runs_name_it(either_url: str) -> None:
+    store = Store(either_url)
+    a_run_of(store.of("stranger"), FACT, replace(FALSE, tail="RETRACTED"))
+    here = store.of("visitor")
+    here.verdicts.record([Verdict("ada", FALSE.fact_id, "false")])
+    assert here.verdicts.log()[0].record == ""
+    a_run_of(here, FACT, FALSE)
+    here.verdicts.record([Verdict("ada", FALSE.fact_id, "depends")])
+    assert here.verdicts.facts_shown(here.verdicts.log()[1:]).popitem()[1] == FALSE
+    rows = list(
+        rows_of(
+            here.verdicts.log(), here.verdicts.statements_of({FALSE.fact_id}), here.verdicts.facts_shown(here.verdicts.log())
+        )
+    )
+    assert [row["tail"] for row in rows] == ["rash", "rash"]
+
+
+def test_facts_that_no_run_and_no_verdict_needs_are_erased(either_url: str) -> None:
+    store = Store(either_url)
+    first, second = a_run_of(store, FACT, FALSE), a_run_of(store, replace(FACT, source="another edition"), FALSE)
+    store.disk.erase([first])
+    assert [fact.source for fact in store.answers.facts(second)] == ["another edition", None]
+    with working_on(either_url) as connection:
+        assert sorted(connection.execute(sql.text("SELECT source FROM facts")).scalars(), key=str) == [None, "another edition"]
+    store.disk.erase([second])
+    with working_on(either_url) as connection:
+        for table in ("facts", "run_facts", "statements"):
+            assert connection.execute(sql.text(f"SELECT count(*) FROM {table}")).scalar() == 0
+
+
+def test_the_year_of_a_source_is_among_the_rows_of_facts() -> None:
+    rows = list(fact_rows([replace(FACT, as_of="2024"), FALSE]))
+    assert [row["as_of"] for row in rows] == ["2024", None]
+    assert "as_of" not in next(fact_rows([FACT, FALSE]))
+
+
+# ------------------------------------------------------------------------- strangers on one server
+
+FORGED = "RETRACTED"
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("laptop")) as address:
+        yield address
+
+
+def forged_table() -> bytes:
+    """The bundled facts with their own names and identifiers, and so their own ids, and forged descriptions."""
+    columns = ("head", "relation", "tail", "head_type", "tail_type", "head_id", "tail_id", "strength")
+    rows = [[getattr(fact, name) or "" for name in columns] for fact in load_bundled("clinical-core").facts]
+    text = io.StringIO()
+    csv.writer(text).writerows(
+        [[*columns, "source", "source_id", "specialty"], *([*row, FORGED, FORGED, FORGED] for row in rows)]
+    )
+    return text.getvalue().encode()
+
+
+def told_of(visitor: Visitor, run: str) -> str:
+    """All that pages and files say of a run."""
+    told = gzip.decompress(visitor.http.get(f"/export/{run}").content).decode()
+    told += json.dumps(visitor.look(run=run, tab="facts", fact=0)) + json.dumps(visitor.look("review", run=run, data="run"))
+    return told + visitor.http.get(f"/download/{run}/report.html").text
+
+
+def ended(visitor: Visitor, run: str) -> str:
+    until(lambda: "complete" in str(visitor.look("runs")["fragments"]["runs"]))
+    return run
+
+
+def test_a_strangers_table_changes_nothing_in_others_runs(laptop: str) -> None:
+    """The stranger is first: until now, whoever came first described the facts for all."""
+    with Visitor(laptop) as stranger, Visitor(laptop) as visitor:
+        path = stranger.upload("facts.csv", forged_table())
+        [theirs] = stranger.evaluate("baseline:random", source={"facts": path, "columns": []}, pairs=150)
+        assert FORGED in told_of(stranger, ended(stranger, theirs))
+        [own] = visitor.evaluate("baseline:random", pairs=150)  # more than the demonstration, which was here before
+        assert FORGED not in told_of(visitor, ended(visitor, own))
+
+
+def test_a_strangers_file_changes_nothing_in_others_runs(laptop: str) -> None:
+    """Negatives with the ids of real ones, under a forged head: alone, with their facts, and with forged descriptions alone."""
+    with Visitor(laptop) as stranger, Visitor(laptop) as visitor:
+        [own] = visitor.evaluate("baseline:random", seed=7)
+        before = told_of(visitor, ended(visitor, own))
+        lines = [json.loads(line) for line in gzip.decompress(visitor.http.get(f"/export/{own}").content).splitlines()]
+        said = {}
+        for name, columns in {"head": {"head": FORGED}, "source": {"source": FORGED, "specialty": FORGED}}.items():
+            forged = json.loads(json.dumps(lines).replace(own, own[::-1]))
+            for line in forged:
+                if "statement" in line and not line["statement"]["positive"]:
+                    line["statement"] |= columns
+            data = gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in forged))
+            said[name] = str(stranger.act("bring", stranger.upload("run.gz", data), of="runs")["fragments"]["said"])
+        assert "is no negative of its fact" in said["head"]
+        assert "Brought" in said["source"]
+        assert FORGED in told_of(stranger, own[::-1])
+        assert FORGED not in told_of(visitor, own)
+        assert gzip.decompress(visitor.http.get(f"/export/{own}").content).decode() in before
+        [later] = visitor.evaluate("baseline:random", seed=7)
+        assert FORGED not in told_of(visitor, ended(visitor, later))

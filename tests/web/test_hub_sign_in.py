@@ -1,0 +1,275 @@
+"""Signing in with Hugging Face, against a provider on this machine that speaks OpenID Connect."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import pytest
+from browser import served
+from cachetools import TTLCache
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from strangers import until_ended
+from visitors import Visitor
+
+from medfact.limits import SIGNED_IN, limits
+from medfact.web import sign_in
+from medfact.web.sign_in import PERSON, opened, sealed
+
+CLIENT, SECRET = "client-of-the-space", "secret-of-the-space-0123456789"
+
+
+class Provider(ThreadingHTTPServer):
+    """Gives a code for whoever `person` is, and checks what comes back as Hugging Face would."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.person: dict[str, Any] = {"sub": "1234", "preferred_username": "ada", "email": "ada@example.org"}
+        self.challenges: dict[str, tuple[str, str]] = {}
+        self.elsewhere = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def agree(self, location: str) -> str:
+        """What the person's browser does at the provider: the address that it is sent back to."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
+        assert location.startswith(f"{self.url}/authorize?")
+        assert (asked["client_id"], asked["response_type"], asked["code_challenge_method"]) == (CLIENT, "code", "S256")
+        code = secrets.token_hex(8)
+        self.challenges[code] = asked["code_challenge"], asked["redirect_uri"]
+        return f"{asked['redirect_uri']}?code={code}&state={asked['state']}"
+
+
+class Answers(BaseHTTPRequestHandler):
+    server: Provider
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+    def _say(self, content: object, status: int = 200) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        url = self.server.url
+        if self.path == "/.well-known/openid-configuration":
+            token = "http://127.0.0.1:1/token" if self.server.elsewhere else f"{url}/token"
+            self._say({"authorization_endpoint": f"{url}/authorize", "token_endpoint": token, "userinfo_endpoint": f"{url}/me"})
+        elif self.path == "/me" and self.headers["Authorization"] == "Bearer token-of-ada":
+            self._say(self.server.person)
+        else:
+            self._say({}, 401)
+
+    def do_POST(self) -> None:
+        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        known = self.server.challenges.pop(form["code"][0], None)
+        proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"][0].encode()).digest()).decode().rstrip("=")
+        own = f"Basic {base64.b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
+        good = known == (proof, form["redirect_uri"][0]) and self.headers["Authorization"] == own
+        self._say({"access_token": "token-of-ada"} if good else {"error": "invalid_grant"}, 200 if good else 400)
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    server = Provider()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("signed")
+
+
+@pytest.fixture(scope="module")
+def public(home: Path, provider: Provider) -> Iterator[str]:
+    oauth = {"OAUTH_CLIENT_ID": CLIENT, "OAUTH_CLIENT_SECRET": SECRET, "OPENID_PROVIDER_URL": provider.url}
+    with served(home, MEDFACT_PUBLIC="1", **oauth) as url:
+        yield url
+    assert SECRET not in (home / "log.txt").read_text()
+
+
+class Person:
+    """A browser, whose cookies are carried by hand: they travel over https alone."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.cookies = url, {"medfact-visitor": secrets.token_hex(16)}
+
+    def get(self, address: str, **headers: str) -> httpx.Response:
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = httpx.get(httpx.URL(self.url).join(address), headers={"cookie": cookie, **headers}, timeout=60)
+        for made in answer.headers.get_list("set-cookie"):
+            name, _, value = made.partition(";")[0].partition("=")
+            self.cookies[name] = value.strip('"')
+            self.attributes = set(made.lower().split("; ")[1:])
+        return answer
+
+    def visitor(self) -> Visitor:
+        return Visitor(self.url, cookie="; ".join(f"{name}={value}" for name, value in self.cookies.items()))
+
+    def sign_in(self, provider: Provider, to: str = "runs") -> httpx.Response:
+        begun = self.get(f"sign-in?to={to}")
+        assert begun.status_code == 303
+        return self.get(provider.agree(begun.headers["location"]))
+
+
+def test_one_signs_in_and_finds_ones_runs_in_another_browser(public: str, provider: Provider, home: Path) -> None:
+    here, there = Person(public), Person(public)
+    with here.visitor() as before:
+        (earlier,) = before.evaluate("baseline:random")
+        assert "Sign in with Hugging Face" in before.look()["fragments"]["notice"]
+    back = here.sign_in(provider)
+    assert (back.status_code, back.headers["location"]) == (303, "../runs")
+    with here.visitor() as signed_in:
+        (run,) = signed_in.evaluate("baseline:random")
+        until_ended(home, run)
+        shown = signed_in.look("runs")["fragments"]
+        assert run in shown["runs"]
+        assert earlier in shown["runs"], "what this browser did before is still there"
+        assert "Signed in as <bdi>ada</bdi>" in shown["notice"]
+    there.sign_in(provider)
+    with there.visitor() as elsewhere:
+        shown = elsewhere.look("runs")["fragments"]["runs"]
+        assert run in shown
+        assert earlier not in shown
+    assert there.get("sign-out").headers["location"] == "./"
+    with there.visitor() as nobody:
+        assert run not in nobody.look("runs")["fragments"].get("runs", "")
+
+
+def test_the_cookies_travel_over_https_alone_and_no_script_reads_them(public: str, provider: Provider) -> None:
+    person = Person(public)
+    begun = person.get("sign-in")
+    assert {"secure", "httponly", "samesite=lax"} <= person.attributes
+    person.get(provider.agree(begun.headers["location"]))
+    cookies = person.cookies[PERSON]
+    assert cookies
+    assert "token-of-ada" not in str(base64.urlsafe_b64decode(cookies.partition(".")[0]))
+    assert "example.org" not in str(base64.urlsafe_b64decode(cookies.partition(".")[0])), "nothing but id and name"
+
+
+def test_no_other_browser_is_signed_in_by_a_link(public: str, provider: Provider) -> None:
+    """Somebody's callback address, opened by another: it would sign the other in as that somebody."""
+    mine, victim = Person(public), Person(public)
+    address = provider.agree(mine.get("sign-in").headers["location"])
+    assert victim.get(address).status_code == 400
+    assert not victim.cookies.get(PERSON)
+    victim.get("sign-in")
+    assert victim.get(address).status_code == 400, "with a state of its own, too"
+    assert not victim.cookies.get(PERSON)
+
+
+def test_an_answer_is_good_once(public: str, provider: Provider) -> None:
+    person = Person(public)
+    address = provider.agree(person.get("sign-in").headers["location"])
+    kept = dict(person.cookies)
+    assert person.get(address).status_code == 303
+    assert person.get(address).status_code == 400, "the state is gone"
+    again = Person(public)
+    again.cookies = kept
+    assert again.get(address).status_code == 400, "whoever kept the cookie comes too late"
+    another = provider.agree(f"{provider.url}/authorize?" + urlencode(asked_with(address)))
+    assert again.get(another).status_code == 400, "with another code of the provider's, too"
+    assert not again.cookies.get(PERSON)
+
+
+def asked_with(address: str) -> dict[str, str]:
+    """What the browser that came back to an address was sent to the provider with."""
+    state = parse_qs(urlsplit(address).query)["state"][0]
+    whole = {"client_id": CLIENT, "response_type": "code", "code_challenge_method": "S256", "code_challenge": "x"}
+    return whole | {"state": state, "redirect_uri": address.partition("?")[0]}
+
+
+@pytest.mark.parametrize(
+    "to", ["https://evil.example", "//evil.example", "\\evil.example", "/etc", "runs/../..", "javascript:alert(1)"]
+)
+def test_nobody_is_led_to_another_site(public: str, provider: Provider, to: str) -> None:
+    assert Person(public).sign_in(provider, to).headers["location"] == "../"
+
+
+def test_no_cookie_of_ones_own_making_signs_anybody_in(public: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OAUTH_CLIENT_SECRET", "a guess")
+    forged = sealed(PERSON, {"sub": "1234", "name": "ada"}, 1_000)
+    for value in (forged, forged.partition(".")[0] + ".", "", ".", "é.x", forged.replace("e", "f")):
+        person = Person(public)
+        person.cookies[PERSON] = value.encode("ascii", "ignore").decode()
+        with person.visitor() as visitor:
+            assert "Sign in with Hugging Face" in visitor.look()["fragments"]["notice"]
+
+
+def test_a_cookie_is_for_one_purpose_and_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert opened(PERSON, sealed(PERSON, {}, 10)) is None, "without a secret nothing is believed"
+    monkeypatch.setenv("OAUTH_CLIENT_SECRET", SECRET)
+    assert (opened(PERSON, sealed(PERSON, {"sub": "1"}, 10)) or {})["sub"] == "1"
+    assert opened(PERSON, sealed("another", {"sub": "1"}, 10)) is None
+    assert opened(PERSON, sealed(PERSON, {"sub": "1"}, -1)) is None
+
+
+def test_a_provider_that_answers_otherwise_is_said_in_a_sentence(public: str, provider: Provider) -> None:
+    person = Person(public)
+    address = provider.agree(person.get("sign-in").headers["location"])
+    provider.person, kept = {"sub": 5}, provider.person
+    try:
+        assert "did not say who signed in" in person.get(address).text
+    finally:
+        provider.person = kept
+
+
+def test_the_provider_is_asked_for_its_addresses_once_an_hour(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    oauth = {"OAUTH_CLIENT_ID": CLIENT, "OAUTH_CLIENT_SECRET": SECRET, "OPENID_PROVIDER_URL": provider.url}
+    for name, value in oauth.items():
+        monkeypatch.setenv(name, value)
+    now = [0.0]
+    monkeypatch.setattr(sign_in, "_known", TTLCache(4, sign_in.KNOWN_SECONDS, timer=lambda: now[0]))
+    app = FastAPI()
+    app.include_router(sign_in.routes(["runs"]))
+    page = TestClient(app, follow_redirects=False)
+    provider.elsewhere = True
+    try:
+        answer = page.get("/sign-in")
+        assert (answer.status_code, "addresses of another host" in answer.text) == (503, True)
+        provider.elsewhere = False
+        assert page.get("/sign-in").status_code == 303, "what is wrong is not kept"
+        provider.elsewhere = True
+        assert page.get("/sign-in").headers["location"].startswith(f"{provider.url}/authorize?")
+        now[0] = sign_in.KNOWN_SECONDS
+        assert page.get("/sign-in").status_code == 503
+    finally:
+        provider.elsewhere = False
+
+
+def test_another_site_signs_nobody_out(public: str, provider: Provider) -> None:
+    person = Person(public)
+    person.sign_in(provider)
+    assert person.get("sign-out", **{"sec-fetch-site": "cross-site"}).status_code == 403
+    assert person.cookies[PERSON]
+
+
+def test_who_has_signed_in_may_use_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDFACT_PUBLIC", "1")
+    assert limits().of(f"{SIGNED_IN}{'0' * 32}").runs_going > limits().of("0" * 32).runs_going
+
+
+def test_where_nobody_can_sign_in_there_is_no_such_address(tmp_path: Path) -> None:
+    with served(tmp_path) as url:
+        assert httpx.get(f"{url}sign-in").status_code == 404
+        assert httpx.get(f"{url}login/callback?code=x&state=y").status_code == 404
+        with Visitor(url) as visitor:
+            assert "Sign in" not in str(visitor.look()["fragments"]["notice"])

@@ -1,0 +1,397 @@
+"""What a page gets when it asks: the fragments that differ from what it has, and nothing of anybody else."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import orjson
+import pytest
+from asked_updates import OWNER, look
+from asked_updates import services as services
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from waiting import wait_for
+
+from medfact.errors import MedfactError, Mistake, StoreError
+from medfact.results.live import PACE, QUICKEST, SLOWEST
+from medfact.runs.events import AnswersSaved
+from medfact.runs.jobs.job import Snapshot
+from medfact.runs.run import answer
+from medfact.runs.start import start
+from medfact.spec import RunSpec
+from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection
+from medfact.views.fragments import render
+from medfact.web.evaluate import plan as plans
+from medfact.web.pages import Message, Visitor
+from medfact.web.pages.pair_list import PAIRS_A_PAGE
+from medfact.web.pages.runs import OwnRuns
+from medfact.web.services import Services
+from medfact.web.updates import PAGES, Question, prepare, refused, routes
+from medfact.web.updates import answer as updates
+
+PARTS = {
+    "mapping",
+    "notice",
+    "progress",
+    "scores",
+    "tab",
+    "rarity",
+    "drawer",
+    "hero",
+    "game",
+    "documents",
+    "facts",
+    "method",
+    "go",
+}
+
+
+@pytest.fixture
+def run(services: Services) -> str:
+    """A run of 40 pairs of which nothing has been asked: 40 true and 40 false facts in eight ways are 640 statements."""
+    return start(RunSpec(model="baseline:always-true", limit=40, shots=0), services.store.of(OWNER))
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are made anew at every look, however lately they were."""
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 0.0)
+    monkeypatch.setattr("medfact.results.live.SHARE", 0)
+    monkeypatch.setattr("medfact.results.live.SOON", float("inf"))  # and never beside the look, however slow the machine
+
+
+def test_a_second_look_brings_nothing_that_is_known(services: Services, run: str) -> None:
+    first = look(services, run=run)
+    assert set(first["drawn"]) == PARTS - {"mapping", "facts", "method"}  # the inputs are folded away
+    assert "0 of 640 statements" in first["fragments"]["progress"]
+    assert 'id="stop"' in first["fragments"]["progress"]  # it waits for its turn
+    assert 'id="resume"' not in first["fragments"]["progress"]
+    assert first["again"] == PACE
+    again = look(services, run=run, drawn=first["drawn"])
+    assert again["fragments"] == again["drawn"] == {}
+
+
+def test_a_link_to_nothing_says_so_at_the_next_look_too(services: Services, run: str) -> None:
+    """The inputs of a page tell what they hold soon after its first look, which must not take the message away."""
+    first = look(services, run="0" * 32)
+    assert (first["show"]["run"], first["show"]["missing"]) == ("", True)
+    assert "There is no run of that link" in first["fragments"]["notice"]
+    assert "There is no run of that link" in look(services, run="", missing=True)["fragments"]["notice"]
+    assert "There is no run of that link" not in look(services, run=run, missing=True)["fragments"]["notice"]
+
+
+def test_a_page_that_lost_a_fragment_gets_it_again(services: Services, run: str) -> None:
+    drawn = look(services, run=run)["drawn"]
+    assert set(look(services, run=run, drawn={**drawn, "progress": "an older one"})["fragments"]) == {"progress"}
+
+
+@pytest.mark.usefixtures("at_once")
+def test_only_what_differs_comes_until_the_run_ends(services: Services, run: str) -> None:
+    drawn = look(services, run=run)["drawn"]
+    events = answer(run, services.store)
+    next(event for event in events if isinstance(event, AnswersSaved))
+    meanwhile = look(services, run=run, drawn=drawn)
+    assert {"progress", "scores", "tab"} <= set(meanwhile["fragments"])
+    assert not {"hero", "notice", "drawer"} & set(meanwhile["fragments"])
+    assert "still standing" in meanwhile["fragments"]["progress"]
+    assert meanwhile["title"].endswith("% · medfact")
+    for _ in events:
+        pass
+    end = look(services, run=run, drawn=drawn | meanwhile["drawn"])
+    assert services.store.run(run).state == COMPLETE
+    assert "640 of 640 statements · complete" in end["fragments"]["progress"]
+    assert "50.0%" in end["fragments"]["scores"]  # half of the statements are true
+    assert end["again"] is None
+    assert "Run again" in end["fragments"]["go"]
+
+
+def test_a_run_that_has_ended_is_shown_at_the_next_look(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However lately its figures were made, and however long they took: nothing newer comes."""
+    monkeypatch.setattr("medfact.results.live.Reports.pace", lambda self, *lives: 1_000.0)
+    monkeypatch.setattr("medfact.results.live.SHARE", 1e9)
+    look(services, run=run)
+    services.jobs.submit(run)
+    wait_for(services.jobs, run, lambda job: job.state not in GOING)
+    end = look(services, run=run)
+    assert "640 of 640 statements · complete" in end["fragments"]["progress"]
+    assert "50.0%" in end["fragments"]["scores"]
+    assert end["again"] is None
+
+
+def test_the_first_page_is_made_before_anybody_comes(services: Services, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans._planned.cache_clear()
+    prepare(services, run)
+
+    def planned_again(*_: object) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr("medfact.web.evaluate.plan.plan", planned_again)
+    assert "pairs" in look(services)["fragments"]["go"]
+
+
+@pytest.mark.parametrize(
+    ("state", "answering", "ahead", "pace"),
+    [
+        (RUNNING, 0.3, None, 0.3),
+        (RUNNING, 0.01, None, QUICKEST),
+        (RUNNING, 60.0, None, SLOWEST),
+        (RUNNING, None, None, PACE),
+        (WAITING, 0.25, 1.5, 1.75),
+        (WAITING, 60.0, 1.5, 1.5 + PACE),
+        (WAITING, 0.25, None, SLOWEST),
+        (COMPLETE, None, None, SLOWEST),
+    ],
+)
+def test_a_page_looks_again_when_something_will_have_happened(
+    services: Services,
+    run: str,
+    state: str,
+    answering: float | None,
+    ahead: float | None,
+    pace: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With 100 runs at once the usual pace is the slowest."""
+    monkeypatch.setattr(services.jobs, "pressing", lambda: 100)
+    job = Snapshot(1, state, None, total=640, done=0, rate=None, seconds_left=None, seconds_ahead=ahead)
+    job = replace(job, seconds_of_answering=answering)
+    live = replace(services.reports.live(run), job=job)
+    live = replace(live, run=replace(live.run, state=state))
+    assert services.reports.pace(live) == pace
+
+
+@pytest.mark.usefixtures("at_once")
+def test_all_eight_right_comes_first_in_the_scores(services: Services, run: str) -> None:
+    list(answer(run, services.store))
+    scores = look(services, run=run)["fragments"]["scores"]
+    assert scores.index("all eight right") < scores.index("right answers")
+    assert scores.index('data-figure="joint_accuracy"') < scores.index('data-figure="average_accuracy"')
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_pace_and_the_buttons_are_those_of_the_runs(services: Services, run: str) -> None:
+    assert look(services, run=run)["again"] == services.reports.pace() == 0
+    services.store.set_state(run, STOPPED)
+    stopped = look(services, run=run)
+    assert 'id="resume"' in stopped["fragments"]["progress"]
+    assert 'id="stop"' not in stopped["fragments"]["progress"]
+    assert stopped["again"] is None
+    others = look(services, run=run, owner="somebody else")
+    assert 'id="resume"' not in others["fragments"]["progress"]
+    assert "open them in the browser that started them" in others["fragments"]["progress"]
+
+
+def test_pairs_are_turned_and_kept_within_those_there_are(services: Services, run: str) -> None:
+    last = (40 - 1) // PAIRS_A_PAGE
+    for number, where in ((0, "pairs 1 to 20 of 40"), (1, "pairs 21 to 40 of 40"), (99, "pairs 21 to 40 of 40")):
+        shown = look(services, run=run, tab="facts", page=number)
+        assert where in shown["fragments"]["tab"]
+        assert shown["show"].get("page", number) == min(number, last)
+
+
+def test_pairs_are_filtered_and_the_worst_come_first(services: Services, run: str) -> None:
+    """Always true: of each pair, the affirmed statements of the true fact and the denied ones of the false one are right."""
+    list(answer(run, services.store))
+    pairs = services.reports.pairs(run)
+    assert {pairs.right(pair) for pair in range(40)} == {8}
+    counts = {only: len(pairs.chosen(only)) for only in ("all", "missed", "mastered", "fragile", "denied")}
+    assert counts == {"all": 40, "missed": 40, "mastered": 0, "fragile": 0, "denied": 0}
+    cue = start(RunSpec(model="baseline:negation-cue", limit=40, shots=0), services.store)
+    list(answer(cue, services.store))
+    pairs = services.reports.pairs(cue)
+    assert {pairs.right(pair) for pair in range(40)} == {8}, "all of the true fact, none of the false one"
+    assert "8/16" in look(services, run=cue, tab="facts")["fragments"]["tab"]
+
+
+def test_a_pair_opens_with_its_prompts_and_replies(services: Services, run: str) -> None:
+    list(answer(run, services.store))
+    drawer = look(services, run=run, tab="facts", fact=0)["fragments"]["drawer"]
+    assert drawer.count("The exact prompt") == 16
+    assert "says true: right" in drawer
+    assert "says true: wrong" in drawer
+    assert look(services, run=run, tab="facts", fact=40)["fragments"].get("drawer") == ""
+
+
+def test_one_of_several_runs_is_chosen(services: Services, run: str) -> None:
+    other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
+    both = f"{run},{other}"
+    assert "pairs 1 to 10 of 10" in look(services, run=both, tab="facts", chosen=1)["fragments"]["tab"]
+    assert look(services, run=both, tab="facts", chosen=7)["show"]["chosen"] == 1
+    assert "always says false" in look(services, run=both)["fragments"]["progress"]
+
+
+def test_which_runs_a_page_shows(services: Services, run: str) -> None:
+    other = start(RunSpec(model="baseline:always-false", limit=10, shots=0), services.store)
+
+    def shown(asked: str, kept: str = "") -> tuple[str, str]:
+        question = Question(page="evaluate", show={"run": asked}, kept=kept)
+        made = json.loads(updates(Visitor(services, OWNER, (OWNER,), other), PAGES["evaluate"], question))
+        return made["show"].get("run", asked), made["fragments"]["notice"]
+
+    gone = "0" * 32
+    assert shown(run, kept=other) == (run, "")
+    assert shown(gone + "," + run)[0] == run
+    assert "no run of that link" in shown(gone + "," + run)[1]
+
+
+def test_a_visitor_is_told_of_interrupted_runs(services: Services, run: str) -> None:
+    interrupted = start(RunSpec(model="baseline:always-true", limit=10, shots=0), services.store.of(OWNER))
+    services.store.set_state(interrupted, "interrupted")
+    assert "One run of yours was interrupted." in look(services, run=run)["fragments"]["notice"]
+    assert look(services, run=run, owner="somebody else")["fragments"]["notice"] == ""
+
+
+def test_a_sentence_tells_what_each_page_lacks(services: Services, run: str) -> None:
+    """An unknown relation says so; a search that finds nothing says how to go on."""
+    assert "No fact matches" in look(services, "facts", search="no such disease")["fragments"]["cards"]
+    assert "No runs yet" in look(services, "runs", owner="nobody yet")["fragments"]["runs"]
+    chosen = look(services, "compare")["fragments"]
+    assert "choose two to eight of your last runs" in chosen["choose"]
+    assert chosen["compared"] == ""
+
+
+def test_facts_are_found_by_everyday_names(services: Services, run: str) -> None:
+    for words, name in (
+        ("heart attack", "myocardial infarction"),
+        ("aspirin", "acetylsalicylic acid"),
+        ("HEART  attack", "myocardial"),
+    ):
+        assert name in look(services, "facts", search=words)["fragments"]["cards"]
+
+
+def test_a_false_partner_is_rejected_listed_and_taken_back(services: Services, run: str) -> None:
+    fact_id = _first_fact(services, run)
+    visitor = Visitor(services, OWNER, (OWNER,), run)
+
+    def press(name: str, about: str, reason: str = "") -> dict[str, Any]:
+        question = Question(page="facts", action={"name": name, "about": about, "fields": {"reason": reason}})
+        return dict(json.loads(updates(visitor, PAGES["facts"], question)))
+
+    assert "will not be drawn again" in press("reject", f"{fact_id}:itch", "sometimes")["fragments"]["said"]
+    assert services.store.of(OWNER).decisions.rejections() == {fact_id: frozenset({"itch"})}
+    assert "not “itch” (it is true of some patients)" in look(services, "facts")["fragments"]["rejected"]
+    assert "may be drawn again" in press("accept", f"{fact_id}:itch")["fragments"]["said"]
+    assert services.store.of(OWNER).decisions.rejections() == {}
+    press("reject", f"{fact_id}:rash", "<rubbish>")
+    assert services.store.of(OWNER).decisions.rejected() == [Rejection(fact_id, "rash", "")]
+    assert "no false partner" in press("reject", "rubbish")["fragments"]["said"]
+
+
+def _first_fact(services: Services, run: str) -> str:
+    return next(item.statement.fact.fact_id for item in services.store.answers.asked(run) if item.statement.fact.positive)
+
+
+# ------------------------------------------------------------------------- over HTTP
+
+
+@pytest.fixture
+def visitor(services: Services, run: str) -> TestClient:
+    """A program that asks over the page's address; the demonstration is the run."""
+    app = FastAPI()
+    app.include_router(routes(services, run))
+    app.add_exception_handler(MedfactError, refused)
+    return TestClient(app)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"page": 5},
+        {"page": "evaluate", "show": []},
+        {"page": "evaluate", "show": {"run": {"a": 1}}},
+        {"page": "evaluate", "drawn": {str(n): "" for n in range(65)}},
+        {"page": "evaluate", "action": {"name": "x" * 50}},
+        {"page": "evaluate", "action": 5},
+        [],
+    ],
+    ids=str,
+)
+def test_rubbish_is_refused(visitor: TestClient, question: object) -> None:
+    assert visitor.post("/updates", json=question).status_code == 422
+
+
+def test_there_is_no_other_page(visitor: TestClient) -> None:
+    assert visitor.post("/updates", json={"page": "admin"}).status_code == 404
+
+
+def test_a_database_that_cannot_be_read_is_said_in_a_sentence(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: object) -> None:
+        raise StoreError("/home/someone/medfact.db is locked.", "Wait.")
+
+    monkeypatch.setattr("medfact.results.live.Reports.live", locked)
+    refusal = visitor.post("/updates", json={"page": "evaluate"})
+    assert (refusal.status_code, refusal.text) == (503, "The database cannot be used. Wait.")  # and not where it lies
+
+
+# ------------------------------------------------------------------------- text stays text
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "${alert(1)}",
+    "{{7*7}}",
+    "{% raw %}",
+    "javascript:alert(1)",
+    '"><script>alert(1)</script>',
+    "'; x",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_from_users_is_text_in_a_fragment(text: str) -> None:
+    made = str(render("message", message=Message(text)))
+    assert "<img" not in made
+    assert "<script" not in made
+    assert "49" not in made
+
+
+def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tmp_path: Path) -> None:
+    rows = [
+        f'"{text.replace(chr(34), chr(34) * 2)}",symptoms,"{text.replace(chr(34), chr(34) * 2)} {n}"'
+        for n, text in enumerate(HOSTILE * 3)
+    ]
+    file = tmp_path / "hostile.csv"
+    file.write_text("head,relation,tail\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    hostile = start(RunSpec(model="baseline:always-true", facts=str(file), shots=0), services.store.of(OWNER))
+    list(answer(hostile, services.store))
+    services.store.describe(hostile, name=HOSTILE[0], note=HOSTILE[5])
+    shown = [
+        look(services, run=hostile, tab="facts", fact=0),
+        look(services, run=hostile, tab="overview"),
+        look(services, "runs", told=hostile, edited=hostile),
+        look(services, "compare", runs=f"{hostile},{run}", fact=0),
+    ]
+    for page in shown:
+        told = "".join(page["fragments"].values())
+        assert "<img" not in told
+        assert "<script" not in told
+        assert 'href="javascript' not in told
+        assert "&lt;img src=x" in told
+    plot = shown[1]["fragments"]["tab"].split('data-plot="')[1].split('"')[0]
+    assert "<" not in plot
+    assert orjson.dumps(plot)
+
+
+def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
+    """Others read it there, and places of other runs hang on it."""
+    own = OwnRuns(services)
+    services.store.set_state(run, STOPPED)
+    services.store.publications.publish(run, "shown")
+    with pytest.raises(Mistake, match="shows this run in its gallery"):
+        own.delete([OWNER], run)
+    assert [one.run for one in services.store.publications.published()] == [run]
+    services.store.publications.withdraw(run)
+    assert own.delete([OWNER], run).run == run
+
+
+def test_where_a_visitor_asks_from_is_noted(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are counted by network address too, which a new cookie does not change."""
+    monkeypatch.setenv("MEDFACT_PROXY", "1")
+    app = FastAPI()
+    app.include_router(routes(services, services.store.runs("demonstration")[0].run))
+    page, owners = TestClient(app), [f"{number:032x}" for number in range(3)]
+    for owner, address in zip(owners, ("8.8.8.8", "8.8.8.8", "9.9.9.9"), strict=True):
+        sent = {"Cookie": f"medfact-visitor={owner}", "X-Forwarded-For": address}
+        assert page.post("/updates", json={"page": "runs"}, headers=sent).status_code == 200
+        services.neighbours.begins(owner)
+    assert services.neighbours.going(owners[0], {owners[0]: 1, owners[1]: 2, owners[2]: 4}.__getitem__) == 3
