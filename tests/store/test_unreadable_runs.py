@@ -55,7 +55,10 @@ def spoiled(store: Store, run: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", [*BAD, *DAMAGED])
-def test_the_list_goes_on_and_names_it(what: str, either_url: str, medfact: Medfact) -> None:
+def test_the_list_goes_on_and_names_it(
+    what: str, either_url: str, medfact: Medfact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a run is exported to where one is
     store = Store(either_url)
     first, bad, last = asked(store), asked(store, seed=3), asked(store, seed=0)
     spoiled(store, bad, what)
