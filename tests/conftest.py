@@ -22,6 +22,17 @@ settings.load_profile("untimed")
 
 __all__ = ["address", "app_home", "browser", "page"]
 
+SLOW = frozenset((Path(__file__).with_name("slow.txt")).read_text(encoding="utf-8").split())
+"""Test files, and tests of files (`FILE::NAME`), that take long."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        file, _, name = item.nodeid.partition("::")
+        if file in SLOW or f"{file}::{name.partition('[')[0]}" in SLOW:
+            item.add_marker("slow")
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -110,3 +110,10 @@ def test_the_example_of_the_eight_statements_is_what_the_program_makes() -> None
     shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     assert [made[variants.split("`")[1]] for variants, *_ in shown] == [(text, label) for _, _, text, label in shown]
     assert len(shown) == 5
+
+
+def test_what_is_listed_as_slow_is_there() -> None:
+    for line in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
+        file, _, name = line.partition("::")
+        assert (ROOT / file).is_file(), line
+        assert not name or f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), line
