@@ -15,10 +15,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from medfact.version import VERSION
+
 if TYPE_CHECKING:
     from medfact.notebook import Compared, Evaluated, Facts, Scores, compare, evaluate, load_facts, open_run, statements
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 __all__ = ["Compared", "Evaluated", "Facts", "Scores", "compare", "evaluate", "load_facts", "open_run", "statements"]
 

@@ -9,13 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from medfact import __version__
 from medfact.cli.options import CLUSTER, RESUMED_SERVICE, Add, argument, one_of, option, options_of
 from medfact.errors import Mistake
 from medfact.extras import importing
 from medfact.models import specs_in_help
 from medfact.setting import FACTS, LOCAL, METHOD, RETRIEVAL, SERVICE, UMLS
 from medfact.table_formats import endings_in_words
+from medfact.version import VERSION
 
 PROGRAMS = ("medfact", "python -m medfact")
 """How it is called: once installed, and from its repository."""
@@ -325,7 +325,7 @@ def parser() -> argparse.ArgumentParser:
         description="Does a language model know a medical fact, or only one way of saying it?",
         epilog=DISCLAIMER,
     )
-    whole.add_argument("--version", action="version", version=f"medfact {__version__}")
+    whole.add_argument("--version", action="version", version=f"medfact {VERSION}")
     whole.set_defaults(command=None)
     subparsers = whole.add_subparsers(metavar="COMMAND", title="commands")
     for command in COMMANDS:

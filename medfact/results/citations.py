@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import PurePath
 
-from medfact import __version__
 from medfact.assets import ASSETS
 from medfact.datasets import bundled_names
 from medfact.results.latex import escaped
 from medfact.store import Run
+from medfact.version import VERSION
 
 _SOURCES = {
     "rare-core": "Derived from the Human Phenotype Ontology, release 2025-01-16; licence: see its data card",
@@ -114,7 +114,7 @@ def bibtex(text: str, runs: Sequence[Run]) -> str:
 def _entry(key: str, facts: Mapping[str, Run]) -> str:
     if key == "medfact":
         title = "medfact: does a language model know a medical fact, or only one way of saying it?"
-        return _written(key, [f"key = {{{key}}}", f"title = {{{title}}}", f"note = {{Software, version {__version__}}}"])
+        return _written(key, [f"key = {{{key}}}", f"title = {{{title}}}", f"note = {{Software, version {VERSION}}}"])
     if key in facts:
         return _written(key, list(_facts_entry(facts[key])))
     return entries()[key]
@@ -125,7 +125,7 @@ def _facts_entry(run: Run) -> Iterator[str]:
     yield f"key = {{{name}}}"
     yield f"title = {{{name}: facts for testing language models}}"
     if run.dataset in bundled_names():
-        yield f"howpublished = {{Bundled with medfact {__version__}}}"
+        yield f"howpublished = {{Bundled with medfact {VERSION}}}"
         yield f"note = {{{_SOURCES.get(run.dataset, _WRITTEN)}; fingerprint {fingerprint}}}"
     else:
         yield f"note = {{Facts of the authors' own choice; fingerprint {fingerprint}}}"

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from medfact import __version__
 from medfact.datasets.printable import escaped
 from medfact.exchange.rows import statement_row
 from medfact.results.report import Report
 from medfact.results.wording import how_it_ended, state_in_words
 from medfact.runs.prompts import Demonstrations, prompt_of, prompt_text
 from medfact.store import COMPLETE, Answer, Asked, Run, Store
+from medfact.version import VERSION
 
 LM_EVAL, INSPECT = "lm-eval", "inspect"
 LOGS = {LM_EVAL: "jsonl", INSPECT: "json"}
@@ -93,7 +93,7 @@ def _inspect_head(run: Run, report: Report) -> dict[str, Any]:
             "model": run.model,
             "model_args": {"revision": run.model_revision} if run.model_revision else {},
             "config": {},
-            "packages": {"medfact": __version__},
+            "packages": {"medfact": VERSION},
             "metadata": {
                 "spec": run.spec.to_record(),
                 "dataset_fingerprint": run.dataset_fingerprint,

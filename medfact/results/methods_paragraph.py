@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.estimand import THESE
 from medfact.metrics.hardness import FEWEST_MODELS
@@ -19,6 +18,7 @@ from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.pool import protocol_of
 from medfact.spec import NO_RETRIEVAL
 from medfact.store import Run
+from medfact.version import VERSION
 
 
 def methods_paragraph(runs: Sequence[Run], reports: Sequence[Report]) -> str:
@@ -59,7 +59,7 @@ def _each(runs: Sequence[Run], what: Callable[[Run], str]) -> str:
 
 def _asked(runs: Sequence[Run], reports: Sequence[Report]) -> Iterator[str]:
     models = ", ".join(dict.fromkeys(_model(run) for run in runs))
-    versions = _each(runs, lambda run: run.versions.get("medfact", __version__))
+    versions = _each(runs, lambda run: run.versions.get("medfact", VERSION))
     yield f"We asked {models} with medfact {versions} [@medfact]."
     of = {run.run: report for run, report in zip(runs, reports, strict=True)}
     yield f"The facts were {_each(runs, lambda run: _facts(run, of[run.run]))}."

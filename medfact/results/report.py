@@ -11,7 +11,6 @@ from zipfile import BadZipFile
 import numpy as np
 from pydantic import ValidationError
 
-from medfact import __version__
 from medfact.answers.instructions import LLM_EVAL
 from medfact.errors import Mistake, StoreError, UnreadableRun
 from medfact.kept import keep as keep_for_all
@@ -35,6 +34,7 @@ from medfact.runs.demonstrations import shots_rephrased
 from medfact.runs.plan import question_of
 from medfact.spec import method_label
 from medfact.store import RUNNING, WAITING, Run, Store
+from medfact.version import VERSION
 
 FIRST_TOKEN = "first token"
 """Where P(True) of a model on this machine comes from: all that it could say next, or there where it says its answer."""
@@ -203,7 +203,7 @@ def kept_report(store: Store, run: Run) -> Report | None:
     if run.spec.writes:
         raise Mistake(f"Run {run.run} wrote sentences, and has no scores.", f"See `written {run.run}`, and ask them in a run.")
     kept = store.answers.figures(run.run)
-    if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (__version__, FIGURES, categories_key()):
+    if not kept or (kept["medfact"], kept.get("figures"), kept.get("categories")) != (VERSION, FIGURES, categories_key()):
         return None
     added = MEASURES.keys() - fields_among(MEASURES)
     with suppress(ValidationError, KeyError):  # a report of before this version's last change is made anew
@@ -215,5 +215,5 @@ def keep(store: Store, run: Run, made: Report) -> None:
     """Keeps the report of a run that has ended, so that it opens at once the next time."""
     if run.state not in {WAITING, RUNNING} and made.estimand == LIKE:
         with suppress(StoreError):  # a report is shown even where nothing can be written
-            kept = {"medfact": __version__, "figures": FIGURES, "categories": categories_key(), "report": record_of(made)}
+            kept = {"medfact": VERSION, "figures": FIGURES, "categories": categories_key(), "report": record_of(made)}
             store.answers.keep_figures(run.run, kept, run.changed)

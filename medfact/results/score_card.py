@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from medfact import __version__
 from medfact.errors import Mistake
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.compare import MASTERY, Pair, comparison, difference, sides_of
@@ -29,6 +28,7 @@ from medfact.results.wording import (
 )
 from medfact.spec import PROTOCOLS
 from medfact.store import COMPLETE, Run, Store
+from medfact.version import VERSION
 
 MOST_RUNS = 2
 RIGHT_ANSWERS = "average_accuracy"
@@ -97,7 +97,7 @@ def card_of(store: Store, runs: Sequence[str]) -> ScoreCard:
         figures=tuple(_figure(name, reports) for name in headlines(reports)),
         marks=(*(f"{name}: {FROM_FILE}" for name in files), *_open(names, records, reports), *differs),
         difference=told,
-        made=f"{date(ended).partition(',')[0]}, medfact {__version__}",
+        made=f"{date(ended).partition(',')[0]}, medfact {VERSION}",
     )
 
 

@@ -118,10 +118,7 @@ def plan(
         raise too_many_statements(most)
     if not statements:
         raise _no_statement(spec, collection, pool, selection)
-    group = cache(partial(group_of, pool))  # few, of many statements
-    asked = tuple(
-        Asked(s, group(s.fact.relation, s.variant, draw), draw) for draw in range(spec.shot_draws) for s in statements
-    )
+    asked = _asked_in_draws(spec, pool, statements)
     demonstrations = _demonstrations(spec, pool, asked, selection.shots, collection)
     used = _used(pool, statements)
     return Plan(
@@ -143,6 +140,12 @@ def plan(
         population=selection.population,
         aside=() if spec.demonstrations else tuple(selection.shots),
     )
+
+
+def _asked_in_draws(spec: RunSpec, pool: Pool, statements: Sequence[Statement]) -> tuple[Asked, ...]:
+    """Every statement once in each draw of demonstrations, with its group."""
+    group = cache(partial(group_of, pool))  # few, of many statements
+    return tuple(Asked(s, group(s.fact.relation, s.variant, draw), draw) for draw in range(spec.shot_draws) for s in statements)
 
 
 def _so_many(most: float, spec: RunSpec) -> int | None:

@@ -7,7 +7,6 @@ import platform
 from collections.abc import Iterable
 from functools import cache
 
-from medfact import __version__
 from medfact.datasets import Collection, Held
 from medfact.errors import Mistake
 from medfact.runs.checks import check_addresses
@@ -16,6 +15,7 @@ from medfact.runs.racing import in_order_of_race
 from medfact.spec import NO_RETRIEVAL, RunSpec, check_numbers
 from medfact.statements import Statement
 from medfact.store import NOTED, Asked, Plan, Run, Store
+from medfact.version import VERSION
 
 
 def start(spec: RunSpec, store: Store, collection: Collection | None = None, held: Held = NOTHING_HELD) -> str:
@@ -84,7 +84,7 @@ def notes_on_data(record: Run, store: Store) -> list[str]:
 
 @cache
 def _versions() -> dict[str, str]:
-    versions = {"medfact": __version__, "python": platform.python_version()}
+    versions = {"medfact": VERSION, "python": platform.python_version()}
     for name in ("torch", "transformers", "accelerate", "numpy", "openai"):
         try:
             versions[name] = importlib.metadata.version(name)

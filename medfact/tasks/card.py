@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import yaml
 
-from medfact import __version__
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
 from medfact.store import Plan
+from medfact.version import VERSION
 
 FALSE_MARK = "FALSE (test statement)"
 SHOWN = 4
@@ -103,7 +103,7 @@ def _about(planned: Plan, spec: RunSpec) -> Iterator[str]:
         f"{_counted(len(facts) - true, 'false partner')}, each to be judged true or false. "
         f"Method: {PROTOCOLS[spec.protocol].title}, sentences of the pool {_plain(planned.pool)}, "
         f"{_counted(planned.shots, 'demonstration')}, seed {spec.seed}. Fingerprint of the facts: "
-        f"{planned.dataset_fingerprint}. Written by medfact {__version__}.\n"
+        f"{planned.dataset_fingerprint}. Written by medfact {VERSION}.\n"
     )
     for note in planned.notes:
         yield f"- {_plain(note)}"

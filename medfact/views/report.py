@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from medfact import __version__
 from medfact.assets import ASSETS
 from medfact.errors import Mistake
 from medfact.exchange.portable import portable
@@ -32,6 +31,7 @@ from medfact.reviews.verdicts import held, opinions
 from medfact.runs.costs import bill_in_words, cut_in_words
 from medfact.spec import PROTOCOLS, RunSpec, repeated_settings
 from medfact.store import COMPLETE, Asked, Run, Store
+from medfact.version import VERSION
 from medfact.views.fragments import render
 from medfact.views.sections import in_a_file
 
@@ -86,7 +86,7 @@ def html_report(store: Store, run_ids: Sequence[str], made_at: str, owners: Sequ
     return render(
         "report",
         made_at=made_at,
-        version=__version__,
+        version=VERSION,
         style=(ASSETS / "page" / "medfact.css").read_text(encoding="utf-8"),
         parts=parts,
         first=parts[0],

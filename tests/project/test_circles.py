@@ -1,8 +1,9 @@
-"""No file of the page imports, by whatever way, from a file that imports from it; what only types need counts, too."""
+"""No file imports, by whatever way, from a file that imports from it; what only types need counts, too."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import medfact
@@ -14,13 +15,21 @@ def module_of(file: Path) -> str:
     return ".".join(("medfact", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
-FILES = {module_of(file): file for file in sorted((ROOT / "web").rglob("*.py"))}
+FILES = {module_of(file): file for file in sorted(ROOT.rglob("*.py"))}
+
+
+def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """What is done when a file is imported, and what its types need."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from outside_functions(child)
 
 
 def imported_by(module: str) -> set[str]:
-    """The files of the page from which one imports."""
+    """The files of the package from which one imports."""
     found = set()
-    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+    for node in outside_functions(ast.parse(FILES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module in FILES:
             whole = {f"{node.module}.{alias.name}" for alias in node.names} & FILES.keys()
             found |= whole or {node.module}

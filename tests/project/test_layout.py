@@ -15,7 +15,7 @@ import medfact
 ROOT = Path(medfact.__file__).resolve().parent
 
 FLOORS = [
-    ["errors", "assets", "extras", "setting", "limits", "kept", "proxies", "table_formats"],
+    ["errors", "assets", "extras", "setting", "limits", "kept", "proxies", "table_formats", "version"],
     ["facts", "negatives", "models", "retrieval", "references"],
     ["statements", "spec"],
     ["datasets", "prototypes", "answers"],
@@ -26,7 +26,7 @@ FLOORS = [
 """From the ground up; on each floor the rooms from left to right."""
 
 PLACES = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
-PLACES["medfact"] = (-1, 0)  # the package itself: a version number, and names that the notebook's room gives when they are used
+PLACES["medfact"] = (-1, 0)  # the package itself: names that the notebook's room gives when they are used
 DOORS = {"notebook", "cli", "web"}
 PLACES["__main__"] = (len(FLOORS), 0)
 
@@ -37,7 +37,7 @@ def allowed(room: str, imported: str) -> bool:
     """Whether a file of one room may import from another."""
     if room != imported and {room, imported} <= DOORS:
         return False
-    if (room, imported) == ("medfact", "notebook"):
+    if room == "medfact" and imported in {"notebook", "version"}:
         return True
     (floor, place), (other_floor, other_place) = PLACES[room], PLACES[imported]
     return room == imported or other_floor < floor or (other_floor == floor and other_place < place)

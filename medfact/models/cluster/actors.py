@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from medfact import __version__
 from medfact.errors import MedfactError, ModelError
 from medfact.models.cluster.held import Description, HeldModel
 from medfact.models.cluster.workers import Answered, Event, Joined, Lost
 from medfact.models.local.placement import Placement
 from medfact.models.prompt import Prompt
+from medfact.version import VERSION
 
 REPLACEMENTS = 3
 """Actors started anew for each one at first."""
@@ -84,9 +84,9 @@ class Actors:
     def _loaded(self, worker: int, result: Description | MedfactError) -> Event:
         if isinstance(result, MedfactError):
             return self._lost(worker, result.problem, result)
-        if result.version != __version__:
-            why = f"its node has medfact {result.version}, and this is {__version__}"
-            problem = f"A node of the cluster has medfact {result.version}, and this is {__version__}."
+        if result.version != VERSION:
+            why = f"its node has medfact {result.version}, and this is {VERSION}"
+            problem = f"A node of the cluster has medfact {result.version}, and this is {VERSION}."
             return self._lost(worker, why, ModelError(problem, "Install the same version on all."))
         first = self.description = self.description or result
         if (first.info["revision"], first.info["decoding"]) != (result.info["revision"], result.info["decoding"]):

@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from medfact import __version__
 from medfact.errors import MedfactError
 from medfact.models.local.machine import free_memory
 from medfact.models.local.placement import Placement
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.providers import Model, ModelInfo
+from medfact.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class HeldModel:
             import torch
 
             torch.set_num_threads(self._cpus)
-        return Description(__version__, self._model.chat, self._model.info)
+        return Description(VERSION, self._model.chat, self._model.info)
 
     def complete(self, prompts: Sequence[Prompt]) -> tuple[list[tuple[int, Completion]], float]:
         """All completions of a batch, and the seconds that they took."""

@@ -1,0 +1,3 @@
+"""The version of medfact."""
+
+VERSION = "0.2.0"
