@@ -132,7 +132,7 @@ def test_twenty_questions_become_a_data_set(
     kinds = {fact.fact_id: (fact.tail or "")[:4] for fact in positive}
     assert all((fact.tail or "")[:4] == kinds[fact.negative_of] for fact in collection.facts if fact.negative_of)
     run = medfact("run", "--facts", folder, "--protocol", "mkj", "--model", "baseline:always-false", "--db", url)
-    assert json.loads(run.out)["average_accuracy"] == 0.75
+    assert json.loads(run.out)["mkj_accuracy"] == 0.75
 
 
 FIRST_STATE = "the first state"

@@ -89,7 +89,7 @@ def test_a_lock_without_end_ends_the_run_after_a_while(
 ) -> None:
     store = Store(f"{url}?timeout=0.3")
     assert store.database.patience_seconds == pytest.approx(0.9)
-    assert Store(url).patience_seconds == 60
+    assert Store(url).database.patience_seconds == 60
     run = recorded(store, facts_file, service)
     command = Command(tmp_path, "resume", run, "--db", store.url)
     until(lambda: some(store, run))

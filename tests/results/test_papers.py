@@ -341,8 +341,8 @@ def test_mkjs_scores_are_told_as_mkj_tells_them(mkj: Path, medfact: Medfact) -> 
     run = ran(medfact, "mkj", mkj, model="always-false")["run"]
     text = medfact("report", run).out
     for name, value in {"Acc": "75.0%", "Acc_pos, facts that hold": "0.0%", "Acc_neg, false facts": "100.0%"}.items():
-        assert re.search(rf"^{name} +{value}", text, re.MULTILINE), name
-    assert re.search(r"^Acc_gap, the gap +−100.0 points", text, re.MULTILINE)
+        assert re.search(rf"^ *{name} +{value}", text, re.MULTILINE), name
+    assert re.search(r"^ *Acc_gap, the gap +−100.0 points", text, re.MULTILINE)
     card = medfact("card", run).out
     latex = medfact("report", run, "--latex").out
     for printed in (text, card, latex.replace("\\%", "%")):
@@ -355,7 +355,7 @@ def test_mkjs_scores_are_told_as_mkj_tells_them(mkj: Path, medfact: Medfact) -> 
     assert "$-$100.0" in latex
     other = ran(medfact, "mkj", mkj, model="always-true")["run"]
     compared = medfact("compare", run, other).out
-    assert re.search(r"^Acc_gap, the gap\n  .*: −100.0 points .*\n  .*: \+100.0 points", compared, re.MULTILINE)
+    assert re.search(r"^ *Acc_gap, the gap:\n  .*: −100.0 points .*\n  .*: \+100.0 points", compared, re.MULTILINE)
 
 
 def test_runs_of_two_methods_are_each_named_with_their_own(run_of: RunOf, medfact: Medfact) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from medfact.web.pages import Action, Message, Page, Show, View, Visitor
 from medfact.web.pages.every import PAGES, declared_in
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = os.pathsep.join(map(str, (Path(__file__).parent, ROOT / "tests" / "helpers")))
 
 
 class NotesShow(Show):
@@ -63,7 +65,7 @@ raise SystemExit(serve())
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
     monkeypatch.setattr("browser.app_command", lambda: ([sys.executable, "-c", SERVER], ROOT))
     with (
-        served(tmp_path, PYTHONPATH=str(Path(__file__).parent)) as url,
+        served(tmp_path, PYTHONPATH=FOLDERS) as url,
         httpx.Client(base_url=url, timeout=HANG_SECONDS) as client,
     ):
         yield client

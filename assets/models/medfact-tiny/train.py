@@ -303,7 +303,7 @@ def scores(folder: Path, seen: set[str], shots: int, limit: int | None) -> dict[
         if isinstance(events[-1], Failed):
             raise events[-1].error
         records = board_of(store, events[0].run).records()
-        read = np.array([row.statement.fact.head in seen for row in store.asked(events[0].run)])
+        read = np.array([row.statement.fact.head in seen for row in store.answers.asked(events[0].run)])
         return {name: _score(record_of(measure(records.only(rows)))) for name, rows in (("seen", read), ("unseen", ~read))}
 
 
