@@ -219,14 +219,19 @@ def test_a_blind_page_holds_nothing_of_the_label(ada: Visitor) -> None:
     assert len(shapes[True]) == 1
 
 
+def play_first_packet(person: Visitor) -> None:
+    """Answers "true" throughout, once the demonstration, whose facts the game shows, is asked."""
+    until = time.monotonic() + HANG_SECONDS
+    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', person.look(game=1)["fragments"]["game"])):
+        assert time.monotonic() < until, "the demonstration is asked"
+        time.sleep(0.5)
+    person.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
+
+
 def test_a_game_shows_the_labels_of_a_pair(ada: Visitor, home: Path) -> None:
     """The result shows a false fact with the true one beside it."""
     store = Store(f"sqlite:///{home / 'medfact.db'}")
-    until = time.monotonic() + HANG_SECONDS
-    while not (ids := re.findall(r'data-key="true-([0-9a-f]+)"', ada.look(game=1)["fragments"]["game"])):
-        assert time.monotonic() < until, "the demonstration is asked"
-        time.sleep(0.5)
-    ada.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
+    play_first_packet(ada)
     log = store.verdicts.log(owners=[ada.owner])
     assert {one.blind for one in log} == {True}
     (played,) = {one.fact_id for one in log}
@@ -240,8 +245,7 @@ def test_a_label_that_was_seen_in_a_review_makes_a_game_not_blind(ada: Visitor, 
     """Whatever packet comes first: all labels that may be up are seen before."""
     store = Store(f"sqlite:///{home / 'medfact.db'}")
     show_labels(store.of(ada.owner), FACTS)
-    ids = re.findall(r'data-key="true-([0-9a-f]+)"', ada.look(game=1)["fragments"]["game"])
-    ada.act("game_done", 1, game=1, fields=dict.fromkeys(ids, "true"))
+    play_first_packet(ada)
     assert {one.blind for one in store.verdicts.log(owners=[ada.owner])} == {False}
 
 
