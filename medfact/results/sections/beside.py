@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from medfact.metrics.paired import Paired
@@ -14,8 +13,6 @@ from medfact.results.blocks import (
     ABSENT,
     Block,
     Cell,
-    Curve,
-    CurveLine,
     Differences,
     FactLine,
     Facts,
@@ -29,9 +26,8 @@ from medfact.results.compare import METRICS, Pair, verdict
 from medfact.results.contrasts import ABOUT
 from medfact.results.evidence import Change
 from medfact.results.over_models import OverModels
-from medfact.results.race_course import RaceCourse, race_course
-from medfact.results.race_words import ABOUT as ABOUT_RACES
-from medfact.results.race_words import race_in_words
+from medfact.results.races import ABOUT as ABOUT_RACES
+from medfact.results.races import race_curve, race_in_words
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
 from medfact.results.sections.registry import NOTEBOOK, PAGE, Figures, section
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, p_value, percent, score, signed_decimals
@@ -117,36 +113,24 @@ def races(figures: Figures) -> Section | None:
     beside = figures.beside
     if beside is None or not any(one.race for one in beside.races):
         return None
-    told = [(race_in_words(one.a, one.b, one.race, beside.names), race_course(one)) for one in beside.races]
-    drawn = list(islice(((words, course) for words, course in told if course), DRAWN_RACES))
-    blocks: list[Block] = [race_curve(place, *one) for place, one in enumerate(drawn, 1)]
-    rest = [one for one in told if one not in drawn]
+    blocks: list[Block] = []
+    rest: list[str] = []
+    left = False
+    for one in beside.races:
+        words = race_in_words(one.a, one.b, one.race, beside.names)
+        curve = race_curve(len(blocks) + 1, words, one)
+        if curve and len(blocks) < DRAWN_RACES:
+            blocks.append(curve)
+        else:
+            rest.append(words)
+            left = left or curve is not None
     if rest:
-        blocks.append(Note(lines=tuple(words for words, _ in rest), listed=True))
-    if any(course for _, course in rest):
+        blocks.append(Note(lines=tuple(rest), listed=True))
+    if left:
         blocks.append(Note(lines=("Three races are drawn; the others are said in words alone.",), quiet=True))
     why = "Who looks at figures while answers come, and stops when they please, finds differences that are not there."
     blocks.append(Note(lines=(f"{why} {ABOUT_RACES}",)))
     return Section("Is it decided which is better?", tuple(blocks))
-
-
-def race_curve(place: int, finding: str, course: RaceCourse) -> Curve:
-    """The course of a race: the difference so far, with bounds that hold at any time."""
-    at = course.decided_at
-    marked = None if at is None else (at, f"decided after {counted(course.heads[at], 'disease')}")
-    line = CurveLine(course.heads, course.value, course.low, course.high, course.heads)
-    return Curve(
-        name=f"race-{place}",
-        label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
-        "any time.",
-        finding=finding,
-        lines={"difference so far": line},
-        axes=(f"diseases counted, of {course.of:,}", "difference, points"),
-        band=True,
-        signed=True,
-        marked=marked,
-        end=course.of,
-    )
 
 
 @section("differences", 25, tab="compare", where=NOT_IN_A_PAPER)
