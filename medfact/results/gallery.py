@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from medfact.kept import keep
 from medfact.metrics.differences import Place, holm, is_shown, places
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.results import wording
@@ -24,8 +25,6 @@ has half of all facts right, and no pair: facts alone would put such a run above
 
 MOST_KEPT = 10_000
 """Comparisons that are kept: those of 140 runs."""
-
-_kept: dict[tuple[str, int, str, int, str], Paired] = {}
 
 
 @dataclass(frozen=True)
@@ -135,15 +134,10 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
     ]
 
 
+@keep(MOST_KEPT, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
 def _compared(a: Side, b: Side, by: str) -> Paired:
     """The comparison of two runs, kept as long as neither changes: a run that joins others is compared with each once."""
-    key = (a.run.run, a.board.changed, b.run.run, b.board.changed, by)
-    found = _kept.get(key)
-    if found is None:
-        found = _kept[key] = RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)
-        while len(_kept) > MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
-    return found
+    return RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)
 
 
 def _names(members: Sequence[Shown]) -> dict[str, str]:

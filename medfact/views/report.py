@@ -16,16 +16,15 @@ from medfact.metrics.diagnosis import meaning
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
-from medfact.results.beside import beside_of
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.pairs import Pairs, pairs_of_run
-from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Board, Report, board_of, report_of
 from medfact.results.sections import REPORT, Figures, sections_of
+from medfact.results.sections.beside import beside_of
 from medfact.results.sides import MOST, sides_of
-from medfact.results.wording import how_it_ended, state_in_words
+from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions

@@ -8,7 +8,6 @@ from typing import Any
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
-from medfact.results import over_models_text as words
 from medfact.results.blocks import (
     ABSENT,
     Block,
@@ -22,15 +21,28 @@ from medfact.results.blocks import (
     Shares,
     Table,
 )
-from medfact.results.compare import METRICS, Pair, verdict
-from medfact.results.contrasts import ABOUT
-from medfact.results.evidence import Change
-from medfact.results.over_models import OverModels
+from medfact.results.compare import METRICS, Pair, pairs_of, questions_of, races_of, verdict
+from medfact.results.contrasts import ABOUT, across_runs
+from medfact.results.evidence import Change, changes
+from medfact.results.over_models import (
+    NOT_ENOUGH,
+    NOTHING_SHARED,
+    OverModels,
+    about_models,
+    against_in_words,
+    alike_in_words,
+    hardest_in_words,
+    missed_in_words,
+    suspects_in_words,
+)
+from medfact.results.over_models import over_models as over_models_of
 from medfact.results.races import ABOUT as ABOUT_RACES
 from medfact.results.races import race_curve, race_in_words
 from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
-from medfact.results.sections.registry import NOTEBOOK, PAGE, Figures, section
+from medfact.results.sections.registry import NOTEBOOK, PAGE, Beside, Figures, section
+from medfact.results.sides import Side
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, p_value, percent, score, signed_decimals
+from medfact.store import Store
 
 DRAWN_RACES = 3
 """So many races are drawn; the others are told in words."""
@@ -54,6 +66,19 @@ SHORT = {
     "joint_accuracy": "all right",
     "pair_joint_accuracy": "all right, false partner too",
 }
+
+
+def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> Beside:
+    """What runs beside each other show. names: run → what to call it."""
+    return Beside(
+        names=names,
+        pairs=pairs_of(sides),
+        races=races_of(sides),
+        across=across_runs(sides),
+        over_models=over_models_of(sides, store),
+        changes=changes(sides),
+        questions=questions_of(sides),
+    )
 
 
 @section("what passages change", 15, tab="compare", where=NOT_IN_A_PAPER)
@@ -230,18 +255,18 @@ def over_models(figures: Figures) -> Section | None:
         return None
     found, title = beside.over_models, "What all models together show"
     if len(found.models) < 2:
-        return Section(title, (Note(lines=(words.NOT_ENOUGH,)),))
-    about = Note(lines=(" ".join(words.about_models(found)),))
+        return Section(title, (Note(lines=(NOT_ENOUGH,)),))
+    about = Note(lines=(" ".join(about_models(found)),))
     if not found.facts:
-        return Section(title, (about, Note(lines=(words.NOTHING_SHARED,))))
+        return Section(title, (about, Note(lines=(NOTHING_SHARED,))))
     return Section(title, (about, *_suspects(found, figures), *_missed(found), *_alike(found)))
 
 
 def _suspects(found: OverModels, figures: Figures) -> list[Block]:
-    blocks: list[Block] = [Note(lines=(words.suspects_in_words(found),), heading="Look at the label first")]
+    blocks: list[Block] = [Note(lines=(suspects_in_words(found),), heading="Look at the label first")]
     if not found.suspects:
         return blocks
-    blocks.append(Facts(lines=tuple(FactLine(one.fact, words.suspect_in_words(one)) for one in found.suspects)))
+    blocks.append(Facts(lines=tuple(FactLine(one.fact, against_in_words(one.models, one.ways)) for one in found.suspects)))
     if found.suspects_of > len(found.suspects):
         first = f"The first {len(found.suspects)} of {count(found.suspects_of)}, the most telling first."
         blocks.append(Note(lines=(first,)))
@@ -251,8 +276,8 @@ def _suspects(found: OverModels, figures: Figures) -> list[Block]:
 
 
 def _missed(found: OverModels) -> tuple[Block, Block]:
-    lines = tuple(FactLine(one.fact, words.missed_in_words(one)) for one in found.hardest)
-    return Note(lines=(words.hardest_in_words(found),), heading="Facts missed most"), Facts(lines=lines)
+    lines = tuple(FactLine(one.fact, missed_in_words(one)) for one in found.hardest)
+    return Note(lines=(hardest_in_words(found),), heading="Facts missed most"), Facts(lines=lines)
 
 
 def _alike(found: OverModels) -> tuple[Block, Block]:
@@ -262,5 +287,5 @@ def _alike(found: OverModels) -> tuple[Block, Block]:
         "disease, so that easy and hard diseases create no correlation. Models that miss the same facts cannot check each "
         "other."
     )
-    pairs = tuple(words.alike_in_words(pair) for pair in found.pairs)
+    pairs = tuple(alike_in_words(pair) for pair in found.pairs)
     return Note(lines=pairs, heading="Are they right on the same facts?", listed=True), Note(lines=(about,), quiet=True)
