@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from medfact.assets import ASSETS
 from medfact.datasets import read_table
-from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.report import Report
 from medfact.results.wording import counted, model_of
@@ -130,13 +129,14 @@ def _setting(report: Report) -> tuple[str, bool, str, int, str]:
     return report.model, report.imported, report.dataset, report.shots, report.protocol
 
 
-def coin(*values: float | None) -> PaperRow:
+def coin(*values: float) -> PaperRow:
     """What a fair coin is expected to score."""
-    return PaperRow("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else exactly(v) for v in values))
+    return PaperRow("Random", CHANCE, "a fair coin, expected", tuple(map(PaperFigure, values)))
 
 
-def exactly(value: float) -> Cell:
-    return PaperFigure(value)
+def figure_of(row: Mapping[str, str]) -> Cell:
+    """The figure in a row of such a file."""
+    return PaperFigure(float(row["value"])) if row.get("value") else None
 
 
 @cache
@@ -158,9 +158,5 @@ def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns
         n = f", n = {int(any_row['n']):,}" if any_row["n"] else ""
         rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
         by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
-        cells = (exactly(float(by_column[c]["value"])) if by_column.get(c, {}).get("value") else None for c in columns)
+        cells = (figure_of(by_column.get(name, {})) for name in columns)
         yield PaperRow(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
-
-
-def values_of(accuracy: TypeAccuracy) -> tuple[float | None, float | None, float | None, int]:
-    return accuracy.value, accuracy.low, accuracy.high, accuracy.n
