@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.arrows import pointed
 from medfact.results.contrasts import Across
 from medfact.results.means import groups_of, mean_types, rows_of_means
 from medfact.results.paper_rows import (
@@ -19,6 +18,7 @@ from medfact.results.paper_rows import (
     coin,
     detail_of,
     figure_of,
+    pointed,
     published,
     rows_of_paper,
     rows_of_runs,

@@ -29,7 +29,6 @@ def environment() -> Environment:
         "count": wording.count,
         "interval": wording.interval,
         "bounds": lambda estimate: wording.bounds_in_points(estimate.low, estimate.high),
-        "p_value": wording.p_value,
         "date": wording.date,
         "counted": wording.counted,
         "run_name": wording.run_name,

@@ -156,7 +156,8 @@ def self_agreement(figures: Figures) -> Section | None:
     return Section("Does it agree with itself?", (table, Note(lines=(about,), quiet=True)))
 
 
-def _as_in(paper: str) -> str:
+def as_in(paper: str) -> str:
+    """Whose figure it is."""
     return f"as in {paper}" if paper else ""
 
 
@@ -178,7 +179,7 @@ def contrasts(figures: Figures) -> Section | None:
     for name in names:
         title, paper = title_of(name)
         cells = {run: difference_of(of[name]) if name in of else ABSENT for run, of in found.items()}
-        rows.append(Row(title, cells, _as_in(paper), _as_in(paper)))
+        rows.append(Row(title, cells, as_in(paper), as_in(paper)))
     label = "the same facts, asked in two ways, in points"
     table = Table(
         name="contrasts", label=label, heading="contrast", rows=tuple(rows), caption="right answers by fact, in points"

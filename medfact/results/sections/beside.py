@@ -38,7 +38,7 @@ from medfact.results.over_models import (
 from medfact.results.over_models import over_models as over_models_of
 from medfact.results.races import ABOUT as ABOUT_RACES
 from medfact.results.races import race_curve, race_in_words
-from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
+from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of, share_of
 from medfact.results.sections.registry import NOTEBOOK, PAGE, Beside, Figures, section
 from medfact.results.sides import Side
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, p_value, percent, score, signed_decimals
@@ -60,12 +60,6 @@ CHANGED = {
     "negative_accuracy": ("about false facts", "Acc_neg: over statements about false facts"),
 }
 """Figure → its heading, and what it is."""
-
-SHORT = {
-    "average_accuracy": "right answers",
-    "joint_accuracy": "all right",
-    "pair_joint_accuracy": "all right, false partner too",
-}
 
 
 def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> Beside:
@@ -185,7 +179,7 @@ def pair_rows(pairs: Sequence[Pair], names: Mapping[str, str]) -> tuple[Row, ...
     return tuple(
         Row(
             f"{names[a]}\nless {names[b]}",
-            {SHORT[name]: pair_cell(by[a, b, name], names) if (a, b, name) in by else ABSENT for name in metrics},
+            {score(name).heading: pair_cell(by[a, b, name], names) if (a, b, name) in by else ABSENT for name in metrics},
         )
         for a, b in couples
     )
@@ -240,9 +234,8 @@ def across(figures: Figures) -> Section | None:
         return None
     rows = []
     for one in beside.across:
-        paper = f"as in {one.paper}" if one.paper else ""
         title = f"{beside.names[one.a]}, less {beside.names[one.b]}"
-        rows.append(Row(title, {"difference": difference_of(one.found)}, paper, paper))
+        rows.append(Row(title, {"difference": difference_of(one.found)}, as_in(one.paper), as_in(one.paper)))
     table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
     return Section("Right answers by fact, whatever each run asks of it", (table, Note(lines=(ABOUT,))))
 

@@ -9,12 +9,11 @@ from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.uncertainty import Estimate
-from medfact.results import arrows
 from medfact.results.blocks import Curve, CurveLine, Note, Row, Section, Shares
 from medfact.results.contrasts import Across
 from medfact.results.live import Live
 from medfact.results.means import WIDE, curves_of_means
-from medfact.results.paper_rows import CHANCE, PUBLISHED
+from medfact.results.paper_rows import ABOUT_ARROWS, CHANCE, PUBLISHED, arrow_in_words
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
 from medfact.results.sections.answers import share_of
@@ -44,8 +43,8 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Seque
         case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
-        arrow=arrows.in_words,
-        about_arrows=arrows.ABOUT,
+        arrow=arrow_in_words,
+        about_arrows=ABOUT_ARROWS,
         ids=",".join(live.run.run for live in lives.values()),
     )
 
