@@ -71,7 +71,6 @@ def _dots_of_column(place: int, name: str, columns: int, block: Shares) -> Plot:
     estimates = [cell.known for _, cell in shown if cell.known]
     sign = "%{x:+.1f} points" if isinstance(block, Differences) else "%{x:.1f}%"
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": [100 * (estimate.value or 0.0) for estimate in estimates],
@@ -145,9 +144,8 @@ def _name_of_panel(name: str, place: int, columns: int, rows: int) -> Plot:
 
 def _traces_of_panel(block: Square, name: str, panel: Panel) -> list[Plot]:
     perfect = [0, 1] if block.rising else [1, 0]
-    line = {"type": "scatter", "x": [0, 1], "y": perfect, "mode": "lines", "line": {"dash": "dot", "color": GREY}}
+    line = {"x": [0, 1], "y": perfect, "mode": "lines", "line": {"dash": "dot", "color": GREY}}
     points = {
-        "type": "scatter",
         "name": name,
         "x": [point.x for point in panel.points],
         "y": [point.y for point in panel.points],
@@ -170,7 +168,6 @@ def _sizes(points: Sequence[Point]) -> list[float]:
 def area(band: Sequence[tuple[float, float, float]], fill: str, name: str = "") -> Plot:
     """What lies between two lines. band: x and both ends, from left to right."""
     return {
-        "type": "scatter",
         "mode": "lines",
         **({"name": name} if name else {}),
         "x": [*(x for x, _, _ in band), *(x for x, _, _ in reversed(band))],
@@ -213,7 +210,7 @@ def _curve(block: Curve) -> Plot:
 def _coin(shares: Sequence[float]) -> Plot:
     line = {"dash": "dot", "color": GREY}
     x, y = list(range(1, len(shares) + 1)), [100 * share for share in shares]
-    return {"type": "scatter", "x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
+    return {"x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
 
 
 def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
@@ -222,7 +219,6 @@ def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
     many = zip(line.n, bounds, strict=True)
     hover = "%{x}: %{y:+.1f} points (%{customdata[1]})" if block.signed else "%{x} statements: %{y:.1f}% (n = %{customdata[0]})"
     return {
-        "type": "scatter",
         "name": name,
         "mode": "lines+markers" if len(line.x) < 40 else "lines",
         "x": list(line.x),
@@ -239,7 +235,6 @@ def _marked(block: Curve) -> Plot:
     place, words = block.marked or (0, "")
     line = next(iter(block.lines.values()))
     return {
-        "type": "scatter",
         "name": "decided",
         "mode": "markers",
         "x": [line.x[place]],
@@ -297,7 +292,6 @@ def _dots_of_facts(known: Sequence[FactPoint]) -> Plot:
     shown = known[::step]
     spread = [JITTER * (place * 0.618 % 1 - 0.5) for place in range(len(shown))]  # the golden ratio repeats nothing
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": f"facts ({len(shown):,} of {len(known):,})" if step > 1 else "facts",
         "x": [1 + (point.tail_count or 0) for point in shown],
@@ -312,7 +306,7 @@ def _line_and_band(band: Sequence[tuple[float, float, float | None, float | None
     """band: x, the fitted share and the bounds of its band, from left to right."""
     x = [place[0] for place in band]
     shares = [100 * place[1] for place in band]
-    line = {"type": "scatter", "mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": colour(0)}}
+    line = {"mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": colour(0)}}
     bounds = [(at, 100 * low, 100 * high) for at, _, low, high in band if low is not None and high is not None]
     return [line] if len(bounds) < len(band) else [area(bounds, "rgba(0,114,178,0.15)", "95% band"), line]
 
@@ -321,7 +315,6 @@ def _dots_of_types(view: Rarity) -> Plot:
     shown = {name: of for name, of in view.types.items() if of.mean_log_frequency is not None and of.accuracy.value is not None}
     estimates = [of.accuracy.estimate for of in shown.values()]
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": "semantic types of tails",
         "x": [10 ** (of.mean_log_frequency or 0.0) for of in shown.values()],
@@ -378,7 +371,9 @@ def plain(text: str) -> str:
 def specification(traces: Sequence[Mapping[str, Any]], **layout: Any) -> Plot:
     """Traces with what every figure has in common."""
     return {
-        "data": [{**trace, "name": plain(trace["name"])} if "name" in trace else dict(trace) for trace in traces],
+        "data": [
+            {"type": "scatter", **trace} | ({"name": plain(trace["name"])} if "name" in trace else {}) for trace in traces
+        ],
         "layout": {
             "margin": {"l": 56, "r": 12, "t": 36, "b": 64},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
