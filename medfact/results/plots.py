@@ -190,13 +190,12 @@ def _curve(block: Curve) -> Plot:
     traces = [_coin(block.coin)] if block.coin else []
     for place, (name, line) in enumerate(block.lines.items()):
         if block.band:
-            ends = zip(line.x, line.low, line.high, strict=True)
-            band = [(x, 100 * (low or 0.0), 100 * (high or 0.0)) for x, low, high in ends]
+            band = [(x, 100 * (one.low or 0.0), 100 * (one.high or 0.0)) for x, one in line]
             traces.append(area(band, _BAND, "bounds that hold at any time"))
         traces.append(_line(place, name, line, block))
     if block.marked:
         traces.append(_marked(block))
-    longest = block.end or max((line.x[-1] for line in block.lines.values() if line.x), default=0)
+    longest = block.end or max((line[-1][0] for line in block.lines.values() if line), default=0)
     whole = {"tick0": 0, "dtick": 1} if longest <= FEW else {}
     x_axis = {"title": {"text": block.axes[0]}, "fixedrange": True, "zeroline": False, **whole}
     y_axis = {"title": {"text": block.axes[1]}, "fixedrange": True, "automargin": True, "zeroline": False}
@@ -214,31 +213,30 @@ def _coin(shares: Sequence[float]) -> Plot:
 
 
 def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
-    estimates = [Estimate(*of) for of in zip(line.y, line.low, line.high, line.n, strict=True)]
+    estimates = [one for _, one in line]
     bounds = [interval(one).replace("%", "") if one.low is not None else "no interval" for one in estimates]
-    many = zip(line.n, bounds, strict=True)
     hover = "%{x}: %{y:+.1f} points (%{customdata[1]})" if block.signed else "%{x} statements: %{y:.1f}% (n = %{customdata[0]})"
     return {
         "name": name,
-        "mode": "lines+markers" if len(line.x) < 40 else "lines",
-        "x": list(line.x),
-        "y": [round(100 * share, 2) for share in line.y],
+        "mode": "lines+markers" if len(line) < 40 else "lines",
+        "x": [x for x, _ in line],
+        "y": [round(100 * (one.value or 0.0), 2) for one in estimates],
         **({} if block.band else {"error_y": errors(estimates)}),
         "line": {"color": colour(place)} | ({"dash": "dash", "width": 4} if name in block.dashed else {}),
         "marker": marker(place, 5 if block.band else 8),
-        "customdata": [list(one) for one in many],
+        "customdata": [[one.n, text] for one, text in zip(estimates, bounds, strict=True)],
         "hovertemplate": hover,
     }
 
 
 def _marked(block: Curve) -> Plot:
     place, words = block.marked or (0, "")
-    line = next(iter(block.lines.values()))
+    x, one = next(iter(block.lines.values()))[place]
     return {
         "name": "decided",
         "mode": "markers",
-        "x": [line.x[place]],
-        "y": [100 * line.y[place]],
+        "x": [x],
+        "y": [100 * (one.value or 0.0)],
         "marker": {"color": COLOURS[5], "symbol": "diamond", "size": 13},
         "hovertemplate": f"{plain(words)}<extra></extra>",
     }
@@ -251,8 +249,9 @@ def _reach(block: Curve) -> list[float]:
 
 def half_width(line: CurveLine) -> float:
     """How far an axis goes from 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
-    steady = map(abs, line.y[len(line.y) // 10 :])
-    return 1.15 * max(0.1, *steady, *(1.5 * abs(end[-1] or 0.0) for end in (line.low, line.high)))
+    steady = (abs(one.value or 0.0) for _, one in line[len(line) // 10 :])
+    _, last = line[-1]
+    return 1.15 * max(0.1, *steady, *(1.5 * abs(end or 0.0) for end in (last.low, last.high)))
 
 
 # ------------------------------------------------------------------------------------------------ rarity

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from medfact.metrics.race import Race, band
-from medfact.results.blocks import Curve, CurveLine
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.blocks import Curve
 from medfact.results.compare import Raced
 from medfact.results.wording import counted
 
@@ -55,17 +56,17 @@ def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
     count, decided = raced.race.heads, raced.race.decided_at
     heads = np.unique(np.linspace(1, count, min(count, MOST_STEPS)).round().astype(int))
     heads = np.union1d(heads, [decided]) if decided else heads
-    value, low, high = (tuple(part[heads - 1].tolist()) for part in band(raced.found, raced.family))
-    counts = tuple(heads.tolist())
+    course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.found, raced.family)), strict=True)
+    line = tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)
     return Curve(
         name=f"race-{place}",
         label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
         "any time.",
         finding=finding,
-        lines={"difference so far": CurveLine(counts, value, low, high, counts)},
+        lines={"difference so far": line},
         axes=(f"diseases counted, of {raced.race.of:,}", "difference, points"),
         band=True,
         signed=True,
-        marked=(counts.index(decided), f"decided after {counted(decided, 'disease')}") if decided else None,
+        marked=(heads.tolist().index(decided), f"decided after {counted(decided, 'disease')}") if decided else None,
         end=raced.race.of,
     )

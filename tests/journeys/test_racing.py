@@ -134,8 +134,8 @@ def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
     assert curve is not None
     assert curve.marked is not None
     place, course = curve.marked[0], curve.lines["difference so far"]
-    assert course.x[place] == found.race.decided_at
-    low, before = course.low[place], course.low[place - 1]
+    assert course[place][0] == found.race.decided_at
+    low, before = course[place][1].low, course[place - 1][1].low
     assert low is not None
     assert before is not None
     assert low > 0 >= before or found.race.decided_at >= 10
