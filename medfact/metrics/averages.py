@@ -26,19 +26,16 @@ IMPLICATION_SETS = {
 
 @measured("average_accuracy", "right answers", "average accuracy: the share of right answers over all statements")
 def average_accuracy(records: Records, _: Facts) -> Estimate:
-    """The share of right answers."""
     return records.accuracy(np.ones(len(records.fact), dtype=bool))
 
 
 @measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")
 def positive_accuracy(records: Records, _: Facts) -> Estimate:
-    """The same over statements of facts that hold."""
     return records.accuracy(records.positive)
 
 
 @measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
 def negative_accuracy(records: Records, _: Facts) -> Estimate:
-    """The same over statements of false facts."""
     return records.accuracy(~records.positive)
 
 
@@ -116,7 +113,6 @@ def macro(records: Records) -> Estimate:
     signed=True,
 )
 def gap(records: Records, _: Facts) -> Estimate:
-    """Accuracy over statements of positive facts less that over statements of negative ones."""
     return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
 
 

@@ -175,11 +175,10 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """Sentences. strong: that a reader should not miss. heading: they stand below a heading of their own. listed: as points
+    """Sentences. heading: they stand below a heading of their own. listed: as points
     of a list. link: (address, text) of a page. quiet: a page and a report explain it, a terminal does not."""
 
     lines: tuple[str, ...]
-    strong: bool = False
     heading: str = ""
     listed: bool = False
     link: tuple[str, str] | None = None

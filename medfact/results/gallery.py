@@ -29,12 +29,11 @@ MOST_KEPT = 10_000
 
 @dataclass(frozen=True)
 class Shown:
-    """A published run with its rows and its report. imported: whether it came from a file."""
+    """A published run with its rows and its report."""
 
     publication: Published
     side: Side
     report: Report
-    imported: bool
 
     @property
     def run(self) -> Run:
@@ -158,6 +157,6 @@ def marks(one: Shown) -> tuple[str, ...]:
     found = {
         f"{state_in_words(state, one.run.reason)}, {asked}: no place": state != COMPLETE,
         f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
-        wording.FROM_FILE: one.imported,
+        wording.FROM_FILE: one.run.imported,
     }
     return tuple(text for text, holds in found.items() if holds)

@@ -35,7 +35,6 @@ class Missed:
     enough models were asked. tied: how many facts have as few right.
     """
 
-    row: int
     fact: Fact
     right: int
     of: int
@@ -49,7 +48,6 @@ class Suspect:
     as often such answers are given where the label is wrong, if models err independently.
     """
 
-    row: int
     fact: Fact
     models: int
     ways: int
@@ -143,9 +141,7 @@ def over_models(sides: Sequence[Side], store: Store) -> OverModels:
         hardest=tuple(_missed(asked, fit, place, facts) for place in hardest),
         rasch=fit,
         suspects=tuple(
-            Suspect(
-                int(asked.rows[place]), facts[int(asked.rows[place])], int(many), int(asked.of[0, place]), float(np.exp(weight))
-            )
+            Suspect(facts[int(asked.rows[place])], int(many), int(asked.of[0, place]), float(np.exp(weight)))
             for place, many, weight in zip(suspects, against.how_many, against.weight, strict=False)
         ),
         suspects_of=len(against.facts),
@@ -236,10 +232,10 @@ def _hardest(asked: _Asked, fit: Rasch | None) -> list[int]:
 
 def _missed(asked: _Asked, fit: Rasch | None, place: int, facts: dict[int, Fact]) -> Missed:
     right, of = asked.right.sum(axis=0), asked.of.sum(axis=0)
-    row = int(asked.rows[place])
+    fact = facts[int(asked.rows[place])]
     middling = fit.middling(place, int(of[place])) if fit else None
     tied = int((right / of == right[place] / of[place]).sum())
-    return Missed(row, facts[row], int(right[place]), int(of[place]), middling, tied)
+    return Missed(fact, int(right[place]), int(of[place]), middling, tied)
 
 
 # ------------------------------------------------------------------------------------------------ in words
