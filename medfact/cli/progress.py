@@ -11,7 +11,7 @@ from typing import cast
 from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable
 from medfact.cli.rows import print_progress
 from medfact.datasets.printable import one_line
-from medfact.results.race_words import race_in_words
+from medfact.results.races import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
 from medfact.runs.racing import Standing
 

@@ -18,7 +18,6 @@ from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.metrics.estimand import ESTIMANDS
 from medfact.results import papers
-from medfact.results.beside import beside_of
 from medfact.results.compare import comparison
 from medfact.results.contrasts import across_of_papers
 from medfact.results.danger import danger_of
@@ -28,6 +27,7 @@ from medfact.results.methods_paragraph import latex_methods
 from medfact.results.model_card import model_card
 from medfact.results.report import board_of, report_of
 from medfact.results.score_card import card_of
+from medfact.results.sections.beside import beside_of
 from medfact.results.sides import Side, sides_of
 from medfact.results.text import comparison_text, names_in_a_terminal, report_text
 from medfact.results.wording import counted, names_of_runs

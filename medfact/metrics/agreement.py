@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from medfact.metrics.clusters import Codes, effective_number
-from medfact.metrics.uncertainty import LEVEL, NOTHING, Estimate, wilson
+from medfact.metrics.uncertainty import NOTHING, Estimate, t_quantile, wilson
 
 MISSING = -1
 """In a table of ratings: this rater did not judge this item."""
@@ -97,7 +96,7 @@ def _estimate(figure: _Figure, ratings: Codes, clusters: Codes, whole: NDArray[n
     if len(values) < 2 or len(values) < len(left):
         return Estimate(found.value, None, None, n)
     m = len(values)
-    half = float(special.stdtrit(m - 1, 0.5 + LEVEL / 2) * np.sqrt((m - 1) / m * np.square(values - values.mean()).sum()))
+    half = t_quantile(m - 1) * float(np.sqrt((m - 1) / m * np.square(values - values.mean()).sum()))
     low, high = (found.value - half, found.value + half) if half > _COLLAPSED else _at_an_end(found, clusters[whole])
     return Estimate(found.value, max(-1.0, low), min(1.0, high), n)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from medfact.metrics.clusters import Bools, Clusters, count_of
+from medfact.metrics.clusters import Bools, Clusters, Floats, count_of
 from medfact.metrics.joint import Facts
 from medfact.metrics.measures import ErrorProne, Harm, TypeAccuracy
 from medfact.metrics.records import Names, Records
@@ -26,19 +26,16 @@ IMPLICATION_SETS = {
 
 @measured("average_accuracy", "right answers", "average accuracy: the share of right answers over all statements")
 def average_accuracy(records: Records, _: Facts) -> Estimate:
-    """The share of right answers."""
     return records.accuracy(np.ones(len(records.fact), dtype=bool))
 
 
 @measured("positive_accuracy", "Acc_pos, facts that hold", "Acc_pos: right answers over statements of facts that hold")
 def positive_accuracy(records: Records, _: Facts) -> Estimate:
-    """The same over statements of facts that hold."""
     return records.accuracy(records.positive)
 
 
 @measured("negative_accuracy", "Acc_neg, false facts", "Acc_neg: right answers over statements of false facts")
 def negative_accuracy(records: Records, _: Facts) -> Estimate:
-    """The same over statements of false facts."""
     return records.accuracy(~records.positive)
 
 
@@ -105,9 +102,7 @@ def macro(records: Records) -> Estimate:
     means = np.bincount(relation, weights=right) / sizes
     weight = len(right) / (len(sizes) * sizes[relation])
     parts = means.mean() + weight * (right - means[relation])
-    clusters = records.clusters(rows)
-    estimate = linear_interval(parts, clusters)
-    return _within(_open(estimate, clusters), 0.0)
+    return _bounded(parts, records.clusters(rows), 0.0)
 
 
 @measured(
@@ -118,7 +113,6 @@ def macro(records: Records) -> Estimate:
     signed=True,
 )
 def gap(records: Records, _: Facts) -> Estimate:
-    """Accuracy over statements of positive facts less that over statements of negative ones."""
     return _of_both_sides(records, 1.0, -1.0, lowest=-1.0)
 
 
@@ -139,27 +133,22 @@ def _of_both_sides(records: Records, positive_weight: float, negative_weight: fl
     value = positive_weight * means[0] + negative_weight * means[1]
     weights = np.where(positive, positive_weight / share, negative_weight / (1 - share))
     parts = value + (right - np.where(positive, *means)) * weights
-    clusters = records.clusters(rows)
-    return _within(_open(linear_interval(parts, clusters), clusters), lowest)
+    return _bounded(parts, records.clusters(rows), lowest)
 
 
-def _within(estimate: Estimate, lowest: float) -> Estimate:
-    if estimate.low is None or estimate.high is None:
-        return estimate
-    return estimate._replace(low=max(lowest, estimate.low), high=min(1.0, estimate.high))
+def _bounded(parts: Floats, clusters: Clusters, lowest: float) -> Estimate:
+    """The mean of linear parts with its interval, from `lowest` to 1.
 
-
-def _open(estimate: Estimate, clusters: Clusters) -> Estimate:
-    """Where no value differs from its group's, the error collapses to nothing: then as wide as Wilson's over the heads.
-
-    Not where a whole finite population was asked: then there is nothing in doubt.
+    Where no value differs from its group's, the error collapses to nothing: then it is as wide as Wilson's over the heads. Not
+    where a whole finite population was asked: then there is nothing in doubt.
     """
-    if is_known(clusters):
-        return estimate
-    if estimate.value is None or estimate.low is None or estimate.high is None or estimate.low < estimate.high:
-        return estimate
-    low, high = wilson(0.0, count_of(clusters.heads))
-    return estimate._replace(low=estimate.value - (high - low), high=estimate.value + (high - low))
+    value, low, high, n = linear_interval(parts, clusters)
+    if value is None or low is None or high is None:
+        return Estimate(value, low, high, n)
+    if low == high and not is_known(clusters):
+        least, most = wilson(0.0, count_of(clusters.heads))
+        low, high = value - (most - least), value + (most - least)
+    return Estimate(value, max(lowest, low), min(1.0, high), n)
 
 
 @measured(
@@ -174,8 +163,7 @@ def yes_bias(records: Records, _: Facts) -> Estimate:
     """Share of True answers less the share of True labels, over readable answers."""
     rows = records.readable
     parts = (records.answer[rows] == 1).astype(float) - records.label[rows].astype(float)
-    clusters = records.clusters(rows)
-    return _within(_open(linear_interval(parts, clusters), clusters), -1.0)
+    return _bounded(parts, records.clusters(rows), -1.0)
 
 
 def harm(records: Records, *, positive: bool, answer: int) -> Harm:

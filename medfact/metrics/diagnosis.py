@@ -98,6 +98,9 @@ _CODE_OF = np.array(
 )
 """Whether a fact holds (0, 1) × pattern → the place of its diagnosis."""
 
+_EACH = np.eye(len(_NAMES))
+"""Diagnoses × diagnoses: 1 where they are the same."""
+
 
 @dataclass(frozen=True)
 class Diagnosed:
@@ -198,9 +201,7 @@ def _independent(facts: _Facts, weights: Floats) -> Floats:
         chance = np.ones((len(weights), len(PATTERNS)))
         for place in range(len(_VARIANTS)):
             chance *= np.where(PATTERNS[:, place], rate[:, place, None], 1 - rate[:, place, None])
-        into = np.zeros((len(PATTERNS), len(_NAMES)))
-        into[np.arange(len(PATTERNS)), _CODE_OF[side]] = 1
-        shares += (chance @ into) * (count / total)[:, None]
+        shares += (chance @ _EACH[_CODE_OF[side]]) * (count / total)[:, None]
     return shares
 
 
@@ -208,8 +209,7 @@ def _excess_by_fact(facts: _Facts) -> Floats:
     """Facts × diagnoses: the linear parts of the excess, whose mean it is: what a fact shows, less what its rights add to what
     independent answers would show.
     """
-    parts = np.zeros((len(facts.pattern), len(_NAMES)))
-    parts[np.arange(len(parts)), facts.code] = 1
+    parts = _EACH[facts.code]
     for side in (0, 1):
         own = np.flatnonzero(facts.positive == side)
         if not len(own):
@@ -217,8 +217,7 @@ def _excess_by_fact(facts: _Facts) -> Floats:
         right = PATTERNS[facts.pattern[own]].astype(float)
         rate = right.mean(axis=0)
         each = np.where(PATTERNS, rate, 1 - rate)
-        into = np.zeros((len(PATTERNS), len(_NAMES)))
-        into[np.arange(len(PATTERNS)), _CODE_OF[side]] = 1
+        into = _EACH[_CODE_OF[side]]
         parts[own] -= each.prod(axis=1) @ into
         for place in range(len(_VARIANTS)):
             rest = np.delete(each, place, axis=1).prod(axis=1)
@@ -241,8 +240,7 @@ def _drawn_excess(facts: _Facts) -> Floats:
     """
     head = np.unique(facts.clusters.heads, return_inverse=True)[1]
     heads = int(head.max()) + 1
-    mine = np.zeros((len(facts.pattern), len(_NAMES)))
-    mine[np.arange(len(facts.pattern)), facts.code] = 1
+    mine = _EACH[facts.code]
     excess = []
     for part in np.array_split(redrawn(heads, _RESAMPLES), 20):
         weights = part[:, head].astype(float)

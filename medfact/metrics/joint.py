@@ -115,7 +115,6 @@ def tails_of_pairs(facts: Facts, positives: Codes) -> Codes:
     of="fact",
 )
 def joint(_: Records, facts: Facts) -> Estimate:
-    """Mastery: the share of facts with all answers right."""
     return facts.joint()
 
 

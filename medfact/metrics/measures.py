@@ -84,7 +84,7 @@ class Curves:
 class Bin:
     """The statements whose P(True) lies from `low` to `high`: how many, their mean P(True), and the share that is true.
 
-    least, most: where that share lies in 95 of 100 tests of a calibrated model (`metrics.consistency`); None where there are no
+    least, most: where that share lies in 95 of 100 tests of a calibrated model (`metrics.probability`); None where there are no
     statements, or with too few heads to say.
     """
 

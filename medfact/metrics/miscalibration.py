@@ -13,7 +13,7 @@ import numpy as np
 from scipy import fft, optimize
 
 from medfact.metrics.clusters import Bools, Clusters, Codes, Floats, parts_of, redrawn, sum_of_parts, unseen_share
-from medfact.metrics.probability import BINS
+from medfact.metrics.probability import BINS, bins_of
 from medfact.metrics.records import Records
 from medfact.metrics.uncertainty import LEVEL, Estimate, is_known, linear_interval, t_quantile, too_few, widened
 
@@ -105,17 +105,13 @@ def defect_of(shift: Floats, sureness: Floats, clusters: Clusters) -> str | None
     return max(shown, key=lambda name: shown[name]) if shown else None
 
 
-def _bins(p: Floats) -> Codes:
-    return np.minimum((p * BINS).astype(np.int64), BINS - 1)
-
-
 def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     """ECE with a basic bootstrap interval over heads, widened for shared tails: what is drawn lies above it as it lies above
     the truth.
     """
     heads = np.unique(clusters.heads, return_inverse=True)[1]
     count = int(heads.max()) + 1
-    sums = np.bincount(heads * BINS + _bins(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
+    sums = np.bincount(heads * BINS + bins_of(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
     value, n = float(np.abs(sums.sum(axis=0)).sum() / len(p)), len(p)
     if is_known(clusters):
         return Estimate(value, value, value, n)
@@ -127,7 +123,7 @@ def _ece(p: Floats, label: Floats, clusters: Clusters) -> Estimate:
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     left = unseen_share(clusters) ** 0.5
     ends = min(value, value - left * float(high - value)), max(value, value + left * float(value - low))
-    below, above = widened(value, *ends, np.sign(sums.sum(axis=0))[_bins(p)] * (p - label), clusters)
+    below, above = widened(value, *ends, np.sign(sums.sum(axis=0))[bins_of(p)] * (p - label), clusters)
     return Estimate(value, max(0.0, below), above, n)
 
 
@@ -140,7 +136,7 @@ def debiased_ece(p: Floats, label: Floats, heads: Codes, seed: int = 0) -> float
     count = int(heads.max()) + 1
     if count < 2:
         return 0.0
-    sums = np.bincount(heads * BINS + _bins(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
+    sums = np.bincount(heads * BINS + bins_of(p), weights=p - label, minlength=count * BINS).reshape(count, BINS)
     sizes = np.bincount(heads)
     half = np.random.default_rng(seed).permuted(np.tile(np.arange(count) < count // 2, (_SPLITS, 1)), axis=1)
     ours = np.concatenate([half, ~half]).astype(float)

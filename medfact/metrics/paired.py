@@ -23,7 +23,6 @@ class Side(NamedTuple):
     """One of two runs; `fact` and `statement` number each row's fact in its draw, and its statement, alike in both runs."""
 
     records: Records
-    identity: Codes
     fact: Codes
     statement: Codes
 
@@ -169,8 +168,8 @@ def _sides(a: Records, b: Records, a_identity: Codes, b_identity: Codes) -> tupl
     statement = crossed(fact, np.concatenate(_alike(a.variants, b.variants)))
     cut = len(a.fact)
     return (
-        Side(a, identity[:cut], fact[:cut], statement[:cut]),
-        Side(b, identity[cut:], fact[cut:], statement[cut:]),
+        Side(a, fact[:cut], statement[:cut]),
+        Side(b, fact[cut:], statement[cut:]),
     )
 
 

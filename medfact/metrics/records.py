@@ -109,8 +109,10 @@ class Records:
     @cached_property
     def intraclass(self) -> IntraclassCorrelation:
         """How far facts of one head, and of one tail, are alike in their shares of right answers."""
-        facts, shares, _ = self._by_fact(self.scored)
-        return intraclass_correlation(shares, self._of_fact.of(facts))
+        count = np.bincount(self.fact[self.scored], minlength=1)
+        right = np.bincount(self.fact[self.scored], weights=self.right[self.scored], minlength=1)
+        facts = np.flatnonzero(count)
+        return intraclass_correlation(right[facts] / count[facts], self._of_fact.of(facts))
 
     def clusters(self, rows: Bools | Codes) -> Clusters:
         """What stands or falls together, of the chosen statements."""
@@ -124,14 +126,6 @@ class Records:
     @cached_property
     def _of_fact(self) -> Clusters:
         return self._clusters.of(self.first_of_fact)
-
-    def _by_fact(self, chosen: Bools) -> tuple[Codes, Floats, Codes]:
-        """Of the facts of chosen rows: their codes, the share of the rows that are right, and how many rows these are."""
-        rows = np.flatnonzero(chosen)
-        count = np.bincount(self.fact[rows], minlength=1)
-        facts = np.flatnonzero(count)
-        right = np.bincount(self.fact[rows], weights=self.right[rows], minlength=1)
-        return facts, right[facts] / count[facts], count[facts]
 
     def accuracy(self, chosen: Bools) -> Estimate:
         """Share of right answers among the scored ones of the chosen statements."""

@@ -11,10 +11,10 @@ from medfact.errors import Mistake
 from medfact.notebook.evaluation import Evaluated, open_run
 from medfact.notebook.report import NOT_FOR_USE, Scores, figure_of
 from medfact.notebook.source import frame_of
-from medfact.results.beside import beside_of
 from medfact.results.compare import METRICS, Comparison, Side, comparison, sides_of
 from medfact.results.report import report_of
 from medfact.results.sections import SECTIONS, Beside, Figures
+from medfact.results.sections.beside import beside_of
 from medfact.results.text import comparison_text, names_in_a_terminal
 from medfact.results.wording import TOO_FEW, counted, points
 from medfact.store import Store

@@ -17,11 +17,10 @@ from medfact.extras import named_if_missing
 from medfact.metrics import record_of
 from medfact.notebook.source import frame_of
 from medfact.results.plots import plot_of
-from medfact.results.remarks import false_on_purpose
 from medfact.results.report import Report
 from medfact.results.sections import NOTEBOOK, SECTIONS, Figures
 from medfact.results.text import report_text
-from medfact.results.wording import count, first_scores, names_of_runs, score, ways_of
+from medfact.results.wording import count, false_on_purpose, first_scores, names_of_runs, score, ways_of
 from medfact.store import Store
 from medfact.views.report import html_report
 

@@ -129,15 +129,9 @@ class Square:
         return any(panel.points for panel in self.panels.values())
 
 
-class CurveLine(NamedTuple):
-    """A line of a curve. y: shares or differences, from −1 to 1; low, high: their bounds, which are drawn at each point, or as
-    a band where the curve has one. n: of how many each is."""
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float | None, ...]
-    high: tuple[float | None, ...]
-    n: tuple[int, ...]
+CurveLine = tuple[tuple[float, Estimate], ...]
+"""A line of a curve: at each x a share or difference, from −1 to 1. Its bounds are drawn at each point, or as a band where the
+curve has one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +154,7 @@ class Curve:
 
     @property
     def is_drawn(self) -> bool:
-        return any(line.x for line in self.lines.values())
+        return any(self.lines.values())
 
 
 class FactLine(NamedTuple):
@@ -181,11 +175,10 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """Sentences. strong: that a reader should not miss. heading: they stand below a heading of their own. listed: as points
+    """Sentences. heading: they stand below a heading of their own. listed: as points
     of a list. link: (address, text) of a page. quiet: a page and a report explain it, a terminal does not."""
 
     lines: tuple[str, ...]
-    strong: bool = False
     heading: str = ""
     listed: bool = False
     link: tuple[str, str] | None = None

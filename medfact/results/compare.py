@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
 
-from medfact.kept import Alone
+from medfact.kept import keep
 from medfact.metrics import record_of
 from medfact.metrics.clusters import Codes
 from medfact.metrics.differences import SIGNIFICANT, holm, is_shown
@@ -20,7 +18,7 @@ from medfact.metrics.race import Differences, Race, race
 from medfact.metrics.uncertainty import Estimate
 from medfact.results.contrasts import Across, across_runs
 from medfact.results.fact_table import FactTable, fact_table
-from medfact.results.live import Reports
+from medfact.results.live import Reports, Version
 from medfact.results.over_models import OverModels, over_models
 from medfact.results.recall import retrieval_in_words
 from medfact.results.sides import FEWEST as FEWEST
@@ -123,7 +121,7 @@ def comparison(sides: Sequence[Side]) -> Comparison:
         same=same,
         differs=differs,
         pairs=tuple(pairs_of(sides)),
-        races=tuple(races_of(sides)),
+        races=races_of(sides),
     )
 
 
@@ -134,7 +132,7 @@ def _shared(sides: Sequence[Side]) -> Codes:
     return shared
 
 
-def races_of(sides: Sequence[Side]) -> Iterator[Raced]:
+def races_of(sides: Sequence[Side]) -> tuple[Raced, ...]:
     """The race of every pair of runs; what is claimed holds for all of them together, and for all pairs of the race that they
     are out of.
     """
@@ -142,14 +140,10 @@ def races_of(sides: Sequence[Side]) -> Iterator[Raced]:
     runs = [side.run for side in sides]
     racers = max([len(runs), *(run.spec.racers for run in runs)]) if of_one_race(runs) else len(runs)
     family = racers * (racers - 1) // 2
-    for (a, ours), (b, theirs) in combinations(records, 2):
-        found = raced(ours, theirs, a.identity, b.identity)
-        standing = None if found is None else race(found, family)
-        yield Raced(a.run.run, b.run.run, standing, found, family)
-
-
-def _all_races(sides: Sequence[Side]) -> tuple[Raced, ...]:
-    return tuple(races_of(sides))
+    found = (
+        (a.run.run, b.run.run, raced(of_a, of_b, a.identity, b.identity)) for (a, of_a), (b, of_b) in combinations(records, 2)
+    )
+    return tuple(Raced(a, b, None if of is None else race(of, family), of, family) for a, b, of in found)
 
 
 def pairs_of(sides: Sequence[Side]) -> list[Pair]:
@@ -242,16 +236,16 @@ def verdict(pair: Pair, names: Mapping[str, str]) -> str:
     return f"{better} has more right than {other}."
 
 
+KEPT = 8
+"""Comparisons that are kept."""
+
+
 class Comparisons:
     """Comparisons and fact tables, made once per version of their runs, and kept for those last looked at."""
 
-    KEPT = 8
-
     def __init__(self, store: Store, reports: Reports) -> None:
         self._store, self._reports = store, reports
-        self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-        self._alone = Alone()
-        self._lock = threading.Lock()
+        self._kept = keep(KEPT)(self._make)  # whoever looks at other runs does not wait
 
     def made(self, runs: Sequence[str]) -> Comparison:
         """As `comparison`. Raises Mistake and UnknownName."""
@@ -274,19 +268,10 @@ class Comparisons:
 
     def races(self, runs: Sequence[str]) -> tuple[Raced, ...]:
         """As `races_of`."""
-        return cast(tuple[Raced, ...], self._once(_all_races, runs))
+        return cast(tuple[Raced, ...], self._once(races_of, runs))
 
     def _once(self, make: Callable[[Sequence[Side]], Any], runs: Sequence[str]) -> Any:
-        key = (make, *((run, self._reports.version(run)) for run in runs))
-        with self._alone.at(key):  # whoever looks at other runs does not wait
-            if (found := self._kept.get(key)) is None:
-                found = make(checked([Side(self._store.run(run), self._reports.board(run)) for run in runs]))
-            self._keep(key, found)
-            return found
+        return self._kept(make, tuple((run, self._reports.version(run)) for run in runs))
 
-    def _keep(self, key: tuple[Any, ...], found: Any) -> None:
-        with self._lock:
-            self._kept[key] = found
-            self._kept.move_to_end(key)
-            while len(self._kept) > self.KEPT:
-                self._kept.popitem(last=False)
+    def _make(self, make: Callable[[Sequence[Side]], Any], versions: Sequence[tuple[str, Version]]) -> Any:
+        return make(checked([Side(self._store.run(run), self._reports.board(run)) for run, _ in versions]))

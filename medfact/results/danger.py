@@ -54,13 +54,12 @@ class Danger:
     """What a model accepts: judged false facts of which it affirms more than half of the affirmed statements.
 
     accepted: their share of all judged false facts that were answered; contraindicated: the same of contraindications;
-    by_relation, by_specialty: of parts. board: the first ten. unjudged: other false facts that it accepts, whose labels only
+    by_specialty: of parts. board: the first ten. unjudged: other false facts that it accepts, whose labels only
     rules vouch for.
     """
 
     accepted: Estimate
     contraindicated: Estimate
-    by_relation: Mapping[str, Estimate]
     by_specialty: Mapping[str, Estimate]
     board: tuple[Accepted, ...]
     unjudged: int
@@ -104,8 +103,7 @@ def danger(records: Records, facts: Mapping[int, Fact], held: Held, draws: int =
     return Danger(
         accepted=_share(accepts, facts, judged),
         contraindicated=_share(accepts, facts, [n for n in judged if _is_contraindicated(facts[n])]),
-        by_relation=_by(accepts, facts, judged, "relation"),
-        by_specialty=_by(accepts, facts, judged, "specialty"),
+        by_specialty=_by_specialty(accepts, facts, judged),
         board=tuple(board[:SHOWN]),
         unjudged=unjudged,
     )
@@ -133,10 +131,10 @@ def _share(accepts: Bools, facts: Mapping[int, Fact], chosen: Sequence[int]) -> 
     return mean_interval(accepts[list(chosen)].astype(float), Clusters(heads, tails))
 
 
-def _by(accepts: Bools, facts: Mapping[int, Fact], judged: Sequence[int], name: str) -> dict[str, Estimate]:
+def _by_specialty(accepts: Bools, facts: Mapping[int, Fact], judged: Sequence[int]) -> dict[str, Estimate]:
     parts: dict[str, list[int]] = {}
     for n in judged:
-        if value := getattr(facts[n], name):
+        if value := facts[n].specialty:
             parts.setdefault(value, []).append(n)
     return {value: _share(accepts, facts, parts[value]) for value in sorted(parts)}
 

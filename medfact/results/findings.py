@@ -27,7 +27,6 @@ _SPELLED = 3
 
 
 def of_ways(reports: Reports) -> str:
-    """The title of right answers by the way of asking."""
     said = {}
     for name, report in reports.items():
         ways = {VARIANTS[key].plain: one for key, one in report.by_variant.items()}
@@ -45,7 +44,6 @@ def _polarities(report: Report) -> dict[str, Estimate]:
 
 
 def of_relations(reports: Reports) -> str:
-    """The title of right answers by relation."""
     said = {name: _apart(report.by_relation, "about") for name, report in reports.items()}
     return _title(said, "no relation is shown to be known better than another", "some relations are known better than others")
 
@@ -62,7 +60,6 @@ def of_types(reports: Reports) -> str:
 
 
 def of_diagnoses(reports: Reports) -> str:
-    """The title of why facts fail."""
     said = {}
     for name, report in reports.items():
         if found := report.diagnosis:
@@ -72,7 +69,6 @@ def of_diagnoses(reports: Reports) -> str:
 
 
 def of_calibration(reports: Reports) -> str:
-    """The title of calibration curves."""
     said = {
         name: DEFECTS[one.off.defect] if (one := report.probabilities) and one.off.defect else ""
         for name, report in reports.items()
@@ -81,7 +77,6 @@ def of_calibration(reports: Reports) -> str:
 
 
 def of_sureness(reports: Reports) -> str:
-    """The title of right answers among the surest."""
     said = {}
     for name, report in reports.items():
         if (found := report.probabilities) is None:
@@ -94,7 +89,6 @@ def of_sureness(reports: Reports) -> str:
 
 
 def of_coherence(reports: Reports) -> str:
-    """The title of what models give to statements and their negations."""
     said = {}
     for name, report in reports.items():
         found = report.self_agreement and report.self_agreement.by_implication.get(NEGATION)

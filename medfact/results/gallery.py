@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from medfact.kept import keep
 from medfact.metrics.differences import Place, holm, is_shown, places
 from medfact.metrics.paired import Paired, paired_facts, paired_pairs
 from medfact.results import wording
@@ -25,17 +26,14 @@ has half of all facts right, and no pair: facts alone would put such a run above
 MOST_KEPT = 10_000
 """Comparisons that are kept: those of 140 runs."""
 
-_kept: dict[tuple[str, int, str, int, str], Paired] = {}
-
 
 @dataclass(frozen=True)
 class Shown:
-    """A published run with its rows and its report. imported: whether it came from a file."""
+    """A published run with its rows and its report."""
 
     publication: Published
     side: Side
     report: Report
-    imported: bool
 
     @property
     def run(self) -> Run:
@@ -135,15 +133,10 @@ def told_apart(sides: Sequence[Side], by: str) -> list[tuple[int, int]]:
     ]
 
 
+@keep(MOST_KEPT, key=lambda a, b, by: (a.run.run, a.board.changed, b.run.run, b.board.changed, by))
 def _compared(a: Side, b: Side, by: str) -> Paired:
     """The comparison of two runs, kept as long as neither changes: a run that joins others is compared with each once."""
-    key = (a.run.run, a.board.changed, b.run.run, b.board.changed, by)
-    found = _kept.get(key)
-    if found is None:
-        found = _kept[key] = RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)
-        while len(_kept) > MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
-    return found
+    return RANKED_BY[by](a.board.records(), b.board.records(), a.identity, b.identity)
 
 
 def _names(members: Sequence[Shown]) -> dict[str, str]:
@@ -164,6 +157,6 @@ def marks(one: Shown) -> tuple[str, ...]:
     found = {
         f"{state_in_words(state, one.run.reason)}, {asked}: no place": state != COMPLETE,
         f"{wording.counted(report.failed, 'call')} failed, not counted": report.failed > 0,
-        wording.FROM_FILE: one.imported,
+        wording.FROM_FILE: one.run.imported,
     }
     return tuple(text for text, holds in found.items() if holds)

@@ -8,10 +8,9 @@ from medfact.datasets.printable import one_line
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import wording
 from medfact.results.blocks import Note, Table
-from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.sections import PAPER, Figures, sections_of
-from medfact.results.wording import how_it_ended
+from medfact.results.wording import false_on_purpose, how_it_ended, remarks
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

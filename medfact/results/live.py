@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -101,8 +100,8 @@ class Reports:
     def __init__(self, store: Store, jobs: Jobs) -> None:
         self._store = store
         self._jobs = jobs
-        self._made: OrderedDict[str, Live] = OrderedDict()
-        self._of_these: OrderedDict[str, tuple[Version, Report]] = OrderedDict()
+        self._made: LRUCache[str, Live] = LRUCache(KEPT)
+        self._of_these: LRUCache[str, tuple[Version, Report]] = LRUCache(KEPT)
         self._boards: LRUCache[str, Board] = LRUCache(BOARDS, _size_of)
         self._took: dict[str, tuple[float, float]] = {}
         self._beside: set[str] = set()
@@ -120,8 +119,6 @@ class Reports:
         with self._lock:
             made = self._made.get(run)
             seconds, ended = self._took.get(run, (0.0, 0.0))
-            if made is not None:
-                self._made.move_to_end(run)
         if made is not None and made.version == version:
             return made
         if made is None:
@@ -152,8 +149,6 @@ class Reports:
             made = report(live.run, self.board(live.run.run).records(), self._store, estimand)
             with self._lock:
                 self._of_these[live.run.run] = live.version, made
-                while len(self._of_these) > KEPT:
-                    self._of_these.popitem(last=False)
         return replace(live, report=made)
 
     def board(self, run: str) -> Board:
@@ -210,9 +205,6 @@ class Reports:
         with self._lock:
             self._took[run] = time.monotonic() - begun, time.monotonic()
             self._made[run] = made
-            self._made.move_to_end(run)
-            while len(self._made) > KEPT:
-                self._made.popitem(last=False)
         return made
 
     def _report(self, record: Run) -> Report:

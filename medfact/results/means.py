@@ -97,5 +97,5 @@ def mean_types(of: Sequence[Report]) -> Mapping[str, TypeAccuracy]:
     """Semantic type → the mean accuracy of several models, for the types that all of them have (MKJ, Table 2 and Figure 5)."""
     shared = [name for name in of[0].by_tail_type if all(name in report.by_tail_type for report in of)]
     found = {name: [report.by_tail_type[name] for report in of] for name in shared}
-    means = {name: mean_of([Estimate(a.value, a.low, a.high, a.n) for a in all_of]) for name, all_of in found.items()}
+    means = {name: mean_of([one.estimate for one in all_of]) for name, all_of in found.items()}
     return {name: TypeAccuracy(*mean, min(a.facts for a in found[name])) for name, mean in means.items() if mean is not None}

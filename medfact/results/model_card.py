@@ -8,9 +8,8 @@ from typing import Any
 import yaml
 
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.remarks import false_on_purpose
 from medfact.results.report import Report
-from medfact.results.wording import counted, how_it_ended, model_of, share, signed_share
+from medfact.results.wording import counted, false_on_purpose, how_it_ended, model_of, share, signed_share
 from medfact.spec import PROTOCOLS
 
 _FIGURES = {

@@ -1,18 +1,20 @@
-"""Rows of the papers' tables: of runs, of a coin, and the papers' own."""
+"""Rows of the papers' tables: of runs, of a coin, and the papers' own; and PretextTrans' arrows, which say how far a figure is
+from that of the column which the paper compares it with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 from medfact.assets import ASSETS
 from medfact.datasets import read_table
-from medfact.metrics.measures import TypeAccuracy
+from medfact.metrics.contrasts import Contrasted
 from medfact.metrics.uncertainty import Estimate
+from medfact.results.contrasts import Across
 from medfact.results.report import Report
-from medfact.results.wording import counted, model_of
+from medfact.results.wording import bounds_in_points, counted, model_of
 from medfact.spec import PROTOCOLS
 
 FOLDER = ASSETS / "published"
@@ -130,13 +132,14 @@ def _setting(report: Report) -> tuple[str, bool, str, int, str]:
     return report.model, report.imported, report.dataset, report.shots, report.protocol
 
 
-def coin(*values: float | None) -> PaperRow:
+def coin(*values: float) -> PaperRow:
     """What a fair coin is expected to score."""
-    return PaperRow("Random", CHANCE, "a fair coin, expected", tuple(None if v is None else exactly(v) for v in values))
+    return PaperRow("Random", CHANCE, "a fair coin, expected", tuple(map(PaperFigure, values)))
 
 
-def exactly(value: float) -> Cell:
-    return PaperFigure(value)
+def figure_of(row: Mapping[str, str]) -> Cell:
+    """The figure in a row of such a file."""
+    return PaperFigure(float(row["value"])) if row.get("value") else None
 
 
 @cache
@@ -158,9 +161,76 @@ def rows_of_paper(file: str, column: Callable[[Mapping[str, str]], str], columns
         n = f", n = {int(any_row['n']):,}" if any_row["n"] else ""
         rephraser = any_row["rephraser"] if any_row["rephraser"] not in {"", "none"} else ""
         by = f", rephrased by {rephraser}" if rephraser and "−LMReph" not in columns else ""
-        cells = (exactly(float(by_column[c]["value"])) if by_column.get(c, {}).get("value") else None for c in columns)
+        cells = (figure_of(by_column.get(name, {})) for name in columns)
         yield PaperRow(model, PUBLISHED, f"{dataset}{n}{shots}{by}", tuple(cells))
 
 
-def values_of(accuracy: TypeAccuracy) -> tuple[float | None, float | None, float | None, int]:
-    return accuracy.value, accuracy.low, accuracy.high, accuracy.n
+# ------------------------------------------------------------------------------------------------ arrows
+
+ABOUT_ARROWS = (
+    "Arrows: the difference from “{}”, in points. Of your models it is paired by fact, over the facts that both sides answered "
+    "whole, with its 95% interval; the paper's own is that of its two figures."
+)
+
+_WITHIN = {
+    "−LogImp": ("plain_less_all", 1),
+    "+DN": ("none_less_+dn", -1),
+    "+DN+Inv": ("none_less_+dn+inv", -1),
+    "+All": ("plain_less_all", -1),
+}
+"""Column → the contrast within a run that is its arrow, and 1, or −1 where the contrast is the other way round."""
+
+
+def pointed(table: PaperTable, reports: Sequence[Report], across: Sequence[Across]) -> PaperTable:
+    """The table with the arrows of its rows; as it is where the paper's has none. across: of every two runs of a row."""
+    if not table.base:
+        return table
+    base = table.columns.index(table.base)
+    known = {report.run: report for report in reports}
+    rows = (
+        replace(row, arrows=tuple(_arrow(table, row, place, base, known, across) for place in range(len(table.columns))))
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
+
+
+def _arrow(
+    table: PaperTable, row: PaperRow, place: int, base: int, known: Mapping[str, Report], across: Sequence[Across]
+) -> Cell:
+    cell, less = row.cells[place], row.cells[base]
+    if place == base or cell is None or less is None or cell.value is None or less.value is None:
+        return None
+    if row.origin == PUBLISHED:
+        return PaperFigure(cell.value - less.value)
+    if not row.runs:
+        return None
+    run, other = row.runs[place], row.runs[base]
+    if run != other:
+        return _between(run, other, across)
+    name, sign = _WITHIN[table.columns[place]]
+    return _signed(known[run].contrasts.get(name), sign)
+
+
+def _between(run: str, less: str, across: Sequence[Across]) -> Cell:
+    signs = ((one, 1 if (one.a, one.b) == (run, less) else -1) for one in across if {one.a, one.b} == {run, less})
+    return next((_signed(one.found, sign) for one, sign in signs), None)
+
+
+def _signed(found: Contrasted | None, sign: int) -> Cell:
+    """A contrast, or the same the other way round: its bounds change places."""
+    if found is None or found.value is None:
+        return None
+    ends = (found.low, found.high) if sign > 0 else (found.high, found.low)
+    low, high = (None if end is None else sign * end for end in ends)
+    return PaperFigure(sign * found.value, low, high, found.n)
+
+
+def arrow_in_words(arrow: Cell) -> str:
+    """An arrow as the paper prints it, "↓9.7"; of a run "↓9.7 points (−12.1 to −7.2), n = 120 facts"; "" for none."""
+    if arrow is None or arrow.value is None:
+        return ""
+    size = f"{abs(100 * arrow.value):.1f}"
+    pointing = "" if size == "0.0" else "↓" if arrow.value < 0 else "↑"
+    if arrow.n is None:
+        return f"{pointing}{size}"
+    return f"{pointing}{size} points ({bounds_in_points(arrow.low, arrow.high)}), n = {counted(arrow.n, 'fact')}"

@@ -7,24 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from medfact.metrics.averages import FEWEST_FACTS, error_prone
 from medfact.metrics.measures import TypeAccuracy
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.arrows import pointed
 from medfact.results.contrasts import Across
 from medfact.results.means import groups_of, mean_types, rows_of_means
 from medfact.results.paper_rows import (
     PUBLISHED,
     RUN,
     Cell,
-    PaperFigure,
     PaperRow,
     PaperTable,
     coin,
     detail_of,
-    exactly,
+    figure_of,
+    pointed,
     published,
     rows_of_paper,
     rows_of_runs,
     rows_side_by_side,
-    values_of,
 )
 from medfact.results.report import Report
 from medfact.results.wording import model_of
@@ -274,7 +272,7 @@ def _mkj_table_2(reports: Sequence[Report]) -> PaperTable:
     own = [row for report in single for row in _types(model_of(report), report, report.by_tail_type)]
     own += [row for name, of in groups_of(single) for row in _types(name, of[0], mean_types(of))]
     theirs = tuple(
-        PaperRow(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (exactly(float(row["value"])),), row["group"])
+        PaperRow(row["model"], PUBLISHED, f"MKJ; {row['method']} error-prone", (figure_of(row),), row["group"])
         for row in published("mkj_table2")
     )
     return PaperTable(
@@ -297,7 +295,7 @@ def _types(model: str, report: Report, by_type: Mapping[str, TypeAccuracy]) -> I
     ranked = {name: f"{side} error-prone" for side in ("most", "least") for name in getattr(found, side)}
     ten = {row["group"]: "one of the paper's ten" for row in published("mkj_table2") if row["group"] in by_type}
     for name, place in {**ranked, **{name: place for name, place in ten.items() if name not in ranked}}.items():
-        figure = PaperFigure(*values_of(by_type[name]))
+        figure = by_type[name].estimate
         yield PaperRow(model, RUN, f"{place}; {detail_of(report)}", (figure,), name)
 
 

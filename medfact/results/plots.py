@@ -71,7 +71,6 @@ def _dots_of_column(place: int, name: str, columns: int, block: Shares) -> Plot:
     estimates = [cell.known for _, cell in shown if cell.known]
     sign = "%{x:+.1f} points" if isinstance(block, Differences) else "%{x:.1f}%"
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": [100 * (estimate.value or 0.0) for estimate in estimates],
@@ -145,9 +144,8 @@ def _name_of_panel(name: str, place: int, columns: int, rows: int) -> Plot:
 
 def _traces_of_panel(block: Square, name: str, panel: Panel) -> list[Plot]:
     perfect = [0, 1] if block.rising else [1, 0]
-    line = {"type": "scatter", "x": [0, 1], "y": perfect, "mode": "lines", "line": {"dash": "dot", "color": GREY}}
+    line = {"x": [0, 1], "y": perfect, "mode": "lines", "line": {"dash": "dot", "color": GREY}}
     points = {
-        "type": "scatter",
         "name": name,
         "x": [point.x for point in panel.points],
         "y": [point.y for point in panel.points],
@@ -170,7 +168,6 @@ def _sizes(points: Sequence[Point]) -> list[float]:
 def area(band: Sequence[tuple[float, float, float]], fill: str, name: str = "") -> Plot:
     """What lies between two lines. band: x and both ends, from left to right."""
     return {
-        "type": "scatter",
         "mode": "lines",
         **({"name": name} if name else {}),
         "x": [*(x for x, _, _ in band), *(x for x, _, _ in reversed(band))],
@@ -193,13 +190,12 @@ def _curve(block: Curve) -> Plot:
     traces = [_coin(block.coin)] if block.coin else []
     for place, (name, line) in enumerate(block.lines.items()):
         if block.band:
-            ends = zip(line.x, line.low, line.high, strict=True)
-            band = [(x, 100 * (low or 0.0), 100 * (high or 0.0)) for x, low, high in ends]
+            band = [(x, 100 * (one.low or 0.0), 100 * (one.high or 0.0)) for x, one in line]
             traces.append(area(band, _BAND, "bounds that hold at any time"))
         traces.append(_line(place, name, line, block))
     if block.marked:
         traces.append(_marked(block))
-    longest = block.end or max((line.x[-1] for line in block.lines.values() if line.x), default=0)
+    longest = block.end or max((line[-1][0] for line in block.lines.values() if line), default=0)
     whole = {"tick0": 0, "dtick": 1} if longest <= FEW else {}
     x_axis = {"title": {"text": block.axes[0]}, "fixedrange": True, "zeroline": False, **whole}
     y_axis = {"title": {"text": block.axes[1]}, "fixedrange": True, "automargin": True, "zeroline": False}
@@ -213,37 +209,34 @@ def _curve(block: Curve) -> Plot:
 def _coin(shares: Sequence[float]) -> Plot:
     line = {"dash": "dot", "color": GREY}
     x, y = list(range(1, len(shares) + 1)), [100 * share for share in shares]
-    return {"type": "scatter", "x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
+    return {"x": x, "y": y, "mode": "lines", "name": "a coin", "line": line}
 
 
 def _line(place: int, name: str, line: CurveLine, block: Curve) -> Plot:
-    estimates = [Estimate(*of) for of in zip(line.y, line.low, line.high, line.n, strict=True)]
+    estimates = [one for _, one in line]
     bounds = [interval(one).replace("%", "") if one.low is not None else "no interval" for one in estimates]
-    many = zip(line.n, bounds, strict=True)
     hover = "%{x}: %{y:+.1f} points (%{customdata[1]})" if block.signed else "%{x} statements: %{y:.1f}% (n = %{customdata[0]})"
     return {
-        "type": "scatter",
         "name": name,
-        "mode": "lines+markers" if len(line.x) < 40 else "lines",
-        "x": list(line.x),
-        "y": [round(100 * share, 2) for share in line.y],
+        "mode": "lines+markers" if len(line) < 40 else "lines",
+        "x": [x for x, _ in line],
+        "y": [round(100 * (one.value or 0.0), 2) for one in estimates],
         **({} if block.band else {"error_y": errors(estimates)}),
         "line": {"color": colour(place)} | ({"dash": "dash", "width": 4} if name in block.dashed else {}),
         "marker": marker(place, 5 if block.band else 8),
-        "customdata": [list(one) for one in many],
+        "customdata": [[one.n, text] for one, text in zip(estimates, bounds, strict=True)],
         "hovertemplate": hover,
     }
 
 
 def _marked(block: Curve) -> Plot:
     place, words = block.marked or (0, "")
-    line = next(iter(block.lines.values()))
+    x, one = next(iter(block.lines.values()))[place]
     return {
-        "type": "scatter",
         "name": "decided",
         "mode": "markers",
-        "x": [line.x[place]],
-        "y": [100 * line.y[place]],
+        "x": [x],
+        "y": [100 * (one.value or 0.0)],
         "marker": {"color": COLOURS[5], "symbol": "diamond", "size": 13},
         "hovertemplate": f"{plain(words)}<extra></extra>",
     }
@@ -256,8 +249,9 @@ def _reach(block: Curve) -> list[float]:
 
 def half_width(line: CurveLine) -> float:
     """How far an axis goes from 0: all of a line and the bounds at its end; the wide ones of its start are cut."""
-    steady = map(abs, line.y[len(line.y) // 10 :])
-    return 1.15 * max(0.1, *steady, *(1.5 * abs(end[-1] or 0.0) for end in (line.low, line.high)))
+    steady = (abs(one.value or 0.0) for _, one in line[len(line) // 10 :])
+    _, last = line[-1]
+    return 1.15 * max(0.1, *steady, *(1.5 * abs(end or 0.0) for end in (last.low, last.high)))
 
 
 # ------------------------------------------------------------------------------------------------ rarity
@@ -297,7 +291,6 @@ def _dots_of_facts(known: Sequence[FactPoint]) -> Plot:
     shown = known[::step]
     spread = [JITTER * (place * 0.618 % 1 - 0.5) for place in range(len(shown))]  # the golden ratio repeats nothing
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": f"facts ({len(shown):,} of {len(known):,})" if step > 1 else "facts",
         "x": [1 + (point.tail_count or 0) for point in shown],
@@ -312,7 +305,7 @@ def _line_and_band(band: Sequence[tuple[float, float, float | None, float | None
     """band: x, the fitted share and the bounds of its band, from left to right."""
     x = [place[0] for place in band]
     shares = [100 * place[1] for place in band]
-    line = {"type": "scatter", "mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": colour(0)}}
+    line = {"mode": "lines", "name": "fitted line", "x": x, "y": shares, "line": {"color": colour(0)}}
     bounds = [(at, 100 * low, 100 * high) for at, _, low, high in band if low is not None and high is not None]
     return [line] if len(bounds) < len(band) else [area(bounds, "rgba(0,114,178,0.15)", "95% band"), line]
 
@@ -321,7 +314,6 @@ def _dots_of_types(view: Rarity) -> Plot:
     shown = {name: of for name, of in view.types.items() if of.mean_log_frequency is not None and of.accuracy.value is not None}
     estimates = [of.accuracy.estimate for of in shown.values()]
     return {
-        "type": "scatter",
         "mode": "markers",
         "name": "semantic types of tails",
         "x": [10 ** (of.mean_log_frequency or 0.0) for of in shown.values()],
@@ -378,7 +370,9 @@ def plain(text: str) -> str:
 def specification(traces: Sequence[Mapping[str, Any]], **layout: Any) -> Plot:
     """Traces with what every figure has in common."""
     return {
-        "data": [{**trace, "name": plain(trace["name"])} if "name" in trace else dict(trace) for trace in traces],
+        "data": [
+            {"type": "scatter", **trace} | ({"name": plain(trace["name"])} if "name" in trace else {}) for trace in traces
+        ],
         "layout": {
             "margin": {"l": 56, "r": 12, "t": 36, "b": 64},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

@@ -10,7 +10,6 @@ from medfact.results.blocks import Block, Cell, Curve, Facts, Note, Section, Tab
 from medfact.results.compare import Comparison
 from medfact.results.danger import Danger
 from medfact.results.rarity import Fit, Rarity
-from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.sections import TERMINAL, Beside, Figures, sections_of
 from medfact.results.wording import (
@@ -18,12 +17,14 @@ from medfact.results.wording import (
     about_intervals,
     count,
     counted,
+    false_on_purpose,
     how_it_ended,
     label_of,
     marked,
     model_of,
     nothing_stands_out,
     points,
+    remarks,
     share,
     shortened,
     signed_share,

@@ -1,12 +1,14 @@
 """How results are put into words, once for the page, the command line and reports: names, states, fates, ways of asking,
-numbers."""
+numbers, and what is remarked wherever scores stand."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import PurePath
 
 from medfact.facts import Fact
 from medfact.metrics import FAILED, PENDING, UNREADABLE
@@ -16,19 +18,12 @@ from medfact.metrics.measures import Chance
 from medfact.metrics.miscalibration import DEFECTS
 from medfact.metrics.registry import MEASURES, Measure
 from medfact.metrics.uncertainty import Estimate
-from medfact.results.names import FROM_FILE as FROM_FILE
-from medfact.results.names import marked as marked
-from medfact.results.names import model_name as model_name
-from medfact.results.names import model_of as model_of
-from medfact.results.names import names_of_runs as names_of_runs
-from medfact.results.names import own_name as own_name
-from medfact.results.names import pool_title as pool_title
-from medfact.results.names import run_name as run_name
-from medfact.results.names import short_name as short_name
-from medfact.results.names import shortened as shortened
+from medfact.models import provider_of
+from medfact.prototypes import load_pool, pool_names
 from medfact.results.report import Report
-from medfact.spec import PROTOCOLS
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS
 from medfact.statements import ABSENT as ABSENT
+from medfact.statements import VARIANTS
 from medfact.store import (
     COMPLETE,
     DECIDED,
@@ -41,6 +36,7 @@ from medfact.store import (
     WAITING,
     Answer,
     Asked,
+    Run,
 )
 
 NO_VALUE = "no value"
@@ -182,6 +178,88 @@ def date(moment: str) -> str:
     except ValueError:
         return moment
     return f"{at.day} {at:%b %Y, %H:%M}"
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def model_name(spec: str) -> str:
+    """What to call a model: the last part of a folder or repository, a service's own name, a baseline in words."""
+    return provider_of(spec).title_of(spec)
+
+
+FROM_FILE = "from a file"
+"""What is said wherever figures stand that were not measured here: anybody may have written the file."""
+
+_TURNING = dict.fromkeys(map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
+"""Signs that turn the letters after them round."""
+
+
+def marked(name: str, imported: bool) -> str:
+    """A name with the mark of a run from a file, which no name can hide."""
+    return f"{' '.join(name.translate(_TURNING).split())} ({FROM_FILE})" if imported else name
+
+
+def own_name(run: Run) -> str:
+    """What its owner calls a run, else its model's name; without the mark of a run from a file."""
+    return run.name or model_name(run.model)
+
+
+def run_name(run: Run) -> str:
+    """What to call a run: its own name, else its model's."""
+    return marked(own_name(run), run.imported)
+
+
+def short_name(run: Run) -> str:
+    """The same, with a long name cut."""
+    return marked(shortened(own_name(run)), run.imported)
+
+
+def model_of(report: Report) -> str:
+    """What to call the model of a report."""
+    return marked(model_name(report.model), report.imported)
+
+
+def names_of_runs(runs: Sequence[Run]) -> list[str]:
+    """What to call runs beside each other: where two would be alike, with what tells them apart: their sentences, their
+    passages, or else the beginning of the id.
+    """
+    return [marked(name, run.imported) for name, run in zip(_told_apart(runs), runs, strict=True)]
+
+
+def _told_apart(runs: Sequence[Run]) -> list[str]:
+    names = [own_name(run) for run in runs]
+    for trait in (_sentences_of, _passages_of):
+        often = Counter(names)
+        told = [f"{name}, {trait(run)}" if often[name] > 1 else name for name, run in zip(names, runs, strict=True)]
+        names = told if len(set(map(trait, runs))) > 1 else names
+    often = Counter(names)
+    return [name if often[name] == 1 else f"{name} ({run.run[:8]})" for name, run in zip(names, runs, strict=True)]
+
+
+def _sentences_of(run: Run) -> str:
+    """What a run asks, in a word or two."""
+    if run.pool == "llmeval":
+        return "LLMEval"
+    return "rephrased" if run.spec.writer else "one plain sentence" if run.pool == "origin" else "templates"
+
+
+def _passages_of(run: Run) -> str:
+    """Whether a run shows passages, and in which setting."""
+    spec = run.spec
+    if spec.retrieval == NO_RETRIEVAL:
+        return "without passages"
+    return f"{spec.retrieval} passages, fact left out" if spec.leave_out else f"{spec.retrieval} passages"
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text cut to so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def pool_title(pool: str) -> str:
+    """A name for people of a pool that comes with the project; any other one's own. A run's file may name whatever it likes."""
+    return load_pool(pool).title if pool in pool_names() else PurePath(pool).name
 
 
 # ------------------------------------------------------------------------------------------------ states and fates
@@ -361,3 +439,44 @@ def shared_settings(reports: Sequence[Report]) -> str:
     shared = [texts[0] for texts in zip(*map(settings, reports), strict=True) if len(set(texts)) == 1]
     differ = "" if len(shared) == len(settings(reports[0])) else " The runs differ in other settings: see Compare."
     return f"All: {'; '.join(shared)}.{differ}" if shared else differ.strip()
+
+
+# ------------------------------------------------------------------------------------------------ remarks
+
+
+def false_on_purpose(reports: Iterable[Report]) -> str:
+    """How many of the statements that runs ask are false, in a sentence: "75% of the statements are false on purpose."."""
+    shares = sorted({round(100 * one.false_statements / one.statements) for one in reports if one.statements})
+    least_and_most = dict.fromkeys(f"{of}%" for of in (shares[0], shares[-1])) if shares else ("Some",)
+    return f"{' to '.join(least_and_most)} of the statements are false on purpose."
+
+
+def remarks(report: Report) -> list[str]:
+    """All that is remarked of a run beside the notes that it recorded."""
+    return [*about_demonstrations(report), *about_labels(report)]
+
+
+def about_demonstrations(report: Report) -> list[str]:
+    """That the demonstrations of rephrased statements are not rephrased; nothing where they are, or nothing is."""
+    if report.shots_rephrased is not False:
+        return []
+    return [
+        "Its statements are rephrased and its demonstrations are not: beside a run of the prototypes the difference is that of "
+        "rephrasing and of demonstrations in another form."
+    ]
+
+
+def about_labels(report: Report) -> list[str]:
+    """Which of the forms that a run asks its paper labels wrongly, and its scores without them; nothing where it asks none."""
+    found = report.well_labelled
+    if found is None:
+        return []
+    forms = {key: None for key in VARIANTS if any(key in of for of in found.forms.values())}
+    relations = "; ".join(f"{name}: {', '.join(of)}" for name, of in found.forms.items())
+    average, joint, pair = found.average_accuracy, found.joint_accuracy, found.pair_joint_accuracy
+    return [
+        f"The labels of {counted(found.statements, 'statement')} in the published sentences do not follow from their facts "
+        f"({', '.join(forms)}; {relations}). Without them: right answers {share(average)} of "
+        f"{counted(average.n, 'statement')}, all right {share(joint)} of {counted(joint.n, 'fact')}, false partner too "
+        f"{share(pair)} of {counted(pair.n, 'pair')}; with fewer statements a fact, all are right more easily."
+    ]

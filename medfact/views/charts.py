@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -160,11 +160,15 @@ class _Scale(NamedTuple):
 def _curve(block: Curve) -> Markup:
     lines = list(block.lines.values())
     widest = min(1.0, half_width(lines[0])) if block.signed else 1.0
-    end = block.end or max(line.x[-1] for line in lines if line.x)
+    end = block.end or max(line[-1][0] for line in lines if line)
     scale = _Scale(end, -widest if block.signed else 0.0, widest)
     shares = (-widest, -widest / 2, 0.0, widest / 2, widest) if block.signed else (0.0, 0.25, 0.5, 0.75, 1.0)
     ticks = [(scale.y(one), points(one).removesuffix(".0") if block.signed and one else f"{100 * one:.0f}") for one in shares]
-    place, words = block.marked or (0, "")
+    marked = None
+    if block.marked:
+        place, words = block.marked
+        at, of = lines[0][place]
+        marked = scale.x(at), scale.y(of.value or 0.0), words
     return render(
         "chart_curve",
         title=block.finding,
@@ -172,10 +176,10 @@ def _curve(block: Curve) -> Markup:
         axes=block.axes,
         lines=[_drawn_line(block, scale, at, name, line) for at, (name, line) in enumerate(block.lines.items())],
         bands=[_area(scale, line) for line in lines] if block.band else [],
-        coin=" ".join(f"{scale.x(step)},{scale.y(share)}" for step, share in enumerate(block.coin, 1)),
+        coin=_path(scale, enumerate(block.coin, 1)),
         ticks=ticks,
         zero=scale.y(0.0),
-        marked=(scale.x(lines[0].x[place]), scale.y(lines[0].y[place]), words) if block.marked else None,
+        marked=marked,
         left=_CURVE_LEFT,
         right=_CURVE_LEFT + _CURVE_WIDTH,
         bottom=_CURVE_TOP + _CURVE_HEIGHT,
@@ -184,23 +188,18 @@ def _curve(block: Curve) -> Markup:
 
 
 def _drawn_line(block: Curve, scale: _Scale, at: int, name: str, line: CurveLine) -> dict[str, object]:
-    bounds = [] if block.band else list(_bounds(scale, line))
-    return {"name": name, "colour": _colour(at), "path": _path(scale, line), "bounds": bounds, "dashed": name in block.dashed}
+    bounds = [
+        (scale.x(step), scale.y(one.low), scale.y(one.high))
+        for step, one in line
+        if not block.band and one.low is not None and one.high is not None
+    ]
+    path = _path(scale, [(step, one.value) for step, one in line])
+    return {"name": name, "colour": _colour(at), "path": path, "bounds": bounds, "dashed": name in block.dashed}
 
 
-def _path(scale: _Scale, line: CurveLine) -> str:
-    return " ".join(f"{scale.x(step)},{scale.y(share)}" for step, share in zip(line.x, line.y, strict=True))
-
-
-def _bounds(scale: _Scale, line: CurveLine) -> Iterator[tuple[float, float, float]]:
-    for step, low, high in zip(line.x, line.low, line.high, strict=True):
-        if low is not None and high is not None:
-            yield scale.x(step), scale.y(low), scale.y(high)
+def _path(scale: _Scale, places: Iterable[tuple[float, float | None]]) -> str:
+    return " ".join(f"{scale.x(step)},{scale.y(share or 0.0)}" for step, share in places)
 
 
 def _area(scale: _Scale, line: CurveLine) -> str:
-    low, high = (
-        [f"{scale.x(step)},{scale.y(end or 0.0)}" for step, end in zip(line.x, ends, strict=True)]
-        for ends in (line.low, line.high)
-    )
-    return " ".join([*low, *reversed(high)])
+    return _path(scale, [*((step, one.low) for step, one in line), *((step, one.high) for step, one in reversed(line))])

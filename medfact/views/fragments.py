@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from medfact.negatives import DIFFICULTIES
 from medfact.results import wording
-from medfact.results.blocks import Facts, Note, Shares, Square, Table
 from medfact.statements import VARIANTS
 from medfact.table_formats import linked_kinds
 
@@ -30,8 +29,6 @@ def environment() -> Environment:
         "count": wording.count,
         "interval": wording.interval,
         "bounds": lambda estimate: wording.bounds_in_points(estimate.low, estimate.high),
-        "kind": _kind,
-        "p_value": wording.p_value,
         "date": wording.date,
         "counted": wording.counted,
         "run_name": wording.run_name,
@@ -41,17 +38,10 @@ def environment() -> Environment:
     made.globals |= {
         "VARIANTS": VARIANTS,
         "FATES": wording.FATES,
-        "too_few": wording.TOO_FEW,
         "DIFFICULTIES": DIFFICULTIES,
         "linked_kinds": linked_kinds,
     }
     return made
-
-
-def _kind(block: object) -> str:
-    """Which part of the template draws a block."""
-    kinds = {Shares: "shares", Table: "table", Square: "square", Facts: "facts", Note: "note"}
-    return next((name for kind, name in kinds.items() if isinstance(block, kind)), "curve")
 
 
 def render(template: str, **values: object) -> Markup:

@@ -15,16 +15,15 @@ from medfact.metrics.diagnosis import meaning
 from medfact.metrics.estimand import LIKE
 from medfact.models import FUNCTION
 from medfact.results import wording
-from medfact.results.beside import beside_of
 from medfact.results.citations import bibtex, plain_citations
 from medfact.results.danger import danger_of
 from medfact.results.methods_paragraph import methods_paragraph
 from medfact.results.pairs import Pairs, pairs_of_run
-from medfact.results.remarks import false_on_purpose, remarks
-from medfact.results.report import Board, Report, board_of, report_of
+from medfact.results.report import Report, board_of, report_of
 from medfact.results.sections import REPORT, Figures, sections_of
+from medfact.results.sections.beside import beside_of
 from medfact.results.sides import MOST, sides_of
-from medfact.results.wording import how_it_ended, state_in_words
+from medfact.results.wording import false_on_purpose, how_it_ended, remarks, state_in_words
 from medfact.reviews.summary import summary
 from medfact.reviews.text import summary_lines
 from medfact.reviews.verdicts import held, opinions
@@ -137,7 +136,7 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
         name=name,
         run=run,
         report=report,
-        failures=tuple(_failures(store, run, board, pairs, missed[:SHOWN_FAILURES])),
+        failures=tuple(_failures(store, run, pairs, missed[:SHOWN_FAILURES])),
         failed=len(missed),
         pairs=len(pairs.members),
         command=command_of(portable(run.spec)),
@@ -147,19 +146,14 @@ def _part(store: Store, name: str, run: Run, owners: Sequence[str], estimand: st
     )
 
 
-def _failures(store: Store, run: Run, board: Board, pairs: Pairs, chosen: Sequence[int]) -> Iterator[Failure]:
+def _failures(store: Store, run: Run, pairs: Pairs, chosen: Sequence[int]) -> Iterator[Failure]:
     for pair in chosen:
         members = list(pairs.members[pair])
         items = tuple(item for item in store.answers.asked(run.run, facts=members) if item.draw == 0)
         facts = {item.fact: item.statement.fact for item in items}
-        named = tuple(
-            (facts[number], _meaning(pairs.diagnosis(number), facts[number])) for number in members if number in facts
-        )
-        yield Failure(named, items, pairs.right(pair))
-
-
-def _meaning(diagnosis: str | None, fact: Fact) -> str:
-    return meaning(diagnosis, fact.positive) if diagnosis else ""
+        named = ((facts[number], pairs.diagnosis(number)) for number in members if number in facts)
+        meant = tuple((fact, meaning(found, fact.positive) if found else "") for fact, found in named)
+        yield Failure(meant, items, pairs.right(pair))
 
 
 def command_of(spec: RunSpec) -> str:

@@ -6,24 +6,17 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from medfact.results.blocks import Block, Section
+from medfact.results.blocks import Section
 from medfact.results.plots import plot_of
 from medfact.views.charts import svg
-from medfact.views.fragments import environment, render
+from medfact.views.fragments import render
 
 
 def on_a_page(sections: Iterable[Section]) -> Markup:
     """Sections with figures that a page's script draws."""
-    return render("blocks", sections=list(sections), draw=_plotted)
+    return render("blocks", sections=list(sections), plot=plot_of)
 
 
 def in_a_file(sections: Iterable[Section]) -> Markup:
     """Sections with figures that need no script."""
-    return render("blocks", sections=list(sections), draw=svg)
-
-
-def _plotted(block: Block) -> Markup:
-    if not (plot := plot_of(block)):
-        return Markup()
-    figure = getattr(environment().get_template("plot.html").module, "figure")  # noqa: B009 - a macro of the template
-    return Markup(figure(plot, block.name, block.label, block.finding))  # type: ignore[union-attr]
+    return render("blocks", sections=list(sections), plot=None, svg=svg)

@@ -21,9 +21,8 @@ from medfact.models import Completion, Prompt, ServiceSettings, load_model
 from medfact.results.compare import races_of, sides_of
 from medfact.results.model_card import model_card
 from medfact.results.plots import plot_of
-from medfact.results.race_course import race_course
+from medfact.results.races import race_curve
 from medfact.results.report import report_of
-from medfact.results.sections.beside import race_curve
 from medfact.results.text import report_text
 from medfact.results.wording import how_it_ended
 from medfact.runs import racing
@@ -131,17 +130,21 @@ def test_a_race_is_told_and_drawn(many: Path, store: Store) -> None:
     raced(runs, store, (0.97, 0.6))
     (found,) = races_of(sides_of(store, [run.run for run in runs]))
     assert found.race is not None
-    course = race_course(found)
-    assert course is not None
-    assert course.decided_at is not None
-    assert course.heads[course.decided_at] == found.race.decided_at
-    assert course.low[course.decided_at] > 0 >= course.low[course.decided_at - 1] or found.race.decided_at >= 10
-    figure = plot_of(race_curve(1, "finding", course))
+    curve = race_curve(1, "finding", found)
+    assert curve is not None
+    assert curve.marked is not None
+    place, course = curve.marked[0], curve.lines["difference so far"]
+    assert course[place][0] == found.race.decided_at
+    low, before = course[place][1].low, course[place - 1][1].low
+    assert low is not None
+    assert before is not None
+    assert low > 0 >= before or found.race.decided_at >= 10
+    figure = plot_of(curve)
     assert [trace["name"] for trace in figure["data"]][-2:] == ["difference so far", "decided"]
     assert figure["data"][-1]["x"] == [found.race.decided_at]
     assert figure["data"][-2]["y"][-1] == pytest.approx(100 * found.race.value, abs=0.01)
     assert "dtick" not in figure["layout"]["xaxis"]
-    assert plot_of(race_curve(1, "", replace(course, of=4)))["layout"]["xaxis"]["dtick"] == 1, "no tick at half a disease"
+    assert plot_of(replace(curve, end=4))["layout"]["xaxis"]["dtick"] == 1, "no tick at half a disease"
     page = html_report(store, [run.run for run in runs], "2026-11-24T20:00:00+00:00")
     assert "Enough: " in page
     assert f"decided after {found.race.decided_at} diseases" in page

@@ -6,8 +6,7 @@ from calibrated import NEGATED, of, sure, u_shaped, uniform
 from made_records import records_of
 
 from medfact.metrics.coherence import coherence
-from medfact.metrics.consistency import bands
-from medfact.metrics.probability import calibration
+from medfact.metrics.probability import bands, calibration
 
 
 @pytest.mark.parametrize("coherent", [True, False])

@@ -15,8 +15,7 @@ from medfact.facts import Fact
 from medfact.metrics.witnesses import AFFIRMS, DENIES, NEITHER, against_labels, belief
 from medfact.prototypes import load_pool
 from medfact.results.compare import sides_of
-from medfact.results.over_models import OverModels, over_models
-from medfact.results.over_models_text import hardest_in_words, suspects_in_words
+from medfact.results.over_models import OverModels, hardest_in_words, over_models, suspects_in_words
 from medfact.results.sections import SECTIONS, Beside, Figures
 from medfact.results.text import lines_of
 from medfact.reviews.queues import unanimous

@@ -37,7 +37,7 @@ from medfact.models import (
 from medfact.models.services.prices import Price
 from medfact.results.compare import Comparisons
 from medfact.results.live import Reports
-from medfact.results.names import model_name
+from medfact.results.wording import model_name
 from medfact.runs.checks import check_settings
 from medfact.runs.costs import bill_in_words, bill_of, costs
 from medfact.runs.jobs import Jobs

@@ -13,11 +13,10 @@ from markupsafe import Markup
 from small_facts import write_csv
 
 from medfact.metrics.contrasts import contrasts
-from medfact.results.arrows import in_words
 from medfact.results.compare import Side, sides_of
 from medfact.results.contrasts import across_of_papers
 from medfact.results.live import Live
-from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable
+from medfact.results.paper_rows import CHANCE, PUBLISHED, RUN, PaperFigure, PaperTable, arrow_in_words
 from medfact.results.papers import tables
 from medfact.results.report import Report, report_of
 from medfact.runs.run import answer
@@ -64,12 +63,12 @@ def test_a_papers_own_arrows_are_differences_of_its_figures() -> None:
     first = row_of(made, "Table 3", "Gemma-7B", "MedLAMA")
     assert first["Origin"] is None
     assert first["LLMEval"] == (pytest.approx(0.611 - 0.733), None, None, None)
-    assert in_words(first["PretextTrans"]) == "↓13.9"
+    assert arrow_in_words(first["PretextTrans"]) == "↓13.9"
     parts = row_of(made, "Table 13", "Llama3-70B", "MedLAMA")
-    assert in_words(parts["−LogImp"]) == "↑6.1"
+    assert arrow_in_words(parts["−LogImp"]) == "↑6.1"
     steps = row_of(made, "Table 14", "Llama3-70B", "MedLAMA")
     assert steps["None"] is None
-    assert [in_words(steps[name]) for name in ("+DN", "+All")] == ["↓2.4", "↓6.1"]
+    assert [arrow_in_words(steps[name]) for name in ("+DN", "+All")] == ["↓2.4", "↓6.1"]
     assert not any(arrow for table in made for row in table.rows if row.origin == CHANCE for arrow in row.arrows)
 
 
@@ -125,10 +124,10 @@ def test_runs_of_other_models_or_other_parts_are_not_compared(runs: list[str], s
 
 
 def test_arrows_in_words() -> None:
-    assert in_words(None) == in_words(PaperFigure(None)) == ""
-    assert in_words(PaperFigure(0.019)) == "↑1.9"
-    assert in_words(PaperFigure(-0.0001, -0.02, 0.02, 40)) == "0.0 points (−2.0 to +2.0), n = 40 facts"
-    assert in_words(PaperFigure(-0.125, None, None, 1)) == "↓12.5 points (too few diseases to say), n = 1 fact"
+    assert arrow_in_words(None) == arrow_in_words(PaperFigure(None)) == ""
+    assert arrow_in_words(PaperFigure(0.019)) == "↑1.9"
+    assert arrow_in_words(PaperFigure(-0.0001, -0.02, 0.02, 40)) == "0.0 points (−2.0 to +2.0), n = 40 facts"
+    assert arrow_in_words(PaperFigure(-0.125, None, None, 1)) == "↓12.5 points (too few diseases to say), n = 1 fact"
 
 
 def test_files_and_pages_tell_arrows(runs: list[str], store: Store, medfact: Callable[..., Any]) -> None:

@@ -55,13 +55,10 @@ def asked(store: Store, **spec: Any) -> str:
 def groups_of(store: Store) -> list[Group]:
     return gallery(
         [
-            Shown(
-                one, Side(store.run(one.run), board_of(store, one.run)), report_of(store, store.run(one.run)),
-                store.was_imported(one.run),
-            )
+            Shown(one, Side(store.run(one.run), board_of(store, one.run)), report_of(store, store.run(one.run)))
             for one in store.publications.published()
         ]
-    )  # fmt: skip
+    )
 
 
 def test_only_runs_that_were_asked_the_same_are_ranked_together(store: Store, facts: str) -> None:

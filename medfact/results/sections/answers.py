@@ -54,7 +54,6 @@ def heads_of(reports: Reports, group: str) -> list[str]:
 
 @section("ways of asking", 10)
 def ways(figures: Figures) -> Section:
-    """Right answers by the way of asking."""
     reports = figures.reports
     asked = [key for key in VARIANTS if any(key in report.by_variant for report in reports.values())]
     rows = tuple(
@@ -156,7 +155,8 @@ def self_agreement(figures: Figures) -> Section | None:
     return Section("Does it agree with itself?", (table, Note(lines=(about,), quiet=True)))
 
 
-def _as_in(paper: str) -> str:
+def as_in(paper: str) -> str:
+    """Whose figure it is."""
     return f"as in {paper}" if paper else ""
 
 
@@ -178,7 +178,7 @@ def contrasts(figures: Figures) -> Section | None:
     for name in names:
         title, paper = title_of(name)
         cells = {run: difference_of(of[name]) if name in of else ABSENT for run, of in found.items()}
-        rows.append(Row(title, cells, _as_in(paper), _as_in(paper)))
+        rows.append(Row(title, cells, as_in(paper), as_in(paper)))
     label = "the same facts, asked in two ways, in points"
     table = Table(
         name="contrasts", label=label, heading="contrast", rows=tuple(rows), caption="right answers by fact, in points"
@@ -247,7 +247,6 @@ def _accepted_line(run: str, one: Accepted, figures: Figures) -> FactLine:
 
 @section("relations", 90, where=NOT_IN_A_PAPER)
 def relations(figures: Figures) -> Section | None:
-    """Right answers by relation."""
     names = sorted(heads_of(figures.reports, "by_relation"))
     if not names:
         return None
@@ -261,7 +260,6 @@ def relations(figures: Figures) -> Section | None:
 
 @section("semantic types", 91, where=NOT_IN_A_PAPER)
 def types(figures: Figures) -> Section | None:
-    """Right answers by semantic type of the tail."""
     rows = rows_by_type(figures.reports)
     if len(rows) < 2:
         return None
@@ -314,7 +312,6 @@ _OF_DIFFICULTY: tuple[tuple[str, str, str], ...] = (
 
 @section("difficulty", 93, where=NOT_IN_A_PAPER)
 def difficulty(figures: Figures) -> Section | None:
-    """Right answers by how hard the false partner is."""
     reports = figures.reports
     asked = [name for name in DIFFICULTIES if any(name in report.by_difficulty for report in reports.values())]
     if not asked:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from medfact.metrics.paired import Paired
 from medfact.metrics.uncertainty import Estimate
 from medfact.results import findings
-from medfact.results import over_models_text as words
 from medfact.results.blocks import (
     ABSENT,
     Block,
     Cell,
-    Curve,
-    CurveLine,
     Differences,
     FactLine,
     Facts,
@@ -25,16 +21,28 @@ from medfact.results.blocks import (
     Shares,
     Table,
 )
-from medfact.results.compare import METRICS, Pair, verdict
-from medfact.results.contrasts import ABOUT
-from medfact.results.evidence import Change
-from medfact.results.over_models import OverModels
-from medfact.results.race_course import RaceCourse, race_course
-from medfact.results.race_words import ABOUT as ABOUT_RACES
-from medfact.results.race_words import race_in_words
-from medfact.results.sections.answers import NOT_IN_A_PAPER, difference_of, share_of
-from medfact.results.sections.registry import NOTEBOOK, PAGE, Figures, section
+from medfact.results.compare import METRICS, Pair, pairs_of, questions_of, races_of, verdict
+from medfact.results.contrasts import ABOUT, across_runs
+from medfact.results.evidence import Change, changes
+from medfact.results.over_models import (
+    NOT_ENOUGH,
+    NOTHING_SHARED,
+    OverModels,
+    about_models,
+    against_in_words,
+    alike_in_words,
+    hardest_in_words,
+    missed_in_words,
+    suspects_in_words,
+)
+from medfact.results.over_models import over_models as over_models_of
+from medfact.results.races import ABOUT as ABOUT_RACES
+from medfact.results.races import race_curve, race_in_words
+from medfact.results.sections.answers import NOT_IN_A_PAPER, as_in, difference_of, share_of
+from medfact.results.sections.registry import NOTEBOOK, PAGE, Beside, Figures, section
+from medfact.results.sides import Side
 from medfact.results.wording import NO_VALUE, TOO_FEW, count, counted, p_value, percent, score, signed_decimals
+from medfact.store import Store
 
 DRAWN_RACES = 3
 """So many races are drawn; the others are told in words."""
@@ -53,11 +61,18 @@ CHANGED = {
 }
 """Figure → its heading, and what it is."""
 
-SHORT = {
-    "average_accuracy": "right answers",
-    "joint_accuracy": "all right",
-    "pair_joint_accuracy": "all right, false partner too",
-}
+
+def beside_of(store: Store, sides: Sequence[Side], names: Mapping[str, str]) -> Beside:
+    """What runs beside each other show. names: run → what to call it."""
+    return Beside(
+        names=names,
+        pairs=pairs_of(sides),
+        races=races_of(sides),
+        across=across_runs(sides),
+        over_models=over_models_of(sides, store),
+        changes=changes(sides),
+        questions=questions_of(sides),
+    )
 
 
 @section("what passages change", 15, tab="compare", where=NOT_IN_A_PAPER)
@@ -117,36 +132,24 @@ def races(figures: Figures) -> Section | None:
     beside = figures.beside
     if beside is None or not any(one.race for one in beside.races):
         return None
-    told = [(race_in_words(one.a, one.b, one.race, beside.names), race_course(one)) for one in beside.races]
-    drawn = list(islice(((words, course) for words, course in told if course), DRAWN_RACES))
-    blocks: list[Block] = [race_curve(place, *one) for place, one in enumerate(drawn, 1)]
-    rest = [one for one in told if one not in drawn]
+    blocks: list[Block] = []
+    rest: list[str] = []
+    left = False
+    for one in beside.races:
+        words = race_in_words(one.a, one.b, one.race, beside.names)
+        curve = race_curve(len(blocks) + 1, words, one)
+        if curve and len(blocks) < DRAWN_RACES:
+            blocks.append(curve)
+        else:
+            rest.append(words)
+            left = left or curve is not None
     if rest:
-        blocks.append(Note(lines=tuple(words for words, _ in rest), listed=True))
-    if any(course for _, course in rest):
+        blocks.append(Note(lines=tuple(rest), listed=True))
+    if left:
         blocks.append(Note(lines=("Three races are drawn; the others are said in words alone.",), quiet=True))
     why = "Who looks at figures while answers come, and stops when they please, finds differences that are not there."
     blocks.append(Note(lines=(f"{why} {ABOUT_RACES}",)))
     return Section("Is it decided which is better?", tuple(blocks))
-
-
-def race_curve(place: int, finding: str, course: RaceCourse) -> Curve:
-    """The course of a race: the difference so far, with bounds that hold at any time."""
-    at = course.decided_at
-    marked = None if at is None else (at, f"decided after {counted(course.heads[at], 'disease')}")
-    line = CurveLine(course.heads, course.value, course.low, course.high, course.heads)
-    return Curve(
-        name=f"race-{place}",
-        label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
-        "any time.",
-        finding=finding,
-        lines={"difference so far": line},
-        axes=(f"diseases counted, of {course.of:,}", "difference, points"),
-        band=True,
-        signed=True,
-        marked=marked,
-        end=course.of,
-    )
 
 
 @section("differences", 25, tab="compare", where=NOT_IN_A_PAPER)
@@ -176,7 +179,7 @@ def pair_rows(pairs: Sequence[Pair], names: Mapping[str, str]) -> tuple[Row, ...
     return tuple(
         Row(
             f"{names[a]}\nless {names[b]}",
-            {SHORT[name]: pair_cell(by[a, b, name], names) if (a, b, name) in by else ABSENT for name in metrics},
+            {score(name).heading: pair_cell(by[a, b, name], names) if (a, b, name) in by else ABSENT for name in metrics},
         )
         for a, b in couples
     )
@@ -231,9 +234,8 @@ def across(figures: Figures) -> Section | None:
         return None
     rows = []
     for one in beside.across:
-        paper = f"as in {one.paper}" if one.paper else ""
         title = f"{beside.names[one.a]}, less {beside.names[one.b]}"
-        rows.append(Row(title, {"difference": difference_of(one.found)}, paper, paper))
+        rows.append(Row(title, {"difference": difference_of(one.found)}, as_in(one.paper), as_in(one.paper)))
     table = Table(name="across", label="right answers by fact, in points", heading="contrast", rows=tuple(rows))
     return Section("Right answers by fact, whatever each run asks of it", (table, Note(lines=(ABOUT,))))
 
@@ -246,18 +248,18 @@ def over_models(figures: Figures) -> Section | None:
         return None
     found, title = beside.over_models, "What all models together show"
     if len(found.models) < 2:
-        return Section(title, (Note(lines=(words.NOT_ENOUGH,)),))
-    about = Note(lines=(" ".join(words.about_models(found)),))
+        return Section(title, (Note(lines=(NOT_ENOUGH,)),))
+    about = Note(lines=(" ".join(about_models(found)),))
     if not found.facts:
-        return Section(title, (about, Note(lines=(words.NOTHING_SHARED,))))
+        return Section(title, (about, Note(lines=(NOTHING_SHARED,))))
     return Section(title, (about, *_suspects(found, figures), *_missed(found), *_alike(found)))
 
 
 def _suspects(found: OverModels, figures: Figures) -> list[Block]:
-    blocks: list[Block] = [Note(lines=(words.suspects_in_words(found),), heading="Look at the label first")]
+    blocks: list[Block] = [Note(lines=(suspects_in_words(found),), heading="Look at the label first")]
     if not found.suspects:
         return blocks
-    blocks.append(Facts(lines=tuple(FactLine(one.fact, words.suspect_in_words(one)) for one in found.suspects)))
+    blocks.append(Facts(lines=tuple(FactLine(one.fact, against_in_words(one.models, one.ways)) for one in found.suspects)))
     if found.suspects_of > len(found.suspects):
         first = f"The first {len(found.suspects)} of {count(found.suspects_of)}, the most telling first."
         blocks.append(Note(lines=(first,)))
@@ -267,8 +269,8 @@ def _suspects(found: OverModels, figures: Figures) -> list[Block]:
 
 
 def _missed(found: OverModels) -> tuple[Block, Block]:
-    lines = tuple(FactLine(one.fact, words.missed_in_words(one)) for one in found.hardest)
-    return Note(lines=(words.hardest_in_words(found),), heading="Facts missed most"), Facts(lines=lines)
+    lines = tuple(FactLine(one.fact, missed_in_words(one)) for one in found.hardest)
+    return Note(lines=(hardest_in_words(found),), heading="Facts missed most"), Facts(lines=lines)
 
 
 def _alike(found: OverModels) -> tuple[Block, Block]:
@@ -278,5 +280,5 @@ def _alike(found: OverModels) -> tuple[Block, Block]:
         "disease, so that easy and hard diseases create no correlation. Models that miss the same facts cannot check each "
         "other."
     )
-    pairs = tuple(words.alike_in_words(pair) for pair in found.pairs)
+    pairs = tuple(alike_in_words(pair) for pair in found.pairs)
     return Note(lines=pairs, heading="Are they right on the same facts?", listed=True), Note(lines=(about,), quiet=True)

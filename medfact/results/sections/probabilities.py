@@ -147,7 +147,6 @@ def _probabilities(reports: Reports) -> dict[str, Probabilities]:
 
 @section("surest answers", 112, tab="calibration", where=NOT_IN_A_PAPER)
 def surest(figures: Figures) -> Section | None:
-    """Right answers among the surest ones."""
     found = _probabilities(figures.reports)
     if not found:
         return None

@@ -74,7 +74,6 @@ def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:
         "compare_choose",
         runs=[(run, short_name(run)) for run in offered.values()],
         chosen=chosen,
-        fewest=FEWEST,
         most=MOST,
     )
 

@@ -14,9 +14,9 @@ from medfact.kept import keep
 from medfact.results import sections, wording
 from medfact.results.contrasts import across_of_papers
 from medfact.results.live import PACE, Live, Version
-from medfact.results.remarks import false_on_purpose, remarks
 from medfact.results.report import Report
 from medfact.results.sides import Side
+from medfact.results.wording import false_on_purpose, remarks
 from medfact.reviews.summary import Summary, summary
 from medfact.reviews.text import FIGURES, SCORES, agreed, changes, where
 from medfact.runs.costs import bill_in_words, cut_in_words

@@ -76,7 +76,7 @@ def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) 
 
 def _shown(services: Services, publication: Published) -> Shown:
     reports, live = services.reports, services.reports.live(publication.run)
-    return Shown(publication, Side(live.run, reports.board(publication.run)), live.report, live.run.imported)
+    return Shown(publication, Side(live.run, reports.board(publication.run)), live.report)
 
 
 def _lines(group: Group) -> list[Line]:

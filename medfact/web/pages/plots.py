@@ -9,12 +9,11 @@ from markupsafe import Markup
 
 from medfact.answers.instructions import LLM_EVAL
 from medfact.metrics.uncertainty import Estimate
-from medfact.results import arrows
-from medfact.results.blocks import Curve, CurveLine, Note, Row, Section, Shares
+from medfact.results.blocks import Curve, Note, Row, Section, Shares
 from medfact.results.contrasts import Across
 from medfact.results.live import Live
 from medfact.results.means import WIDE, curves_of_means
-from medfact.results.paper_rows import CHANCE, PUBLISHED
+from medfact.results.paper_rows import ABOUT_ARROWS, CHANCE, PUBLISHED, arrow_in_words
 from medfact.results.papers import PAPERS, fits, tables
 from medfact.results.report import Report
 from medfact.results.sections.answers import share_of
@@ -44,8 +43,8 @@ def papers_tab(lives: Mapping[str, Live], show: Any, case: Markup, across: Seque
         case=case,
         tables=[(table, all(row.origin in {CHANCE, PUBLISHED} for row in table.rows)) for table in found],
         nothing=NOTHING,
-        arrow=arrows.in_words,
-        about_arrows=arrows.ABOUT,
+        arrow=arrow_in_words,
+        about_arrows=ABOUT_ARROWS,
         ids=",".join(live.run.run for live in lives.values()),
     )
 
@@ -95,8 +94,11 @@ def by_statements(place: int, before: str, reports: Mapping[str, Report], curve:
     """
     means = curves_of_means(reports.values(), curve)
     found = {name: getattr(report.curves, curve) for name, report in reports.items()} | means
-    lines = {name: _line(points) for name, points in found.items()}
-    longest = max(len(line.x) for line in lines.values())
+    lines = {
+        name: tuple((step, one) for step, one in enumerate(points, 1) if one.value is not None)
+        for name, points in found.items()
+    }
+    longest = max(map(len, lines.values()))
     average = curve == "average_ordered"
     coin = tuple(0.5 if average else 0.5**step for step in range(1, longest + 1))
     axes = ("statements a fact", "right answers, %" if average else "facts with all right, %")
@@ -104,17 +106,6 @@ def by_statements(place: int, before: str, reports: Mapping[str, Report], curve:
     finding = f"{before}: {_sentence(reports, curve)}{wide}"
     name, label = f"curve-{place}", f"{axes[1]} by {axes[0]}"
     return Curve(name=name, label=label, finding=finding, lines=lines, axes=axes, coin=coin, dashed=tuple(means))
-
-
-def _line(estimates: Sequence[Estimate]) -> CurveLine:
-    known = [(step, one) for step, one in enumerate(estimates, 1) if one.value is not None]
-    return CurveLine(
-        tuple(step for step, _ in known),
-        tuple(one.value or 0.0 for _, one in known),
-        tuple(one.low for _, one in known),
-        tuple(one.high for _, one in known),
-        tuple(one.n for _, one in known),
-    )
 
 
 def _sentence(reports: Mapping[str, Report], curve: str) -> str:

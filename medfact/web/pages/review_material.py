@@ -10,7 +10,7 @@ from medfact.errors import Mistake
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.models import provider_of
-from medfact.results.over_models_text import against_in_words
+from medfact.results.over_models import against_in_words
 from medfact.reviews.queues import at_random, contested, unanimous
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec

@@ -102,7 +102,6 @@ def view(visitor: Visitor, show: RunsShow) -> View:
             **listed.numbers,
             of=len(runs),
             deleted=own.deleted(visitor.owners),
-            sort=show.sort,
             longest_name=LONGEST_NAME,
             longest_note=LONGEST_NOTE,
         ),

@@ -1,11 +1,19 @@
-"""A race in words, once for the page, the command line and reports: where it stands, and what that says of its runs."""
+"""A race in words and as a curve, once for the page, the command line and reports: where it stands, and how it went."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from medfact.metrics.race import Race
+import numpy as np
+
+from medfact.metrics.race import Race, band
+from medfact.metrics.uncertainty import Estimate
+from medfact.results.blocks import Curve
+from medfact.results.compare import Raced
 from medfact.results.wording import counted
+
+MOST_STEPS = 400
+"""Diseases that are drawn; of more, evenly spread ones, the first, the deciding and the last among them."""
 
 MASTERY = "more facts with all answers right"
 
@@ -37,3 +45,28 @@ def race_in_words(a: str, b: str, race: Race | None, names: Mapping[str, str]) -
         these = f"On these facts {better} has {MASTERY} than {worse}, by at least {100 * least:.1f} points"
         return f"{these}; whether on others like them is not decided: {more or hopeless} ({of})."
     return f"No decision between {one} and {other} in facts with all answers right: {more or hopeless} ({of})."
+
+
+def race_curve(place: int, finding: str, raced: Raced) -> Curve | None:
+    """The course of a race: the difference so far, with bounds that hold at any time; None before a disease is complete in
+    both runs.
+    """
+    if raced.found is None or raced.race is None or not raced.race.heads:
+        return None
+    count, decided = raced.race.heads, raced.race.decided_at
+    heads = np.unique(np.linspace(1, count, min(count, MOST_STEPS)).round().astype(int))
+    heads = np.union1d(heads, [decided]) if decided else heads
+    course = zip(heads.tolist(), *(part[heads - 1].tolist() for part in band(raced.found, raced.family)), strict=True)
+    line = tuple((number, Estimate(value, low, high, number)) for number, value, low, high in course)
+    return Curve(
+        name=f"race-{place}",
+        label="The difference in facts with all answers right, in points, over the diseases counted, with bounds that hold at "
+        "any time.",
+        finding=finding,
+        lines={"difference so far": line},
+        axes=(f"diseases counted, of {raced.race.of:,}", "difference, points"),
+        band=True,
+        signed=True,
+        marked=(heads.tolist().index(decided), f"decided after {counted(decided, 'disease')}") if decided else None,
+        end=raced.race.of,
+    )
