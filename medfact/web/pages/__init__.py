@@ -220,4 +220,4 @@ class Page:
         """The fields of its address that differ from their defaults."""
         fields = self.show.model_fields
         told = {name: getattr(show, name) for name in self.address if getattr(show, name) != fields[name].default}
-        return f"?{urlencode(told)}" if told else ""
+        return f"?{urlencode(told, safe=',')}" if told else ""

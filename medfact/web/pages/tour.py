@@ -22,7 +22,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.begin import begin
 from medfact.web.evaluate.form import LAST_STEP, EvaluateShow, Setup
 from medfact.web.pages import Action, Message, View, Visitor
-from medfact.web.pages.cards import Card, card_of_answers, of_pair
+from medfact.web.pages.cards import Card, card_of_answers, of_facts
 from medfact.web.pages.progress import progress_of
 from medfact.web.posted import card_now
 from medfact.web.services import Services
@@ -85,7 +85,7 @@ def _card(services: Services, live: Live) -> Card | None:
     told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
     if not told:
         return None
-    items = of_pair(services, live, pairs.members[told[0]])
+    items = of_facts(services, live.run.run, pairs.members[told[0]])
     return card_of_answers(services, [("medfact-tiny", live.run, items)])
 
 
@@ -124,7 +124,7 @@ def _story(services: Services, run: str, _: Version) -> Story | None:
     chosen = telling(pairs)
     if chosen is None:
         return None
-    items = of_pair(services, services.reports.live(run), pairs.members[chosen])
+    items = of_facts(services, run, pairs.members[chosen])
     facts = list({item.statement.fact.fact_id: item.statement.fact for item in items}.values())
     fact = next(one for one in facts if one.positive)
     partner = next((one for one in facts if not one.positive), None)
