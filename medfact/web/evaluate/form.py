@@ -304,6 +304,12 @@ def data_sets(own: Source | None) -> list[tuple[str, str]]:
     return [*((name, name) for name in bundled_names()), *([(OWN_DATA, name)] if own else [])]
 
 
+def data_called(data: str, kept: Setup) -> str:
+    """The data set of that name, where there is one; "" for what a visitor chose last."""
+    data = data or (OWN_DATA if kept.source else kept.dataset)
+    return data if data in dict(data_sets(kept.source)) else RunSpec.dataset
+
+
 def source_called(data: str, own: Source | None) -> Source:
     """The source of a data set of that name."""
     return own if own and data == OWN_DATA else {"dataset": data}

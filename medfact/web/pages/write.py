@@ -29,6 +29,7 @@ from medfact.web.evaluate.form import (
     MOST_PAIRS,
     OWN_DATA,
     Setup,
+    data_called,
     data_sets,
     kept_setup,
     own_source,
@@ -39,7 +40,7 @@ from medfact.web.evaluate.plan import planned
 from medfact.web.evaluate.room import check_room, pairs_of
 from medfact.web.evaluate.spec import specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
-from medfact.web.pages.runs import OwnRuns
+from medfact.web.pages.runs import own_run
 from medfact.web.pages.writings import (
     Line,
     chosen,
@@ -106,16 +107,8 @@ class WriteShow(Show):
 def view(visitor: Visitor, show: WriteShow) -> View:
     """The form with its price, the visitor's writings, and the one that is open."""
     last = kept_setup(visitor.services, visitor.owner)
-    own = last.source
-    if not show.data:
-        show = show.model_copy(update={"data": OWN_DATA if own else last.dataset})
-    known = show.data in dict(data_sets(own))
-    show = show.model_copy(
-        update={
-            "data": show.data if known else RunSpec.dataset,
-            "protocol": show.protocol if show.protocol in PROTOCOLS else "pretexttrans",
-        }
-    )
+    protocol = show.protocol if show.protocol in PROTOCOLS else "pretexttrans"
+    show = show.model_copy(update={"data": data_called(show.data, last), "protocol": protocol})
     listed = lines(visitor, LISTED)
     opened, show = _opened(visitor, show)
     setup = _setup_of(visitor, show)
@@ -123,7 +116,7 @@ def view(visitor: Visitor, show: WriteShow) -> View:
     going = any(line.going for line in listed) or (opened.line is not None and opened.line.going)
     return View(
         {
-            "form": _form(visitor, show, own, setup),
+            "form": _form(visitor, show, last.source, setup),
             "writings": render("writings", lines=listed, opened=show.writing),
             "opened": opened.fragment,
         },
@@ -300,7 +293,7 @@ def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow,
 
 def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Stops a writing; what was written is kept."""
-    first = OwnRuns(visitor.services).one(visitor.owners, action.about)
+    first = own_run(visitor, action.about)
     visitor.services.jobs.stop(first.run)
     for attempt in attempts_of(first.run, visitor.services.store).values():
         if attempt.state in GOING and attempt.run != first.run:
@@ -310,7 +303,7 @@ def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, 
 
 def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Goes on with a writing that was stopped or interrupted."""
-    first = OwnRuns(visitor.services).one(visitor.owners, action.about)
+    first = own_run(visitor, action.about)
     check_room(visitor.services, first.owner, 1, [first.model], statements=first.statements)
     key = action.fields.get("key", "").strip() or None
     visitor.services.jobs.submit(first.run, key_for(first.model, key))
@@ -319,8 +312,7 @@ def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow
 
 def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Puts a writing away with all its attempts."""
-    own = OwnRuns(visitor.services)
-    first = own.one(visitor.owners, action.about)
+    first = own_run(visitor, action.about)
     attempts = attempts_of(first.run, visitor.services.store).values()
     job = visitor.services.jobs.snapshot(first.run)
     if any(attempt.state in GOING for attempt in attempts) or (job is not None and job.state in GOING):
