@@ -15,7 +15,7 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.form import Setup, shots_of
 from medfact.web.evaluate.fragments import _method
 from medfact.web.evaluate.inputs import by_method
-from medfact.web.pages.by_relation import relation_counts
+from medfact.web.evaluate.fragments import relation_counts
 
 HEADS, ASIDE = 12, 5
 """Each disease has one symptom."""

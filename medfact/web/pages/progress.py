@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from medfact.models import provider_of
@@ -31,12 +31,21 @@ class Progress:
     going: bool
 
 
+def named(lives: Sequence[Live]) -> dict[str, Live]:
+    """Runs by what to call them beside each other."""
+    return dict(zip(wording.names_of_runs([live.run for live in lives]), lives, strict=True))
+
+
+def done_of(live: Live) -> int:
+    """How many statements are asked."""
+    done = live.report.answered + live.report.failed
+    return max(done, live.job.done) if live.job is not None and live.going else done  # the report may be a moment older
+
+
 def progress_of(name: str, live: Live) -> Progress:
     """The line of a run."""
     report = live.report
-    done = report.answered + report.failed
-    if live.job is not None and live.going:
-        done = max(done, live.job.done)  # the report may be a moment older
+    done = done_of(live)
     return Progress(
         name=name,
         run=live.run.run,

@@ -39,6 +39,7 @@ from medfact.store import (
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.keeping import keeping, signing_in
+from medfact.web.pages.progress import done_of
 from medfact.web.pages.run_story import run_story, state_in_words
 
 RUNS_A_PAGE = 20
@@ -241,10 +242,7 @@ class State:
 
 def state_of(live: Live) -> State:
     """How far a run is."""
-    report, total = live.report, live.report.statements
-    done = report.answered + report.failed
-    if live.job is not None and live.going:
-        done = max(done, live.job.done)  # the report may be a moment older
+    report, total, done = live.report, live.report.statements, done_of(live)
     word, why = state_in_words(live.state, live.run.reason)
     how_far = wording.counted(total, "statement") if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
