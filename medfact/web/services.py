@@ -45,10 +45,6 @@ LOOK_SECONDS = 5.0
 Source = Mapping[str, object]
 """Where facts come from: a data set, or a file and its columns."""
 
-OWN_DATA = "own"
-"""The data set that stands for the visitor's own file."""
-
-
 SPEED_SECONDS, MOST_SPEEDS = 60.0, 1_000
 """How long a model's speed is believed, and of how many models one is kept: a visitor may name any."""
 

@@ -18,9 +18,11 @@ from medfact.runs.pool import protocol_of
 from medfact.setting import checked_value
 from medfact.spec import BOUNDS, FIELDS, NO_RETRIEVAL, SETTINGS, RunSpec
 from medfact.web.pages import Lenient, Show, Visitor
-from medfact.web.services import OWN_DATA as OWN_DATA
 from medfact.web.services import Services, Source
 from medfact.web.visitors import NOBODY
+
+OWN_DATA = "own"
+"""The data set that stands for the visitor's own file."""
 
 DEFAULT_PAIRS = 60
 MOST_PAIRS = 1_000

@@ -289,15 +289,6 @@ def host_in_words(setup: Setup) -> str:
 # ------------------------------------------------------------------------------------------------ what a language model wrote
 
 
-@dataclass(frozen=True)
-class SentenceSet:
-    """A set of sentences that can be asked. key: its writing's id, PROTOTYPES or ORIGINALS."""
-
-    key: str
-    text: str
-    chosen: bool
-
-
 def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
     """The sets of sentences that can be asked beside the chosen one: about the same facts."""
     services = visitor.services
@@ -309,9 +300,8 @@ def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
     known = {run.run: run for run in (first, *reversed(writings))}
     texts = {run.run: f"{writing_kind(run).set_name or 'written by'} {model_name(run.model)}" for run in known.values()}
     texts |= {PROTOTYPES: "the sentence templates as they are (−LMReph)", ORIGINALS: "one plain sentence a fact (Origin)"}
-    sets = [SentenceSet(key, text, key in setup.sets) for key, text in texts.items()]
     own = sorted({model_name(run.model) for run in known.values() if run.run in setup.sets and run.model in setup.names})
-    return render("facts_written", first=first, sets=sets, own=own)
+    return render("facts_written", first=first, texts=texts, chosen=setup.sets, own=own)
 
 
 def _is_beside(run: Run, first: Run) -> bool:

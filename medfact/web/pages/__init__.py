@@ -94,6 +94,11 @@ class Action:
     fields: Annotated[dict[str, str], Field(max_length=MOST_VALUES)] = field(default_factory=dict)
 
     @property
+    def key(self) -> str | None:
+        """The key of a service that was typed."""
+        return self.fields.get("key", "").strip() or None
+
+    @property
     def seconds(self) -> float | None:
         """How long what it is about had been shown, as the page tells; None where it does not, or somebody went away."""
         try:

@@ -30,13 +30,12 @@ from medfact.web.evaluate import begin, files
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
 from medfact.web.pages import FIRST, Fragment, Message, Page, Versioned, View, Visitor
-from medfact.web.pages.case_study import case_study
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
 from medfact.web.pages.game import done, game
 from medfact.web.pages.keeping import ERASE, keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
-from medfact.web.pages.plots import papers_tab
+from medfact.web.pages.plots import case_study, papers_tab
 from medfact.web.pages.progress import endings, named, progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
 from medfact.web.pages.tour import compare, hero, tour

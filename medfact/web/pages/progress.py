@@ -17,18 +17,13 @@ from medfact.web.services import Services
 
 @dataclass(frozen=True)
 class Progress:
-    """One run's line. done, total: statements. standing: facts with no wrong answer so far, of `facts`."""
+    """One run's line. done: how many statements are asked."""
 
     name: str
-    run: str
+    live: Live
     done: int
-    total: int
-    standing: int
-    facts: int
-    state: str
     text: str
     reason: str | None
-    going: bool
 
 
 def named(lives: Sequence[Live]) -> dict[str, Live]:
@@ -44,20 +39,8 @@ def done_of(live: Live) -> int:
 
 def progress_of(name: str, live: Live) -> Progress:
     """The line of a run."""
-    report = live.report
-    done = done_of(live)
-    return Progress(
-        name=name,
-        run=live.run.run,
-        done=done,
-        total=report.statements,
-        standing=report.standing,
-        facts=report.facts,
-        state=live.state,
-        text=" · ".join(filter(None, _how_it_goes(live, done))),
-        reason=(live.job.reason if live.job else None) or live.run.reason,
-        going=live.going,
-    )
+    done, reason = done_of(live), (live.job.reason if live.job else None) or live.run.reason
+    return Progress(name, live, done, " · ".join(filter(None, _how_it_goes(live, done))), reason)
 
 
 def endings(lives: Mapping[str, Live]) -> list[str]:
