@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from fastapi import Request, Response
@@ -22,12 +21,12 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.limits import is_public_server
-from medfact.web.clients import address_of, is_behind_proxy
+from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.pace import BUTTON, Pace, kind_of
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
-from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
+from medfact.web.upload_gate import NotNow, UploadGate
+from medfact.web.uploads import LARGEST_UPLOAD_BYTES, MEGABYTE, Uploads
 from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
 
 UPDATE_BYTES = 64_000
@@ -76,21 +75,14 @@ def own_places() -> frozenset[str]:
     return frozenset(name.strip().lower() for name in given.split(",") if name.strip())
 
 
-def _name_in(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
 def is_own_host(host: str) -> bool:
     """Whether a Host header names this server. A number always may: only a name can be made to point elsewhere later."""
-    name = _name_in(host)
+    name = name_in(host)
     try:
         ipaddress.ip_address(name)
     except ValueError:
         on_space = bool(os.environ.get("SPACE_ID")) and _SPACE_NAME.fullmatch(name) is not None
-        return name == "localhost" or name in set(map(_name_in, own_places())) or on_space
+        return name == "localhost" or name in set(map(name_in, own_places())) or on_space
     return True
 
 

@@ -29,9 +29,6 @@ from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen
 
 PROCESS = secrets.token_hex(8)
 
-Acted = tuple[Show, Message]
-"""What is shown after a button was pressed, and what is said."""
-
 
 class Question(BaseModel):
     """What a page asks."""
@@ -71,7 +68,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             reviewers=owners_reviewing(request),
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
-        acted: list[Acted] = request.scope.setdefault("state", {}).setdefault("acted", [])
+        acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
         return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router
@@ -83,7 +80,7 @@ def prepare(services: Services, demonstration: str) -> None:
         answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[FIRST], Question(page=FIRST, kept=""))
 
 
-def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] | None = None) -> bytes:
+def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[Show, Message]] | None = None) -> bytes:
     """The fragments that differ from what the page has, as JSON, and when it should ask again. acted: what the button has done,
     where the question had to wait after that and is answered anew: no button is pressed twice.
     """

@@ -18,11 +18,9 @@ from starlette.datastructures import UploadFile
 from medfact.errors import MedfactError
 from medfact.limits import Share, limits
 from medfact.web.pace import ADDRESS_TIMES
-from medfact.web.uploads import Uploads, plain_name
+from medfact.web.uploads import HOUR_SECONDS, Uploads, plain_name
 from medfact.web.visitors import owner_of
 
-HOUR_SECONDS = 3_600.0
-MEGABYTE = 1_000_000
 MOST_VISITORS = 10_000
 SOON_SECONDS = 5
 """When to try again where others upload just now."""

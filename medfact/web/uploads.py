@@ -182,11 +182,9 @@ class Uploads:
 
     def _remove_old(self) -> None:
         before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS
-        for folder, _, files in os.walk(self.folder, topdown=False):
-            for path in (Path(folder) / name for name in files):
-                with suppress(OSError):
-                    if path.stat().st_mtime < before:
-                        path.unlink()
-            if Path(folder) != self.folder:
-                with suppress(OSError):  # it is not empty
-                    Path(folder).rmdir()
+        for path in sorted(self.folder.rglob("*"), reverse=True):  # what lies in a folder comes before it
+            with suppress(OSError):  # a folder is not empty
+                if path.is_dir():
+                    path.rmdir()
+                elif path.stat().st_mtime < before:
+                    path.unlink()

@@ -8,7 +8,7 @@ from typing import Literal
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.errors import MedfactError
+from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.results import sections
 from medfact.results.compare import FEWEST, MOST, Comparison
@@ -50,12 +50,10 @@ def view(visitor: Visitor, show: CompareShow) -> View:
         return View(fragments, show)
     try:
         comparison, table = services.comparisons.made(runs), services.comparisons.table(runs)
+        if not comparison.shared_facts and not any(pair.n for pair in comparison.pairs):
+            raise Mistake("These runs have no fact in common, so there is nothing to compare.", "")
     except MedfactError as error:
         fragments["compared"] = render("message", message=Message(error.public, "warn"))
-        return View(fragments, show)
-    if not comparison.shared_facts and not any(pair.n for pair in comparison.pairs):
-        said = Message("These runs have no fact in common, so there is nothing to compare.", "warn")
-        fragments["compared"] = render("message", message=said)
         return View(fragments, show)
     records = [services.run(run) for run in runs]
     fragments["compared"] = _compared(visitor, comparison, records)

@@ -27,11 +27,7 @@ WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
 _alone = Alone()
 
 
-class GalleryShow(Show):
-    """There is nothing to choose."""
-
-
-def view(visitor: Visitor, show: GalleryShow) -> View:
+def view(visitor: Visitor, show: Show) -> View:
     """All that is published. Raises NotNow where others wait for it too."""
     services = visitor.services
     try:
@@ -83,7 +79,7 @@ PAGE = Page(
     "gallery",
     "Gallery",
     ("gallery",),
-    GalleryShow,
+    Show,
     view,
     introduction="# Gallery\nRuns that the host of this server chose to show.",
     place=7,
