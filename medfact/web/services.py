@@ -30,7 +30,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
 from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
-from medfact.web.neighbours import Neighbours
+from medfact.web.pace import Neighbours
 from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import ask_or_write
 
