@@ -24,37 +24,28 @@
   const early = new Map(); // name of an input → what it told before that
   let address = window.location.search; // the server takes from it what may come in a link; "" once it has answered
 
-  const stored = () => {
+  /* What the browser remembers; where its storage is blocked, until this page is left. */
+  const inMemory = new Map();
+  const remember = (key, text) => {
+    inMemory.set(key, text);
     try {
-      return JSON.parse(window.localStorage.getItem(KEPT_RUNS)) ?? "";
+      window.localStorage.setItem(key, text);
     } catch {
-      return ""; // storage is blocked, or holds something else
+      /* it holds until then */
     }
   };
-  const store = (runs) => {
+  const remembered = (key) => {
     try {
-      window.localStorage.setItem(KEPT_RUNS, JSON.stringify(runs));
+      return window.localStorage.getItem(key) ?? "";
     } catch {
-      /* the address still names the runs */
+      return inMemory.get(key) ?? "";
     }
   };
 
   /* Single letters and digits act unless this browser's visitor has switched them off: speech input types letters, too. */
-  let keysOffHere = false; // where storage is blocked, for this page alone
-  const keysAreOff = () => {
-    try {
-      return window.localStorage.getItem(KEYS_OFF) === "yes";
-    } catch {
-      return keysOffHere;
-    }
-  };
+  const keysAreOff = () => remembered(KEYS_OFF) === "yes";
   const switchKeys = (off) => {
-    keysOffHere = off;
-    try {
-      window.localStorage.setItem(KEYS_OFF, off ? "yes" : "no");
-    } catch {
-      /* it holds until this page is left */
-    }
+    remember(KEYS_OFF, off ? "yes" : "no");
     showKeys(document);
   };
   /* What only a letter reached is a stop of the Tab key where letters do nothing. */
@@ -203,7 +194,7 @@
       const response = await fetch("updates", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ page: PAGE, address, show, setup, settled: setup !== null && same(setup, settled), kept: stored(), drawn, action }),
+        body: JSON.stringify({ page: PAGE, address, show, setup, settled: setup !== null && same(setup, settled), kept: remembered(KEPT_RUNS).replaceAll('"', ""), drawn, action }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if ([429, 503, 507].includes(response.status)) problem = await response.text();
@@ -244,7 +235,7 @@
     const here = document.querySelector(".nav-holder a.active");
     here?.setAttribute("aria-current", "page");
     document.documentElement.classList.toggle("mf-has-gallery", answer.gallery);
-    if (answer.kept !== null) store(answer.kept);
+    if (answer.kept !== null) remember(KEPT_RUNS, JSON.stringify(answer.kept));
     const moved = stop !== undefined && !same(answer.stop, stop) && !returning; // the back button leads to where one was
     const still = answer.query === window.location.search && same(answer.stop, window.history.state?.medfact);
     [stop, returning] = [answer.stop, false];

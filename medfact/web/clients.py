@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
@@ -31,6 +32,14 @@ def address_of(scope: Any) -> str:
         if is_public:
             return counted_address(one.strip())
     return counted_address(peer)
+
+
+def name_in(text: str) -> str:
+    """The name of the machine in a Host header or an address: "localhost:7860", "http://127.0.0.1:7860/runs"; "" for none."""
+    try:
+        return (urlsplit(text if "://" in text else f"//{text}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
 
 
 def counted_address(text: str) -> str:

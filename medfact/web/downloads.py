@@ -41,105 +41,94 @@ PLAIN_COLUMN = "None (plain)"
 def routes(services: Services) -> APIRouter:
     """The addresses of files; whoever has a run's whole id may have them."""
     router = APIRouter(include_in_schema=False)
+    _add_visitors(router, services)
+    _add_runs(router, services)
+    _add_tables(router, services)  # last: its addresses take most names
+    return router
 
-    @router.get("/export/{run}")
-    def export(run: str) -> Response:
-        return exported(services, run)
+
+def _add_visitors(router: APIRouter, services: Services) -> None:
+    """What a visitor has said and made, and nobody else's."""
 
     @router.get("/download/reviews/verdicts.{kind}")
     def verdicts(kind: str, request: Request) -> Response:
-        return own_verdicts(services, owner_of(request), kind)
+        owner = owner_of(request)
+        log = services.store.verdicts.log(owners=[owner])
+        if not media_type(kind) or not log:
+            return PlainTextResponse("You have judged nothing yet.", status_code=404)
+        store = services.store.of(owner)
+        statements = store.verdicts.statements_of({verdict.fact_id for verdict in log})
+        show_labels(store, (statement.fact for statement in statements))
+        return _table(rows_of(log, statements, store.verdicts.facts_shown(log)), "medfact-verdicts", kind)
 
     @router.get("/download/studio/{pool}.yaml")
     def studio(pool: str, request: Request, data: str = "") -> Response:
         return edited_pool(services, owner_of(request), pool, data)
 
-    @router.get("/download/{runs}/report.html")
-    def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
-        return whole_report(services, runs, owners_reviewing(request), estimand)
+
+def _add_runs(router: APIRouter, services: Services) -> None:
+    @router.get("/export/{run}")
+    def export(run: str) -> Response:
+        if not services.has(run):
+            return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
+        try:
+            record = services.run(run)
+            export_run(services.store, record.run, file)
+        except MedfactError as error:
+            file.close()
+            return PlainTextResponse(error.public, status_code=409)
+        return _sent(file, f"{_plain(record)}.gz", "application/gzip")
 
     @router.get("/download/{runs}/card.{kind}")
     def card(runs: str, kind: Literal["png", "txt"]) -> Response:
-        return posted_card(services, runs, kind)
+        ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
+        if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
+            return _no_file()
+        headers = _headers(f"{_plain(services.run(ids[0]))}-card.{kind}", "inline")
+        if kind == "txt":
+            return PlainTextResponse(card_now(services, ids).words, headers=headers)
+        return Response(picture_now(services, ids), media_type="image/png", headers=headers)
 
     @router.get("/download/{run}/log-{harness}")
     def log(run: str, harness: str) -> Response:
-        return other_log(services, run, harness)
+        if harness not in LOGS or not services.asked(run):
+            return _no_file()
+        record = services.run(run)
+        parts = log_of(services.store, record, services.reports.live(record.run).report, harness)
+        headers = _headers(f"{_plain(record)}-{harness}.{LOGS[harness]}")
+        return StreamingResponse(parts, media_type="application/json; charset=utf-8", headers=headers)
+
+
+def _add_tables(router: APIRouter, services: Services) -> None:
+    @router.get("/download/{runs}/report.html")
+    def report(runs: str, request: Request, estimand: Literal["like", "these"] = "like") -> Response:
+        if not (records := _asked(services, runs)):
+            return _no_file()
+        made_at = datetime.now(UTC).isoformat(timespec="seconds")
+        ids = [record.run for record in records]
+        text = html_report(services.store, ids, made_at, owners_reviewing(request), estimand)
+        return Response(text, media_type="text/html; charset=utf-8", headers=_headers(f"{_plain(records[0])}-report.html"))
 
     @router.get("/download/{runs}/{name}.{kind}")
-    def download(runs: str, name: str, kind: str) -> Response:
-        return table(services, runs, name, kind)
-
-    return router
-
-
-def exported(services: Services, run: str) -> Response:
-    """A run as a file."""
-    if not services.has(run):
-        return PlainTextResponse("There is no such run; it may have been deleted.", status_code=404)
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (the answer closes it, once it is sent)
-    try:
-        record = services.run(run)
-        export_run(services.store, record.run, file)
-    except MedfactError as error:
-        file.close()
-        return PlainTextResponse(error.public, status_code=409)
-    return _sent(file, f"{_plain(record)}.gz", "application/gzip")
+    def table(runs: str, name: str, kind: str) -> Response:
+        records = _asked(services, runs)
+        if not records or not media_type(kind) or (rows := _rows(services, records, name)) is None:
+            return _no_file()
+        return _table(rows, f"{_plain(records[0])}-{name}", kind)
 
 
-def table(services: Services, runs: str, name: str, kind: str) -> Response:
-    """Scores, answers or a paper's table of some runs, as CSV, Parquet or Excel."""
-    records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
-    if not records or not media_type(kind) or (rows := _rows(services, records, name)) is None:
-        return PlainTextResponse("There is no such file.", status_code=404)
-    return _table(rows, f"{_plain(records[0])}-{name}", kind)
+def _asked(services: Services, runs: str) -> list[Run]:
+    """The runs of an address that are there."""
+    return [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
 
 
-def whole_report(services: Services, runs: str, reviewers: tuple[str, ...], estimand: str) -> Response:
-    """The report of some runs as one HTML file, to keep or to print. reviewers: whose verdicts count, () for everybody's.
-    estimand: what its intervals are about.
-    """
-    records = [services.run(run) for run in dict.fromkeys(runs.split(",")[:MOST_MODELS]) if services.asked(run)]
-    if not records:
-        return PlainTextResponse("There is no such file.", status_code=404)
-    made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    text = html_report(services.store, [record.run for record in records], made_at, reviewers, estimand)
-    headers = {"Content-Disposition": f'attachment; filename="{_plain(records[0])}-report.html"', "Cache-Control": "no-store"}
-    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+def _no_file() -> Response:
+    return PlainTextResponse("There is no such file.", status_code=404)
 
 
-def posted_card(services: Services, runs: str, kind: Literal["png", "txt"]) -> Response:
-    """The card of one run or two, to be posted: as a picture, or what the picture says."""
-    ids = list(dict.fromkeys(runs.split(",")[: MOST_RUNS + 1]))
-    if not 1 <= len(ids) <= MOST_RUNS or not all(map(services.asked, ids)):
-        return PlainTextResponse("There is no such file.", status_code=404)
-    name = f"{_plain(services.run(ids[0]))}-card.{kind}"
-    headers = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-store"}
-    if kind == "txt":
-        return PlainTextResponse(card_now(services, ids).words, headers=headers)
-    return Response(picture_now(services, ids), media_type="image/png", headers=headers)
-
-
-def other_log(services: Services, run: str, harness: str) -> Response:
-    """The answers of a run as the log of another harness."""
-    if harness not in LOGS or not services.asked(run):
-        return PlainTextResponse("There is no such file.", status_code=404)
-    record = services.run(run)
-    parts = log_of(services.store, record, services.reports.live(record.run).report, harness)
-    name = f"{_plain(record)}-{harness}.{LOGS[harness]}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingResponse(parts, media_type="application/json; charset=utf-8", headers=headers)
-
-
-def own_verdicts(services: Services, owner: str, kind: str) -> Response:
-    """What a visitor has said as a reviewer, and nobody else's, as JSON lines, CSV, Parquet or Excel."""
-    log = services.store.verdicts.log(owners=[owner])
-    if not media_type(kind) or not log:
-        return PlainTextResponse("You have judged nothing yet.", status_code=404)
-    store = services.store.of(owner)
-    statements = store.verdicts.statements_of({verdict.fact_id for verdict in log})
-    show_labels(store, (statement.fact for statement in statements))
-    return _table(rows_of(log, statements, store.verdicts.facts_shown(log)), "medfact-verdicts", kind)
+def _headers(name: str, disposition: str = "attachment") -> dict[str, str]:
+    return {"Content-Disposition": f'{disposition}; filename="{name}"', "Cache-Control": "no-store"}
 
 
 def edited_pool(services: Services, owner: str, pool: str, data: str) -> Response:
@@ -149,8 +138,7 @@ def edited_pool(services: Services, owner: str, pool: str, data: str) -> Respons
         text = studio_text(services, owner, pool, studio_source(services, owner, data) if data else None)
     except MedfactError as error:
         return PlainTextResponse(error.public, status_code=404)
-    headers = {"Content-Disposition": f'attachment; filename="studio-{pool}.yaml"', "Cache-Control": "no-store"}
-    return Response(text, media_type="application/yaml; charset=utf-8", headers=headers)
+    return Response(text, media_type="application/yaml; charset=utf-8", headers=_headers(f"studio-{pool}.yaml"))
 
 
 def _table(rows: Iterable[dict[str, Any]], name: str, kind: str) -> Response:
@@ -193,11 +181,7 @@ def _with_plain_column(row: dict[str, Any]) -> dict[str, Any]:
 def _sent(file: IO[bytes], name: str, media_type: str) -> Response:
     size = file.seek(0, 2)
     file.seek(0)
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Content-Length": str(size),
-        "Cache-Control": "no-store",
-    }
+    headers = _headers(name) | {"Content-Length": str(size)}
     return StreamingResponse(_chunks(file), media_type=media_type, headers=headers)
 
 

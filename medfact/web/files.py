@@ -22,33 +22,28 @@ def style() -> str:
     return (PAGE / "medfact.css").read_text(encoding="utf-8")
 
 
-def routes() -> APIRouter:
-    """The addresses of the scripts."""
-    router = APIRouter(include_in_schema=False)
-
-    @router.get("/page/{name}.js")
-    def script(name: str, request: Request) -> Response:
-        return answer(SCRIPTS.get(name), request)
-
-    return router
-
-
 @cache
 def _packed(path: Path) -> tuple[bytes, bytes, str]:
     content = path.read_bytes()
     return content, gzip.compress(content, compresslevel=6), f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
-def answer(path: Path | None, request: Request) -> Response:
-    """A script, compressed; nothing where the browser has it already. The browser asks each time: a new version of the
-    application must not be drawn by an old script.
+def routes() -> APIRouter:
+    """The addresses of the scripts: compressed; nothing where the browser has one already. It asks each time: a new version of
+    the application must not be drawn by an old script.
     """
-    if path is None:
-        return Response(status_code=404)
-    content, packed, tag = _packed(path)
-    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-    if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=headers)
-    if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(content, media_type="text/javascript", headers=headers)
-    return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/page/{name}.js")
+    def script(name: str, request: Request) -> Response:
+        if name not in SCRIPTS:
+            return Response(status_code=404)
+        content, packed, tag = _packed(SCRIPTS[name])
+        headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(content, media_type="text/javascript", headers=headers)
+        return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})
+
+    return router

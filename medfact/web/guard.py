@@ -1,4 +1,7 @@
-"""Which requests the server takes: sent to its own name, by its own pages, to an address that they use, and not too large."""
+"""Which requests the server takes: sent to its own name, by its own pages, to an address that they use, and not too large.
+
+The page library sees little of them: it believes whatever is said of addresses, and keeps what it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from fastapi import Request, Response
@@ -19,13 +21,12 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from medfact.limits import is_public_server
-from medfact.web.clients import address_of
+from medfact.web.clients import address_of, is_behind_proxy, name_in
 from medfact.web.pace import BUTTON, Pace, kind_of
-from medfact.web.page_library import as_seen
 from medfact.web.pages.every import PAGES
 from medfact.web.turns import Turns
-from medfact.web.upload_gate import MEGABYTE, NotNow, UploadGate
-from medfact.web.uploads import LARGEST_UPLOAD_BYTES, Uploads
+from medfact.web.upload_gate import NotNow, UploadGate
+from medfact.web.uploads import LARGEST_UPLOAD_BYTES, MEGABYTE, Uploads
 from medfact.web.visitors import NOBODY, owner_of, user_header, why_nobody
 
 UPDATE_BYTES = 64_000
@@ -74,21 +75,14 @@ def own_places() -> frozenset[str]:
     return frozenset(name.strip().lower() for name in given.split(",") if name.strip())
 
 
-def _name_in(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
 def is_own_host(host: str) -> bool:
     """Whether a Host header names this server. A number always may: only a name can be made to point elsewhere later."""
-    name = _name_in(host)
+    name = name_in(host)
     try:
         ipaddress.ip_address(name)
     except ValueError:
         on_space = bool(os.environ.get("SPACE_ID")) and _SPACE_NAME.fullmatch(name) is not None
-        return name == "localhost" or name in set(map(_name_in, own_places())) or on_space
+        return name == "localhost" or name in set(map(name_in, own_places())) or on_space
     return True
 
 
@@ -173,7 +167,7 @@ class Guarded:
             async def receive_whole() -> Any:
                 return whole.pop() if whole else await receive()
 
-            await self.app({**as_seen(scope, is_own_host), "state": state}, receive_whole, send)
+            await self.app({**as_seen(scope), "state": state}, receive_whole, send)
 
         try:
             with self._answering(scope):
@@ -272,3 +266,32 @@ def _not_now(refusal: NotNow) -> Response:
 
 def _too_large(path: str) -> Response:
     return PlainTextResponse(f"That is too large: {most_bytes(path):,} bytes are the most.", status_code=413)
+
+
+# ------------------------------------------------------------------------------------------------ the page library
+
+OURS = re.compile(r"/(updates|healthz|sign-in|sign-out|login/callback)|/(export|download|page)/.+|/gradio_api/upload/?")
+"""The addresses that this server answers itself. All others are the library's."""
+
+READ = {b"host", b"accept", b"accept-encoding", b"content-length", b"if-none-match", b"if-modified-since", b"user-agent"}
+"""The headers that the library gets. Pages ask for no ranges: its answers to them repeat the request's headers."""
+
+FORWARDED = {b"x-forwarded-host", b"x-forwarded-proto"}
+"""Of which it makes the address of its pages; they count where a proxy is known to write them."""
+
+
+def as_seen(scope: Any) -> Any:
+    """A request as its answerer sees it: whole where that is this server's own code, else without what pages do not send."""
+    if OURS.fullmatch(scope["path"]):
+        return scope
+    return {**scope, "headers": list(_headers(scope)), "query_string": b""}
+
+
+def _headers(scope: Any) -> Iterator[tuple[bytes, bytes]]:
+    for name, value in scope["headers"]:
+        if name in READ or (name in FORWARDED and _counts(name, value.decode("latin-1"))):
+            yield name, value
+
+
+def _counts(name: bytes, value: str) -> bool:
+    return is_behind_proxy() and (value in {"http", "https"} if name == b"x-forwarded-proto" else is_own_host(value))

@@ -57,11 +57,29 @@ class WithHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         elif kind_of(scope["path"]) == "page":
-            answer = _PageAnswer(scope, send)
-            plain = [header for header in scope["headers"] if header[0] != b"accept-encoding"]  # it is read here
-            await self.app({**scope, "headers": plain}, receive, answer.take)
+            await self._page(scope, receive, send)
         else:
             await self.app(scope, receive, lambda message: send(self._with_headers(scope, message)))
+
+    async def _page(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answers with a page as a whole."""
+        start: dict[str, Any] = {}
+        body = bytearray()
+
+        async def take(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message)
+            elif message["type"] != "http.response.body":
+                await send(message)
+            else:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    whole = _finished(scope, start, bytes(body))
+                    await send(start)
+                    await send({"type": "http.response.body", "body": whole})
+
+        plain = [header for header in scope["headers"] if header[0] != b"accept-encoding"]  # it is read here
+        await self.app({**scope, "headers": plain}, receive, take)
 
     def _with_headers(self, scope: Any, message: Any) -> Any:
         if message["type"] == "http.response.start":
@@ -90,41 +108,23 @@ def _within(scope: Any, location: str) -> str:
     return path + (f"?{parts.query}" if parts.query else "")
 
 
-class _PageAnswer:
-    """The answer to a request for a page: as a whole, its scripts marked as this page's own."""
-
-    def __init__(self, scope: Any, send: Any) -> None:
-        self._scope, self._send = scope, send
-        self._start: Any = None
-        self._body = b""
-
-    async def take(self, message: Any) -> None:
-        if message["type"] == "http.response.start":
-            self._start = message
-            return
-        if message["type"] != "http.response.body":
-            await self._send(message)
-            return
-        self._body += message.get("body", b"")
-        if not message.get("more_body"):
-            await self._finish()
-
-    async def _finish(self) -> None:
-        headers = MutableHeaders(scope=self._start)
-        is_page = headers.get("content-type", "").startswith("text/html")
-        nonce = secrets.token_urlsafe(18) if is_page else ""
-        body = _marked(self._body, nonce) if is_page else self._body
-        finish(self._scope, headers, own_headers(nonce))
-        if is_page:
-            headers["cache-control"] = "no-store"
-            headers.add_vary_header("Accept-Encoding")
-            if "gzip" in Request(self._scope).headers.get("accept-encoding", ""):
-                body = gzip.compress(body, GZIP_LEVEL)
-                headers["content-encoding"] = "gzip"
-            if self._scope["method"] != "HEAD":
-                headers["content-length"] = str(len(body))
-        await self._send(self._start)
-        await self._send({"type": "http.response.body", "body": body})
+def _finished(scope: Any, start: Any, body: bytes) -> bytes:
+    """The body of an answer to a request for a page, its scripts marked as the page's own; its headers are put in order."""
+    headers = MutableHeaders(scope=start)
+    if not headers.get("content-type", "").startswith("text/html"):
+        finish(scope, headers, own_headers())
+        return body
+    nonce = secrets.token_urlsafe(18)
+    body = _marked(body, nonce)
+    finish(scope, headers, own_headers(nonce))
+    headers["cache-control"] = "no-store"
+    headers.add_vary_header("Accept-Encoding")
+    if "gzip" in Request(scope).headers.get("accept-encoding", ""):
+        body = gzip.compress(body, GZIP_LEVEL)
+        headers["content-encoding"] = "gzip"
+    if scope["method"] != "HEAD":
+        headers["content-length"] = str(len(body))
+    return body
 
 
 def _marked(page: bytes, nonce: str) -> bytes:

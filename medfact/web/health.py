@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from cachetools import TTLCache, cached
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
@@ -51,17 +52,7 @@ def problem_of(services: Services) -> str:
 
 def kept_for_a_moment(look: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> Callable[[], str]:
     """The same, looked up once in KEPT_SECONDS, however many ask."""
-    lock = threading.Lock()
-    kept, until = "", float("-inf")
-
-    def found() -> str:
-        nonlocal kept, until
-        with lock:
-            if clock() >= until:
-                kept = look()
-                until = clock() + KEPT_SECONDS
-            return kept
-
+    found: Callable[[], str] = cached(TTLCache(1, KEPT_SECONDS, clock), condition=threading.Condition())(look)
     return found
 
 

@@ -21,12 +21,10 @@ from typing import NamedTuple
 from medfact.errors import MedfactError
 from medfact.limits import HOSTS, limits
 from medfact.store import Ended, Store
-from medfact.web.uploads import Uploads
+from medfact.web.uploads import MEGABYTE, Uploads
 
 EVERY_SECONDS = 30.0
 """Time between two rounds."""
-
-MEGABYTE = 1_000_000
 
 YOUNG = timedelta(minutes=10)
 """A run that ended so lately is not abandoned."""

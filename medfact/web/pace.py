@@ -1,8 +1,12 @@
-"""How often a visitor may ask: token buckets by visitor and by network address, for each kind of address of the server."""
+"""How often a visitor may ask: token buckets by visitor and by network address, for each kind of address of the server.
+
+A new cookie is free, so what visitors of one network address use is counted together too.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable
 
@@ -71,3 +75,48 @@ class Pace:
         if owner != NOBODY and (seconds := self._of_visitors[kind].wait(owner)):
             return seconds
         return self._of_addresses[kind].wait(address)
+
+
+# ------------------------------------------------------------------------------------------------ one address
+
+SURELY_BEGUN_SECONDS = 60.0
+"""So long after they are allowed, runs are queued."""
+
+
+class Neighbours:
+    """From which address visitors ask, the latest ones, and which of them have begun runs."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._address: LRUCache[str, str] = LRUCache(MOST_KEPT)
+        self._began: LRUCache[str, str] = LRUCache(MOST_KEPT)
+        self._going: dict[str, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, owner: str, address: str) -> None:
+        """Remembers where a visitor asks from."""
+        if owner != NOBODY and address:
+            with self._lock:
+                self._address[owner] = address
+
+    def begins(self, owner: str) -> None:
+        """A visitor begins runs."""
+        with self._lock:
+            if address := self._address.get(owner):
+                self._began[owner] = address
+                self._going[owner] = address, self._clock()
+
+    def going(self, owner: str, going: Callable[[str], int]) -> int:
+        """How many runs go on of the visitors at a visitor's address. going: how many of one visitor do."""
+        with self._lock:
+            counts = {one: going(one) for one in self._going}
+            lately = self._clock() - SURELY_BEGUN_SECONDS
+            self._going = {one: kept for one, kept in self._going.items() if counts[one] or kept[1] > lately}
+            address = self._address.get(owner)
+            return sum(counts[one] for one, (where, _) in self._going.items() if where == address)
+
+    def minutes(self, owner: str, used: Callable[[str], float]) -> float:
+        """How many minutes the visitors at a visitor's address have used. used: how many one visitor has."""
+        with self._lock:
+            address = self._address.get(owner)
+            return sum(used(one) for one, where in self._began.items() if where == address)

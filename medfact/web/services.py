@@ -30,7 +30,7 @@ from medfact.spec import RunSpec
 from medfact.statements import Statement
 from medfact.store import COMPLETE, INTERRUPTED, PAUSED, RUNNING, Run, Store
 from medfact.store.contributions import FACT_BYTES, bytes_of_judged, bytes_of_rows
-from medfact.web.neighbours import Neighbours
+from medfact.web.pace import Neighbours
 from medfact.web.uploads import MEGABYTE, Uploads
 from medfact.writing.runs import ask_or_write
 
@@ -44,10 +44,6 @@ LOOK_SECONDS = 5.0
 
 Source = Mapping[str, object]
 """Where facts come from: a data set, or a file and its columns."""
-
-OWN_DATA = "own"
-"""The data set that stands for the visitor's own file."""
-
 
 SPEED_SECONDS, MOST_SPEEDS = 60.0, 1_000
 """How long a model's speed is believed, and of how many models one is kept: a visitor may name any."""

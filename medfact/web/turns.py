@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
+
+from cachetools import FIFOCache
 
 from medfact.datasets.isolated import MAX_PROCESSES, NeedsTurn, in_turn
 from medfact.kept import MustWait, without_waiting
@@ -29,12 +31,29 @@ MOST_ADDRESSES = 10_000
 
 
 @dataclass(eq=False)
-class Waiting:
-    """A request that waits for a turn. place: the turn, once it has one."""
+class Place:
+    """A request's place among those who wait for a turn, or have one. told: done when it is given."""
 
+    turns: Turns
     address: str
     told: asyncio.Future[None]
-    place: Place | None = None
+    is_given: bool = False
+    is_long: bool = False
+
+    def becomes_long(self) -> bool:
+        """Whether it may go on for long, beside those that do not."""
+        self.is_long = self.is_long or self.turns.lengthen()
+        return self.is_long
+
+    def end(self) -> None:
+        """Gives it up, once."""
+        if self.is_given:
+            self.is_given = False
+            self.turns.release(long=self.is_long)
+
+    def tell(self, refusal: NotNow | None = None) -> None:
+        """Lets the request go on, in its own loop."""
+        self.told.get_loop().call_soon_threadsafe(_tell, self.told, refusal)
 
 
 class Turns:
@@ -43,8 +62,8 @@ class Turns:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._free, self._free_long = MAX_PROCESSES, MOST_LONG
-        self._waiting: list[Waiting] = []
-        self._served: OrderedDict[str, int] = OrderedDict()
+        self._waiting: list[Place] = []
+        self._served: FIFOCache[str, int] = FIFOCache(MOST_ADDRESSES)
         self._turns = 0
 
     async def answered(self, address: str, answer: Callable[[], Awaitable[None]]) -> None:
@@ -66,7 +85,7 @@ class Turns:
 
     async def _turn(self, address: str, until: float) -> Place:
         """A place among those who read, when it comes to this address. Raises NotNow where too many wait, or for too long."""
-        mine = Waiting(address, asyncio.get_running_loop().create_future())
+        mine = Place(self, address, asyncio.get_running_loop().create_future())
         with self._lock:
             self._make_room(address)
             self._waiting.append(mine)
@@ -77,10 +96,9 @@ class Turns:
             with self._lock:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
-            _end([mine.place] if mine.place else [])
+            mine.end()
             raise
-        assert mine.place is not None
-        return mine.place
+        return mine
 
     def _make_room(self, address: str) -> None:
         """Lets one more of an address wait, if need be in place of one of an address that has more. Raises NotNow."""
@@ -93,7 +111,7 @@ class Turns:
                 raise NotNow(TOO_MANY, AGAIN_SECONDS)
             last = next(one for one in reversed(self._waiting) if one.address == most)
             self._waiting.remove(last)
-            last.told.get_loop().call_soon_threadsafe(_refuse, last.told)
+            last.tell(NotNow(TOO_MANY, AGAIN_SECONDS))
 
     def _serve(self) -> None:
         """Gives free places to those who wait, whose lock is held."""
@@ -103,11 +121,8 @@ class Turns:
             self._free -= 1
             self._turns += 1
             self._served[first.address] = self._turns
-            self._served.move_to_end(first.address)
-            while len(self._served) > MOST_ADDRESSES:
-                self._served.popitem(last=False)
-            first.place = Place(self)
-            first.told.get_loop().call_soon_threadsafe(_tell, first.told)
+            first.is_given = True
+            first.tell()
 
     def lengthen(self) -> bool:
         """Moves a turn to the long ones, where there is room."""
@@ -127,36 +142,17 @@ class Turns:
             self._serve()
 
 
-class Place:
-    """A turn that was given."""
-
-    def __init__(self, turns: Turns) -> None:
-        self._turns, self._long, self._over = turns, False, False
-
-    def becomes_long(self) -> bool:
-        """Whether it may go on for long, beside those that do not."""
-        self._long = self._long or self._turns.lengthen()
-        return self._long
-
-    def end(self) -> None:
-        """Gives it up, once."""
-        if not self._over:
-            self._over = True
-            self._turns.release(long=self._long)
-
-
 def _end(places: list[Place]) -> None:
     while places:
         places.pop().end()
 
 
-def _refuse(told: asyncio.Future[None]) -> None:
-    if not told.done():
-        told.set_exception(NotNow(TOO_MANY, AGAIN_SECONDS))
-
-
-def _tell(told: asyncio.Future[None]) -> None:
-    if not told.done():
+def _tell(told: asyncio.Future[None], refusal: NotNow | None) -> None:
+    if told.done():
+        return
+    if refusal is not None:
+        told.set_exception(refusal)
+    else:
         told.set_result(None)
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from medfact.errors import MedfactError
 from medfact.views.fragments import fingerprint, render
 from medfact.web.clients import address_of
-from medfact.web.pages import FIRST, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
+from medfact.web.pages import FIRST, MOST_VALUES, SILENCE, Action, Fragment, Lenient, Message, Page, Show, Versioned, Visitor
 from medfact.web.pages.every import PAGES
 from medfact.web.pages.gallery import is_open
 from medfact.web.services import Services
@@ -27,22 +27,7 @@ from medfact.web.sign_in import is_offered, person_of
 from medfact.web.upload_gate import NotNow
 from medfact.web.visitors import NOBODY, owner_of, owners_reviewing, owners_seen_by, user_of, why_nobody
 
-MOST_VALUES = 64
-"""Fields of a view, fragments of a page, and fields beside a button."""
-
-
 PROCESS = secrets.token_hex(8)
-
-Acted = tuple[Show, Message]
-"""What is shown after a button was pressed, and what is said."""
-
-
-class Pressed(BaseModel):
-    """A button, as the browser sends it."""
-
-    name: str = Field(max_length=40)
-    about: str = Field("", max_length=2_000)
-    fields: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
 
 
 class Question(BaseModel):
@@ -61,8 +46,7 @@ class Question(BaseModel):
     """The runs that the browser remembers."""
     drawn: dict[str, str] = Field(default={}, max_length=MOST_VALUES)
     """The fingerprints of its fragments."""
-    action: Pressed | None = None
-    """A pressed button."""
+    action: Action | None = None
 
 
 def routes(services: Services, demonstration: str) -> APIRouter:
@@ -84,7 +68,7 @@ def routes(services: Services, demonstration: str) -> APIRouter:
             reviewers=owners_reviewing(request),
             person=(person_of(request) or ("", ""))[1] if is_offered() else None,
         )
-        acted: list[Acted] = request.scope.setdefault("state", {}).setdefault("acted", [])
+        acted: list[tuple[Show, Message]] = request.scope.setdefault("state", {}).setdefault("acted", [])
         return Response(answer(visitor, page, question, acted), media_type="application/json")
 
     return router
@@ -96,7 +80,7 @@ def prepare(services: Services, demonstration: str) -> None:
         answer(Visitor(services, NOBODY, (NOBODY,), demonstration), PAGES[FIRST], Question(page=FIRST, kept=""))
 
 
-def answer(visitor: Visitor, page: Page, question: Question, acted: list[Acted] | None = None) -> bytes:
+def answer(visitor: Visitor, page: Page, question: Question, acted: list[tuple[Show, Message]] | None = None) -> bytes:
     """The fragments that differ from what the page has, as JSON, and when it should ask again. acted: what the button has done,
     where the question had to wait after that and is answered anew: no button is pressed twice.
     """
@@ -149,14 +133,14 @@ def told_by_address(page: Page, query: str) -> dict[str, str]:
     return {name: value for name, value in told if name in page.address}
 
 
-def act(visitor: Visitor, page: Page, show: Show, pressed: Pressed) -> tuple[Show, Message]:
+def act(visitor: Visitor, page: Page, show: Show, pressed: Action) -> tuple[Show, Message]:
     """Does what a button says; a mistake is said, and nothing else changes."""
     if pressed.name not in page.actions:
         return show, SILENCE
     if visitor.owner == NOBODY:
         return show, Message(why_nobody(), "warn")
     try:
-        return page.actions[pressed.name](visitor, show, Action(pressed.name, pressed.about, pressed.fields))
+        return page.actions[pressed.name](visitor, show, pressed)
     except MedfactError as error:
         return show, Message(error.public, "warn")
 

@@ -17,13 +17,10 @@ from starlette.datastructures import UploadFile
 
 from medfact.errors import MedfactError
 from medfact.limits import Share, limits
-from medfact.web.pace import ADDRESS_TIMES
-from medfact.web.uploads import Uploads, plain_name
+from medfact.web.pace import ADDRESS_TIMES, MOST_KEPT
+from medfact.web.uploads import HOUR_SECONDS, Uploads, plain_name
 from medfact.web.visitors import owner_of
 
-HOUR_SECONDS = 3_600.0
-MEGABYTE = 1_000_000
-MOST_VISITORS = 10_000
 SOON_SECONDS = 5
 """When to try again where others upload just now."""
 
@@ -73,7 +70,7 @@ class _Counts:
     def __init__(self, times: float, whom: str, clock: Callable[[], float]) -> None:
         self._times, self._whom, self._clock = times, whom, clock
         self.now: Counter[str] = Counter()
-        self._lately: LRUCache[str, deque[tuple[float, float]]] = LRUCache(MOST_VISITORS)
+        self._lately: LRUCache[str, deque[tuple[float, float]]] = LRUCache(MOST_KEPT)
 
     def begin(self, key: str, megabytes: float) -> None:
         self.now[key] += 1

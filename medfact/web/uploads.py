@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 import threading
 import time
@@ -12,7 +13,7 @@ from collections import Counter, OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from medfact.errors import Mistake
 from medfact.limits import limits
@@ -24,8 +25,6 @@ UNFINISHED_SECONDS = 120
 """Files are removed whose upload broke off so long ago."""
 
 MEGABYTE, HOUR_SECONDS = 1_000_000, 3_600
-
-PIECE_BYTES = 1 << 16
 
 HASH_LENGTH = 40
 """Characters of the hash by which a file's folder is named."""
@@ -39,16 +38,6 @@ def plain_name(name: str) -> str:
     last = re.split(r"[/\\]", name)[-1]
     kept = Path(re.sub(r"[^\w .,()+@=-]", "", last).strip(" ."))
     return kept.stem.encode()[:LONGEST_NAME_BYTES].decode(errors="ignore") + kept.suffix[:LONGEST_ENDING]
-
-
-def _copied(content: BinaryIO, copy: Any) -> str:
-    """Copies a file; the beginning of its hash."""
-    digest = hashlib.sha256()
-    while piece := content.read(PIECE_BYTES):
-        digest.update(piece)
-        copy.write(piece)
-    copy.flush()
-    return digest.hexdigest()[:HASH_LENGTH]
 
 
 @dataclass
@@ -80,7 +69,9 @@ class Uploads:
         """Keeps a file of a visitor, in a folder that is named by its content. Raises OSError where there is no room."""
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as begun:
             try:
-                path = self.folder / _copied(content, begun) / name
+                shutil.copyfileobj(content, begun)
+                begun.seek(0)  # which writes what is not on the disk yet
+                path = self.folder / hashlib.file_digest(begun, "sha256").hexdigest()[:HASH_LENGTH] / name
                 with self._lock:
                     path.parent.mkdir(mode=0o700, exist_ok=True)
                     os.replace(begun.name, path)
@@ -191,11 +182,9 @@ class Uploads:
 
     def _remove_old(self) -> None:
         before = time.time() - limits().in_all.upload_hours * HOUR_SECONDS
-        for folder, _, files in os.walk(self.folder, topdown=False):
-            for path in (Path(folder) / name for name in files):
-                with suppress(OSError):
-                    if path.stat().st_mtime < before:
-                        path.unlink()
-            if Path(folder) != self.folder:
-                with suppress(OSError):  # it is not empty
-                    Path(folder).rmdir()
+        for path in sorted(self.folder.rglob("*"), reverse=True):  # what lies in a folder comes before it
+            with suppress(OSError):  # a folder is not empty
+                if path.is_dir():
+                    path.rmdir()
+                elif path.stat().st_mtime < before:
+                    path.unlink()

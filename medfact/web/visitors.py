@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
@@ -18,7 +17,7 @@ from starlette.datastructures import MutableHeaders
 from medfact.limits import SIGNED_IN, is_public_server
 from medfact.models.services.policy import is_loopback
 from medfact.spec import LOCAL_OWNER
-from medfact.web.clients import is_behind_proxy
+from medfact.web.clients import is_behind_proxy, name_in
 from medfact.web.sign_in import owner_of_person, person_of
 
 COOKIE = "medfact-visitor"
@@ -82,18 +81,8 @@ def is_from_this_machine(request: Any) -> bool:
     peer = request.client.host if request.client is not None else ""
     names = [request.headers.get("host", ""), *request.headers.getlist("origin"), *request.headers.getlist("referer")]
     proxied = is_behind_proxy() or any(name in request.headers for name in PROXY_HEADERS)
-    return (
-        is_loopback(peer) and all(map(_is_loopback_address, names)) and not proxied and request.scope["http_version"] != "1.0"
-    )
-
-
-def _is_loopback_address(text: str) -> bool:
-    """Whether a Host header, or an address, names this machine: "localhost:7860", "http://127.0.0.1:7860/runs"."""
-    try:
-        name = urlsplit(text if "://" in text else f"//{text}").hostname or ""
-    except ValueError:
-        return False
-    return is_loopback(name.rstrip("."))
+    here = all(is_loopback(name) for name in (peer, *map(name_in, names)))
+    return here and not proxied and request.scope["http_version"] != "1.0"
 
 
 def owners_reviewing(request: Any) -> tuple[str, ...]:

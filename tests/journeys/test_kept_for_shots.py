@@ -13,9 +13,8 @@ from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import Setup, shots_of
-from medfact.web.evaluate.fragments import _method
+from medfact.web.evaluate.fragments import _method, relation_counts
 from medfact.web.evaluate.inputs import by_method
-from medfact.web.pages.by_relation import relation_counts
 
 HEADS, ASIDE = 12, 5
 """Each disease has one symptom."""

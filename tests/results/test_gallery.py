@@ -204,7 +204,7 @@ def test_a_gallery_that_is_put_together_holds_no_thread_for_long(store: Store, m
     looks: list[object] = []
     monkeypatch.setattr(page, "_published", lambda _: looks.append(None) or [])
     with page._alone.at(), pytest.raises(NotNow, match="The gallery is being put together"):
-        page.view(visitor, page.GalleryShow())
+        page.view(visitor, page.Show())
     assert looks == [], "who waits looks at nothing yet"
-    assert "No runs are published yet" in page.view(visitor, page.GalleryShow()).fragments["gallery"]
+    assert "No runs are published yet" in page.view(visitor, page.Show()).fragments["gallery"]
     jobs.close()

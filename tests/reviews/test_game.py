@@ -42,9 +42,9 @@ from medfact.runs.start import start
 from medfact.spec import RunSpec
 from medfact.statements import VARIANTS, Statement
 from medfact.store import Store, Verdict
-from medfact.web.pages import Visitor
+from medfact.web.pages import Action, Visitor
 from medfact.web.services import Services
-from medfact.web.updates import PAGES, Pressed, Question
+from medfact.web.updates import PAGES, Question
 from medfact.web.updates import answer as updates
 from medfact.web.visitors import NOBODY
 
@@ -236,14 +236,14 @@ def services(tmp_path: Path, facts_file: Path) -> Iterator[Services]:
     jobs.close()
 
 
-def ask(services: Services, owner: str, action: Pressed | None = None, **show: Any) -> dict[str, Any]:
+def ask(services: Services, owner: str, action: Action | None = None, **show: Any) -> dict[str, Any]:
     run = services.store.runs("demonstration")[0].run
     question = Question(page="evaluate", show=show, action=action)
     return dict(json.loads(updates(Visitor(services, owner, (owner,), run), PAGES["evaluate"], question)))
 
 
 def hand_in(services: Services, owner: str, number: object, fields: dict[str, str], **show: Any) -> dict[str, Any]:
-    return ask(services, owner, Pressed(name="game_done", about=str(number), fields=fields), game=1, **show)
+    return ask(services, owner, Action(name="game_done", about=str(number), fields=fields), game=1, **show)
 
 
 def shown(services: Services, owner: str, game: int = 1) -> list[str]:

@@ -38,11 +38,11 @@ from medfact.web import downloads
 from medfact.web.evaluate.form import Setup, keep_setup, kept_setup
 from medfact.web.evaluate.plan import planned_runs
 from medfact.web.evaluate.spec import studio_text
-from medfact.web.pages import Message, View, Visitor
+from medfact.web.pages import Action, Message, View, Visitor
 from medfact.web.pages.studio import PAGE as STUDIO
 from medfact.web.pages.studio import StudioShow
 from medfact.web.services import Services, _uploaded
-from medfact.web.updates import Pressed, act
+from medfact.web.updates import act
 
 BASE = load_pool("medfact")
 
@@ -200,7 +200,7 @@ def visit(services: Services, show: StudioShow, owner: str = "dora", action: str
     """What the page says of a button, and what it shows then."""
     visitor, said = Visitor(services, owner, (owner,), ""), Message()
     if action:
-        show, said = act(visitor, STUDIO, show, Pressed(name=action, about=about))  # type: ignore[assignment]
+        show, said = act(visitor, STUDIO, show, Action(name=action, about=about))  # type: ignore[assignment]
     return said, STUDIO.view(visitor, show)
 
 

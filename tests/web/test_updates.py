@@ -23,9 +23,9 @@ from medfact.spec import RunSpec
 from medfact.store import COMPLETE, GOING, RUNNING, STOPPED, WAITING, Rejection
 from medfact.views.fragments import render
 from medfact.web.evaluate import plan as plans
-from medfact.web.pages import Message, Visitor
+from medfact.web.pages import Action, Message, Visitor
 from medfact.web.pages.pair_list import PAIRS_A_PAGE
-from medfact.web.pages.runs import OwnRuns
+from medfact.web.pages.runs import RunsShow, delete
 from medfact.web.services import Services
 from medfact.web.updates import PAGES, Question, prepare, refused, routes
 from medfact.web.updates import answer as updates
@@ -374,14 +374,15 @@ def test_a_file_of_markup_is_text_on_every_page(services: Services, run: str, tm
 
 def test_a_run_in_the_gallery_is_not_deleted_by_its_owner(services: Services, run: str) -> None:
     """Others read it there, and places of other runs hang on it."""
-    own = OwnRuns(services)
+    visitor, deleting = Visitor(services, OWNER, (OWNER,), run), Action("delete", run)
     services.store.set_state(run, STOPPED)
     services.store.publications.publish(run, "shown")
     with pytest.raises(Mistake, match="shows this run in its gallery"):
-        own.delete([OWNER], run)
+        delete(visitor, RunsShow(), deleting)
     assert [one.run for one in services.store.publications.published()] == [run]
     services.store.publications.withdraw(run)
-    assert own.delete([OWNER], run).run == run
+    delete(visitor, RunsShow(), deleting)
+    assert [one.run for one in services.store.deleted(OWNER)] == [run]
 
 
 def test_where_a_visitor_asks_from_is_noted(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:

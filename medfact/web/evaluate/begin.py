@@ -37,6 +37,11 @@ def begin(services: Services, owner: str, setup: Setup, key: str | None, reviewe
     if setup.address:
         parsed_address(setup.address)  # as it was typed: a spec keeps no user name
     asked = planned_runs(services, owner, setup, reviewers)
+    return begin_planned(services, owner, asked, setup, key)
+
+
+def begin_planned(services: Services, owner: str, asked: Sequence[PlannedRun], setup: Setup, key: str | None) -> list[str]:
+    """Records runs that were planned for a set-up, and queues them; returns their ids. Raises MedfactError."""
     for spec, plan, own_pool in asked:
         check_settings(spec)
         if own_pool is not None:
@@ -46,21 +51,17 @@ def begin(services: Services, owner: str, setup: Setup, key: str | None, reviewe
         if (service := service_of(spec.model, spec.service)) is not None:
             check_new_run(replace(service, key=key), own_facts=bool(spec.facts or spec.corpus), agreed=setup.agreed)
     with services.planning:
-        pairs = max(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked)
-        check_room(services, owner, len(asked), [one.spec.model for one in asked], max(setup.pairs, pairs))
-        return _begun(services, owner, asked, key, setup.race)
-
-
-def _begun(services: Services, owner: str, asked: Sequence[PlannedRun], key: str | None, race: bool) -> list[str]:
-    """Records planned runs and queues them; returns their ids. race: whether they end as soon as the better one is known."""
-    racing = race and len(asked) > 1
-    specs = [one.spec for one in asked]
-    specs = racing_specs(specs) if racing else specs
-    store = services.store.of(owner)
-    runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
-    asking: dict[str, Asking] = {run: (key_for(spec.model, key), None) for run, spec in zip(runs, specs, strict=True)}
-    _submit(services, asking, runs if racing else [])
-    return runs
+        pairs = max(setup.pairs, *(pairs_of(spec, len(plan.facts)) for spec, plan, _ in asked))
+        statements = max(len(plan.statements) for _, plan, _ in asked)
+        check_room(services, owner, len(asked), [one.spec.model for one in asked], pairs, statements)
+        racing = setup.race and len(asked) > 1
+        specs = [one.spec for one in asked]
+        specs = racing_specs(specs) if racing else specs
+        store = services.store.of(owner)
+        runs = [start_planned(spec, one.plan, store) for spec, one in zip(specs, asked, strict=True)]
+        asking: dict[str, Asking] = {run: (key_for(spec.model, key), None) for run, spec in zip(runs, specs, strict=True)}
+        _submit(services, asking, runs if racing else [])
+        return runs
 
 
 # ------------------------------------------------------------------------------------------------ buttons
@@ -78,7 +79,7 @@ def evaluate(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[Eval
     chosen = setup_in(visitor, show)
     if chosen.pending or show.uploading:
         raise Mistake(chosen.pending or f"{show.uploading} is being uploaded.", "Wait, or use the bundled facts.")
-    runs = begin(visitor.services, visitor.owner, chosen, action.fields.get("key", "").strip() or None, visitor.reviewers)
+    runs = begin(visitor.services, visitor.owner, chosen, action.key, visitor.reviewers)
     return show.model_copy(update={"run": ",".join(runs), "chosen": 0, "page": 0, "fact": -1, "unfolded": False}), Message()
 
 
@@ -148,8 +149,7 @@ def stop(visitor: Visitor, show: EvaluateShow, _: Action) -> tuple[EvaluateShow,
 
 def resume(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Goes on with those of the runs that did not end, and asks failed calls again."""
-    key = action.fields.get("key", "").strip() or None
-    budget = _dollars(action.fields.get("budget", ""))
+    key, budget = action.key, _dollars(action.fields.get("budget", ""))
     with visitor.services.planning:
         lives = [visitor.services.reports.live(run) for run in _own(visitor, show)]
         records = [live.run for live in lives if live.resumable]

@@ -18,9 +18,11 @@ from medfact.runs.pool import protocol_of
 from medfact.setting import checked_value
 from medfact.spec import BOUNDS, FIELDS, NO_RETRIEVAL, SETTINGS, RunSpec
 from medfact.web.pages import Lenient, Show, Visitor
-from medfact.web.services import OWN_DATA as OWN_DATA
 from medfact.web.services import Services, Source
 from medfact.web.visitors import NOBODY
+
+OWN_DATA = "own"
+"""The data set that stands for the visitor's own file."""
 
 DEFAULT_PAIRS = 60
 MOST_PAIRS = 1_000
@@ -302,6 +304,12 @@ def data_sets(own: Source | None) -> list[tuple[str, str]]:
     """The data sets to choose from, with what to call them: the bundled ones, and the visitor's own file."""
     name = f"your file {str(own['facts']).replace(chr(92), '/').rpartition('/')[2]}" if own else ""
     return [*((name, name) for name in bundled_names()), *([(OWN_DATA, name)] if own else [])]
+
+
+def data_called(data: str, kept: Setup) -> str:
+    """The data set of that name, where there is one; "" for what a visitor chose last."""
+    data = data or (OWN_DATA if kept.source else kept.dataset)
+    return data if data in dict(data_sets(kept.source)) else RunSpec.dataset
 
 
 def source_called(data: str, own: Source | None) -> Source:

@@ -3,7 +3,8 @@ what will be evaluated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from medfact.datasets import Collection
+from medfact.datasets import Collection, Selection
 from medfact.datasets.collection import summary
 from medfact.datasets.isolated import count_passages, fails_again
 from medfact.errors import MedfactError
@@ -19,10 +20,12 @@ from medfact.kept import keep
 from medfact.models import provider_of, service_of
 from medfact.models.services.policy import host_of
 from medfact.models.services.settings import ServiceSettings
+from medfact.negatives import RULES, explain
 from medfact.results.live import Live
 from medfact.results.power import power_in_words
 from medfact.results.wording import counted, duration, model_name
-from medfact.spec import NO_RETRIEVAL, PROTOCOLS
+from medfact.runs.plan import select_facts
+from medfact.spec import NO_RETRIEVAL, PROTOCOLS, RunSpec
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
 from medfact.web.evaluate.form import EvaluateShow, Setup
@@ -30,8 +33,7 @@ from medfact.web.evaluate.plan import planned_runs
 from medfact.web.evaluate.room import pairs_of
 from medfact.web.evaluate.spec import source_of
 from medfact.web.pages import Message, Visitor
-from medfact.web.pages.by_relation import relation_counts
-from medfact.web.services import collection_of, seconds_for, spec_of
+from medfact.web.services import collection_of, collection_of_spec, seconds_for, spec_of
 from medfact.writing.kinds import writing_kind
 from medfact.writing.runs import writing_of
 from medfact.writing.sets import ORIGINALS, PROTOTYPES
@@ -39,6 +41,7 @@ from medfact.writing.sets import ORIGINALS, PROTOTYPES
 MANY_FACTS = 20_000
 """Above so many facts, false partners are drawn when they are asked, not counted on the page."""
 SHOWN_PROBLEMS = 12
+SHOWN_WITHOUT_PARTNER = 5
 ONE_RELATION = "(one relation for all rows)"
 
 
@@ -173,6 +176,55 @@ def _estimate(visitor: Visitor, setup: Setup) -> tuple[str, str]:
     return asked, power_in_words(plan.facts, len(plan.statements)) if pairs else ""
 
 
+# ------------------------------------------------------------------------------------------------ by relation
+
+
+@dataclass(frozen=True)
+class RelationCounts:
+    """True facts of a relation: `tested`, kept `aside` for demonstrations and left `out` add up to `facts`."""
+
+    name: str
+    types: str
+    facts: int
+    tested: int
+    aside: int
+    out: int
+
+
+@keep(1_000)
+def relation_counts(spec: RunSpec) -> tuple[tuple[RelationCounts, ...], tuple[str, ...], tuple[str, ...]]:
+    """Of the facts that a spec may test: the counts by relation, what is to be said of the selection, and which have no false
+    partner.
+    """
+    collection = collection_of_spec(spec)
+    selection = select_facts(spec, collection)
+    positive = Counter(fact.relation for fact in collection.facts if fact.positive)
+    types: dict[str, Counter[str]] = {relation: Counter() for relation in positive}
+    for fact in collection.facts:
+        if fact.positive and fact.tail_type:
+            types[fact.relation][fact.tail_type] += 1
+    tested, aside = (Counter(f.relation for f in facts if f.positive) for facts in (selection.test, selection.shots))
+    rows = [
+        RelationCounts(name, _commonest(types[name]), count, tested[name], aside[name], count - tested[name] - aside[name])
+        for name, count in positive.most_common()
+    ]
+    return tuple(rows), selection.notes, tuple(_without_partner(selection, collection))
+
+
+def _commonest(types: Counter[str]) -> str:
+    """The semantic types of a relation's tails, the most frequent first."""
+    more = f" and {len(types) - 2} more" if len(types) > 2 else ""
+    return ", ".join(name for name, _ in types.most_common(2)) + more or "not given"
+
+
+def _without_partner(selection: Selection, collection: Collection) -> Iterator[str]:
+    """A few of the facts that got no false partner, and why."""
+    for fact in selection.without_negative[:SHOWN_WITHOUT_PARTNER]:
+        found = explain(fact, collection.known)
+        reasons = "; ".join(f"{number} {RULES[rule]}" for rule, number in found.removed.items())
+        yield f"{fact.head} — {fact.relation} → {fact.tail}: of {found.candidates} other tails, {reasons or 'none is left'}."
+
+
 # ------------------------------------------------------------------------------------------------ documents
 
 passages_in = keep(64, fails=fails_again)(count_passages)
@@ -237,15 +289,6 @@ def host_in_words(setup: Setup) -> str:
 # ------------------------------------------------------------------------------------------------ what a language model wrote
 
 
-@dataclass(frozen=True)
-class SentenceSet:
-    """A set of sentences that can be asked. key: its writing's id, PROTOTYPES or ORIGINALS."""
-
-    key: str
-    text: str
-    chosen: bool
-
-
 def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
     """The sets of sentences that can be asked beside the chosen one: about the same facts."""
     services = visitor.services
@@ -257,9 +300,8 @@ def sentence_sets(visitor: Visitor, setup: Setup) -> Markup:
     known = {run.run: run for run in (first, *reversed(writings))}
     texts = {run.run: f"{writing_kind(run).set_name or 'written by'} {model_name(run.model)}" for run in known.values()}
     texts |= {PROTOTYPES: "the sentence templates as they are (−LMReph)", ORIGINALS: "one plain sentence a fact (Origin)"}
-    sets = [SentenceSet(key, text, key in setup.sets) for key, text in texts.items()]
     own = sorted({model_name(run.model) for run in known.values() if run.run in setup.sets and run.model in setup.names})
-    return render("facts_written", first=first, sets=sets, own=own)
+    return render("facts_written", first=first, texts=texts, chosen=setup.sets, own=own)
 
 
 def _is_beside(run: Run, first: Run) -> bool:

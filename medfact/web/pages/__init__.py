@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Self, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic.dataclasses import dataclass as validated
 
 from medfact.spec import LOCAL_OWNER
 from medfact.web.services import Services
@@ -80,14 +81,22 @@ class Show(Lenient):
 MOST_SECONDS = 3_600.0
 """A longer time before an answer says only that somebody went away."""
 
+MOST_VALUES = 64
+"""Fields of a view, fragments of a page, and fields beside a button."""
 
-@dataclass(frozen=True)
+
+@validated(frozen=True)
 class Action:
-    """A button that was pressed: its name, what it is about, and the fields beside it."""
+    """A button that was pressed: its name, what it is about, and the fields beside it, as the browser sends them."""
 
-    name: str
-    about: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    name: Annotated[str, Field(max_length=40)]
+    about: Annotated[str, Field(max_length=2_000)] = ""
+    fields: Annotated[dict[str, str], Field(max_length=MOST_VALUES)] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str | None:
+        """The key of a service that was typed."""
+        return self.fields.get("key", "").strip() or None
 
     @property
     def seconds(self) -> float | None:
@@ -220,4 +229,4 @@ class Page:
         """The fields of its address that differ from their defaults."""
         fields = self.show.model_fields
         told = {name: getattr(show, name) for name in self.address if getattr(show, name) != fields[name].default}
-        return f"?{urlencode(told)}" if told else ""
+        return f"?{urlencode(told, safe=',')}" if told else ""

@@ -7,14 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from medfact.answers import Demonstration
 from medfact.facts import Fact
 from medfact.kept import keep
 from medfact.results import wording
-from medfact.results.live import Live
 from medfact.runs.prompts import prompt_text
 from medfact.statements import VARIANTS, Statement, Variant
 from medfact.store import Asked, Retrieved, Run
+from medfact.views.fragments import render
 from medfact.web.services import Services
 
 REGISTERS = {
@@ -142,6 +144,37 @@ def _demonstrations(services: Services, run: str) -> Mapping[str, Sequence[Demon
     return services.store.answers.demonstrations(run)
 
 
-def of_pair(services: Services, live: Live, members: Sequence[int]) -> list[Asked]:
+def of_facts(services: Services, run: str, facts: Sequence[int]) -> list[Asked]:
     """The statements of some facts of a run, of the first draw of demonstrations."""
-    return [item for item in services.store.answers.asked(live.run.run, facts=list(members)) if item.draw == 0]
+    return [item for item in services.store.answers.asked(run, facts=list(facts)) if item.draw == 0]
+
+
+# ------------------------------------------------------------------------------------------------ lists and their drawer
+
+
+@dataclass(frozen=True)
+class StripsRow:
+    """A row of a list: its number, its facts, the fates of their statements in strips, with names, and the answers that are
+    right, of how many; "" where that is not said.
+    """
+
+    row: int
+    facts: Sequence[Fact]
+    strips: Sequence[tuple[str, Sequence[int]]]
+    count: str = ""
+
+
+def drawer_of(card: Card | None, row: int, found: Sequence[int], run: str = "", **more: object) -> Markup:
+    """The card of the open row, and the ways to those before and after it in the list. run: of the answers, if it is one."""
+    place = found.index(row) if row in found else -1
+    previous = found[place - 1] if place > 0 else None
+    following = found[place + 1] if 0 <= place < len(found) - 1 else None
+    values: dict[str, object] = {
+        "previous": previous,
+        "following": following,
+        "place": place + 1,
+        "of": len(found),
+        "true_fact": None,
+        "diagnoses": {},
+    }
+    return render("drawer", card=card, pair=row, run=run, **values | more)

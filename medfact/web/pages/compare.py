@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from markupsafe import Markup
 from pydantic import Field
 
-from medfact.errors import MedfactError
+from medfact.errors import MedfactError, Mistake
 from medfact.facts import Fact
 from medfact.results import sections
 from medfact.results.compare import FEWEST, MOST, Comparison
@@ -21,8 +20,8 @@ from medfact.statements import VARIANTS
 from medfact.store import COMPLETE, Run
 from medfact.views.fragments import render
 from medfact.views.sections import on_a_page
-from medfact.web.pages import Message, Page, Show, View, Visitor
-from medfact.web.pages.cards import card_of_answers
+from medfact.web.pages import Message, Page, Show, View, Visitor, paged
+from medfact.web.pages.cards import StripsRow, card_of_answers, drawer_of, of_facts
 from medfact.web.pages.evidence import changes_of
 
 FACTS_A_PAGE = 20
@@ -47,24 +46,21 @@ def view(visitor: Visitor, show: CompareShow) -> View:
     runs = [run for run in dict.fromkeys(show.runs.split(",")) if services.asked(run)][:MOST]
     show = show.model_copy(update={"runs": ",".join(runs)})
     fragments = {"choose": _choose(visitor, runs), "compared": Markup(), "facts": Markup(), "drawer": Markup()}
-    query = f"?runs={show.runs}" if runs else ""
     if len(runs) < FEWEST:
-        return View(fragments, show, query=query, title="Compare · medfact")
+        return View(fragments, show)
     try:
         comparison, table = services.comparisons.made(runs), services.comparisons.table(runs)
+        if not comparison.shared_facts and not any(pair.n for pair in comparison.pairs):
+            raise Mistake("These runs have no fact in common, so there is nothing to compare.", "")
     except MedfactError as error:
         fragments["compared"] = render("message", message=Message(error.public, "warn"))
-        return View(fragments, show, query=query, title="Compare · medfact")
-    if not comparison.shared_facts and not any(pair.n for pair in comparison.pairs):
-        said = Message("These runs have no fact in common, so there is nothing to compare.", "warn")
-        fragments["compared"] = render("message", message=said)
-        return View(fragments, show, query=query, title="Compare · medfact")
+        return View(fragments, show)
     records = [services.run(run) for run in runs]
     fragments["compared"] = _compared(visitor, comparison, records)
     fragments["facts"], show = _facts(visitor, show, table, records)
     if 0 <= show.fact < table.number.shape[1]:
         fragments["drawer"] = _drawer(visitor, show, table, records)
-    return View(fragments, show, query=query, title="Compare · medfact")
+    return View(fragments, show)
 
 
 def _choose(visitor: Visitor, chosen: Sequence[str]) -> Markup:
@@ -112,36 +108,28 @@ def _shared(comparison: Comparison, records: Sequence[Run]) -> str:
 # ------------------------------------------------------------------------------------------------ facts
 
 
-@dataclass(frozen=True)
-class FactRow:
-    """A fact with the fates of its statements, a strip a run."""
-
-    row: int
-    fact: Fact
-    strips: tuple[tuple[int, ...], ...]
-
-
 def _facts(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequence[Run]) -> tuple[Markup, CompareShow]:
-    patterns = table.patterns()
-    found = table.chosen(show.shown, show.relation or None, show.pattern or None).tolist()
-    page = min(show.page, max(0, len(found) - 1) // FACTS_A_PAGE)
-    rows = found[page * FACTS_A_PAGE : (page + 1) * FACTS_A_PAGE]
-    facts = facts_of_rows(visitor.services.store, table, rows)
+    listed = paged(_found(show, table), show.page, FACTS_A_PAGE)
+    facts, names = facts_of_rows(visitor.services.store, table, listed.part), names_of_runs(records)
     fragment = render(
         "compare_facts",
-        rows=[FactRow(row, facts[row], tuple(tuple(int(f) for f in of_run[row]) for of_run in table.fate)) for row in rows],
-        names=names_of_runs(records),
+        rows=[
+            StripsRow(row, [facts[row]], [(name, fate[row].tolist()) for name, fate in zip(names, table.fate, strict=True)])
+            for row in listed.part
+        ],
         variants=[VARIANTS[key] for key in table.variants],
         filters=SHOWN.items(),
         show=show,
         relations=table.relations,
-        patterns=[(pattern, f"{pattern} ({counted(count, 'fact')})") for pattern, count in patterns],
-        page=page,
-        pages=-(-len(found) // FACTS_A_PAGE),
-        size=FACTS_A_PAGE,
-        found=len(found),
+        patterns=[(pattern, f"{pattern} ({counted(count, 'fact')})") for pattern, count in table.patterns()],
+        **listed.numbers,
     )
-    return fragment, show.model_copy(update={"page": page})
+    return fragment, show.model_copy(update={"page": listed.page})
+
+
+def _found(show: CompareShow, table: FactTable) -> list[int]:
+    """The rows that pass the filters."""
+    return list(table.chosen(show.shown, show.relation or None, show.pattern or None).tolist())
 
 
 def _drawer(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequence[Run]) -> Markup:
@@ -149,24 +137,9 @@ def _drawer(visitor: Visitor, show: CompareShow, table: FactTable, records: Sequ
     sides = []
     for index, (name, run) in enumerate(zip(names_of_runs(records), records, strict=True)):
         number = int(table.number[index, show.fact])
-        items = visitor.services.store.answers.asked(run.run, facts=[number]) if number >= 0 else []
-        items = [item for item in items if item.draw == 0]
-        sides.append((name, run, items))
+        sides.append((name, run, of_facts(visitor.services, run.run, [number]) if number >= 0 else []))
     card = card_of_answers(visitor.services, sides)
-    found = table.chosen(show.shown, show.relation or None, show.pattern or None).tolist()
-    place = found.index(show.fact) if show.fact in found else -1
-    return render(
-        "drawer",
-        card=card,
-        pair=show.fact,
-        run="",
-        previous=found[place - 1] if place > 0 else None,
-        following=found[place + 1] if 0 <= place < len(found) - 1 else None,
-        place=place + 1,
-        of=len(found),
-        true_fact=_true_fact(visitor, table, show.fact),
-        diagnoses={},
-    )
+    return drawer_of(card, show.fact, _found(show, table), true_fact=_true_fact(visitor, table, show.fact))
 
 
 def _true_fact(visitor: Visitor, table: FactTable, row: int) -> Fact | None:

@@ -13,8 +13,10 @@ from medfact.datasets.bundled import words_alone
 from medfact.kept import keep
 from medfact.results import sections, wording
 from medfact.results.contrasts import across_of_papers
+from medfact.results.danger import Danger, danger
 from medfact.results.live import PACE, Live, Version
 from medfact.results.report import Report
+from medfact.results.sections import Figures
 from medfact.results.sides import Side
 from medfact.results.wording import false_on_purpose, remarks
 from medfact.reviews.summary import Summary, summary
@@ -28,15 +30,13 @@ from medfact.web.evaluate import begin, files
 from medfact.web.evaluate.form import MOST_MODELS, EvaluateShow, keep_setup, setup_in
 from medfact.web.evaluate.fragments import fragments
 from medfact.web.pages import FIRST, Fragment, Message, Page, Versioned, View, Visitor
-from medfact.web.pages.case_study import case_study
-from medfact.web.pages.danger import figures_of
 from medfact.web.pages.evidence import evidence_tab, is_retrieving
 from medfact.web.pages.gallery import is_open
 from medfact.web.pages.game import done, game
 from medfact.web.pages.keeping import ERASE, keeping, signing_in
 from medfact.web.pages.pair_list import drawer, pair_list
-from medfact.web.pages.plots import papers_tab
-from medfact.web.pages.progress import endings, progress_of, race_lines
+from medfact.web.pages.plots import case_study, papers_tab
+from medfact.web.pages.progress import endings, named, progress_of, race_lines
 from medfact.web.pages.rarity import rarity, take_frequencies
 from medfact.web.pages.tour import compare, hero, tour
 from medfact.web.services import Services
@@ -67,7 +67,7 @@ def view(visitor: Visitor, show: EvaluateShow) -> View:
     runs, missing = _runs(visitor, show)
     missing = missing or (show.missing and not show.run)
     reports = visitor.services.reports
-    lives = _named([reports.about(reports.live(run), show.estimand) for run in runs])
+    lives = named([reports.about(reports.live(run), show.estimand) for run in runs])
     own = runs != [visitor.demonstration]
     ids, chosen = ",".join(runs) if own else "", min(show.chosen, len(runs) - 1)
     show = show.model_copy(update={"run": ids, "missing": missing, "chosen": chosen, "fresh": not ids and not show.demo})
@@ -104,10 +104,6 @@ def _runs(visitor: Visitor, show: EvaluateShow) -> tuple[list[str], bool]:
     found = {run for run in (*asked, *kept) if visitor.services.asked(run)}
     there = ([run for run in ids if run in found] for ids in (asked, kept))
     return next(filter(None, there), [visitor.demonstration]), not found.issuperset(asked)
-
-
-def _named(lives: Sequence[Live]) -> Lives:
-    return dict(zip(wording.names_of_runs([live.run for live in lives]), lives, strict=True))
 
 
 def _query(show: EvaluateShow) -> str:
@@ -180,14 +176,13 @@ def _scores(show: EvaluateShow, lives: Lives) -> Markup:
         settings=wording.shared_settings(reports),
         notes=list(dict.fromkeys([*endings(lives), *(note for live in lives.values() for note in live.run.notes)])),
         labels=[(name, note) for name, live in rows for note in remarks(live.report)],
-        bills=[line for live in lives.values() for line in _of_replies(live.report)],
+        bills=[line for live in lives.values() for line in (*_bill(live.report), *cut_in_words(live.report.cut))],
         ids=",".join(live.run.run for live in lives.values()),
     )
 
 
-def _of_replies(report: Report) -> list[str]:
-    """What the replies cost, and how many were cut off."""
-    return [*(bill_in_words(dict(report.service)) if report.service else ()), *cut_in_words(report.cut)]
+def _bill(report: Report) -> Sequence[str]:
+    return bill_in_words(dict(report.service)) if report.service else ()
 
 
 def _value(live: Live, name: str) -> float:
@@ -226,9 +221,34 @@ def _tab(visitor: Visitor, show: EvaluateShow, lives: Lives, tabs: Mapping[str, 
     return Versioned(version, lambda: render("tabs", tabs=tabs, chosen=show.tab, content=draw(visitor, show, lives))), show
 
 
+def _figures(visitor: Visitor, lives: Mapping[str, Live]) -> Figures:
+    """The figures of the shown runs; of each that has ended or rests, with the false facts that it accepts."""
+    services = visitor.services
+    verdicts = services.store.verdicts.version()
+    dangers: dict[str, Danger] = {}
+    opens: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for place, (name, live) in enumerate(lives.items()):
+        if live.going or not live.report.answered:
+            continue
+        dangers[name] = _dangers(services, live.run.run, live.version, visitor.reviewers, verdicts)
+        pairs = services.reports.pairs(live.run.run)
+        pair_of = {fact: pair for pair, members in enumerate(pairs.members) for fact in members}
+        for one in dangers[name].board:
+            opens[name, one.number] = {"tab": "facts", "chosen": place, "fact": pair_of[one.number]}
+    links = {name: f"review?run={lives[name].run.run}" for name in dangers}
+    return Figures({name: live.report for name, live in lives.items()}, dangers, opens=opens, links=links)
+
+
+@keep(200)
+def _dangers(services: Services, run: str, _: Version, reviewers: tuple[str, ...], __: tuple[int, int, str]) -> Danger:
+    """Kept for each version of a run's answers and of the verdicts."""
+    facts = services.store.answers.false_facts(run)
+    return danger(services.reports.board(run).records(), facts, services.held(reviewers), services.run(run).spec.shot_draws)
+
+
 def _sections_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:
     """The sections that stand in a tab."""
-    return on_a_page(sections.sections_of(figures_of(visitor, lives), sections.PAGE, show.tab))
+    return on_a_page(sections.sections_of(_figures(visitor, lives), sections.PAGE, show.tab))
 
 
 def _overview_tab(visitor: Visitor, show: EvaluateShow, lives: Lives) -> Markup:

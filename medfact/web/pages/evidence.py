@@ -20,7 +20,7 @@ from medfact.runs.plan import question_of
 from medfact.store import COMPLETE, Asked, Retrieved, Run
 from medfact.views.fragments import render
 from medfact.views.sections import on_a_page
-from medfact.web.pages import Visitor
+from medfact.web.pages import Visitor, paged
 from medfact.web.services import Services
 
 FLIPS_A_PAGE = 10
@@ -52,24 +52,19 @@ def evidence_tab(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tupl
     questions = {run.run: question_of(run.spec) for run in beside}
     chosen = min(show.change, max(0, len(found) - 1))
     change = found[chosen] if found else None
-    positions: Sequence[int] = getattr(change, show.flips) if change else ()
-    page = min(show.page, max(0, len(positions) - 1) // FLIPS_A_PAGE)
-    shown = positions[page * FLIPS_A_PAGE : (page + 1) * FLIPS_A_PAGE]
+    listed = paged(getattr(change, show.flips) if change else (), show.page, FLIPS_A_PAGE)
     fragment = render(
         "evidence",
         told=on_a_page(filter(None, [retrieved(figures), told_changes(found, names, questions)])),
         choices=[(place, f"{names[one.with_]}, {one.setting}") for place, one in enumerate(found)],
         chosen=chosen,
         change=change,
-        flips=_flips(visitor.services, change, shown) if change and shown else [],
+        flips=_flips(visitor.services, change, listed.part) if change and listed.part else [],
         which=show.flips,
-        page=page,
-        pages=-(-len(positions) // FLIPS_A_PAGE),
-        size=FLIPS_A_PAGE,
-        total=len(positions),
+        **listed.numbers,
         runs=[run.run for run in runs],
     )
-    return fragment, show.model_copy(update={"change": chosen, "page": page})
+    return fragment, show.model_copy(update={"change": chosen, "page": listed.page})
 
 
 def _without(visitor: Visitor, runs: Sequence[Run]) -> list[Run]:

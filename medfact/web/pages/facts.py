@@ -22,10 +22,9 @@ from medfact.reviews.verdicts import Opinion, opinions
 from medfact.runs.pool import pool_of
 from medfact.spec import PROTOCOLS, RunSpec
 from medfact.statements import Statement
-from medfact.store import Rejection
 from medfact.store.contributions import DECISIONS
 from medfact.views.fragments import render
-from medfact.web.evaluate.form import OWN_DATA, data_sets, kept_setup, source_called
+from medfact.web.evaluate.form import OWN_DATA, data_called, data_sets, kept_setup, source_called
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.cards import card_of_statements
 from medfact.web.pages.keeping import ERASE, erasable
@@ -58,23 +57,14 @@ class FactsShow(Show):
 def view(visitor: Visitor, show: FactsShow) -> View:
     """One page of the facts that pass the filters."""
     setup = kept_setup(visitor.services, visitor.owner)
-    own = setup.source
     if not show.data:
-        data = OWN_DATA if own else setup.dataset
-        show = show.model_copy(update={"data": data, "protocol": setup.protocol, "pool": setup.pool})
-    show = show.model_copy(update=_known(show, own))
+        show = show.model_copy(update={"protocol": setup.protocol, "pool": setup.pool})
+    protocol = show.protocol if show.protocol in PROTOCOLS else RunSpec.protocol
+    show = show.model_copy(update={"data": data_called(show.data, setup), "protocol": protocol})
     try:
-        return _page(visitor, show, source_called(show.data, own), own)
+        return _page(visitor, show, source_called(show.data, setup.source), setup.source)
     except MedfactError as error:
         return View({"cards": render("message", message=Message(error.public, "warn"))}, show, query="")
-
-
-def _known(show: FactsShow, own: Source | None) -> dict[str, str]:
-    """The names among what is shown, each as it is where there is such a thing."""
-    return {
-        "data": show.data if show.data in dict(data_sets(own)) else RunSpec.dataset,
-        "protocol": show.protocol if show.protocol in PROTOCOLS else "medfact",
-    }
 
 
 def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None) -> View:
@@ -115,7 +105,8 @@ def _page(visitor: Visitor, show: FactsShow, source: Source, own: Source | None)
         ),
         "rejected": _rejections(visitor, facts),
     }
-    return View(fragments, show.model_copy(update={"page": listed.page}), query=_query(show))
+    query = f"?data={show.data}" if show.data != OWN_DATA else ""
+    return View(fragments, show.model_copy(update={"page": listed.page}), query=query)
 
 
 def _statistics(collection: Collection) -> Markup:
@@ -143,10 +134,6 @@ def _reviewed(said: Mapping[str, Mapping[str, Opinion]], facts: Sequence[Fact]) 
     """What reviewers have said of a fact and of its false partners, each with its name."""
     found = ((fact, reviewed_in_words(said.get(fact.fact_id, {}))) for fact in facts)
     return [f"{'True fact' if fact.positive else f'False partner “{fact.tail}”'}: {words}." for fact, words in found if words]
-
-
-def _query(show: FactsShow) -> str:
-    return f"?data={show.data}" if show.data != OWN_DATA else ""
 
 
 def _matching(facts: Sequence[Fact], known: KnowledgeBase, pool: Pool, show: FactsShow) -> Iterator[Fact]:
@@ -205,14 +192,11 @@ def _explanation(fact: Fact, partners: Sequence[Fact], known: KnowledgeBase, rej
 
 
 def _rejections(visitor: Visitor, facts: Sequence[Fact]) -> Markup:
-    rejected = visitor.services.store.of(visitor.owner).decisions.rejected()
-    return render("facts_rejected", rejected=_rejected(rejected, facts)) + (erasable(DECISIONS) if rejected else Markup())
-
-
-def _rejected(rejected: Sequence[Rejection], facts: Sequence[Fact]) -> list[tuple[Fact, str, str]]:
     """The rejected false partners of these facts, and why each was rejected."""
+    rejected = visitor.services.store.of(visitor.owner).decisions.rejected()
     by_id = {fact.fact_id: fact for fact in facts}
-    return [(by_id[item.fact_id], item.tail, REASONS.get(item.reason, "")) for item in rejected if item.fact_id in by_id]
+    here = [(by_id[item.fact_id], item.tail, REASONS.get(item.reason, "")) for item in rejected if item.fact_id in by_id]
+    return render("facts_rejected", rejected=here) + (erasable(DECISIONS) if rejected else Markup())
 
 
 # ------------------------------------------------------------------------------------------------ actions

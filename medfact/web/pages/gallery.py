@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from medfact.errors import MedfactError
 from medfact.kept import Alone, keep
 from medfact.results.compare import Side
-from medfact.results.gallery import Entry, Group, Shown, gallery
+from medfact.results.gallery import Shown, gallery
 from medfact.results.live import PACE, Live, Version
-from medfact.results.wording import date
 from medfact.store import Published
 from medfact.views.fragments import render
 from medfact.web.pages import Page, Show, View, Visitor
@@ -29,20 +27,7 @@ WAIT_SECONDS, AGAIN_SECONDS = 2.0, 3
 _alone = Alone()
 
 
-class GalleryShow(Show):
-    """There is nothing to choose."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """An entry as it is shown. shared: how many have the same place, itself among them."""
-
-    entry: Entry
-    shared: int
-    date: str
-
-
-def view(visitor: Visitor, show: GalleryShow) -> View:
+def view(visitor: Visitor, show: Show) -> View:
     """All that is published. Raises NotNow where others wait for it too."""
     services = visitor.services
     try:
@@ -70,25 +55,14 @@ def _published(services: Services) -> list[tuple[Published, Live]]:
 def _drawn(services: Services, versions: tuple[tuple[Published, Version], ...]) -> Markup:
     """Kept until a run is published or withdrawn, or one of them changes."""
     shown = [_shown(services, publication) for publication, _ in versions]
-    groups = [(group, _lines(group)) for group in gallery(shown)]
-    return render("gallery", groups=groups)
+    groups = gallery(shown)
+    shared = [Counter(entry.place.first for entry in group.entries if entry.place) for group in groups]
+    return render("gallery", groups=list(zip(groups, shared, strict=True)))
 
 
 def _shown(services: Services, publication: Published) -> Shown:
     reports, live = services.reports, services.reports.live(publication.run)
     return Shown(publication, Side(live.run, reports.board(publication.run)), live.report)
-
-
-def _lines(group: Group) -> list[Line]:
-    often = Counter(entry.place.first for entry in group.entries if entry.place)
-    return [
-        Line(
-            entry,
-            often[entry.place.first] if entry.place else 0,
-            date(entry.run.finished_at or entry.run.started_at).partition(",")[0],
-        )
-        for entry in group.entries
-    ]
 
 
 def is_open(services: Services) -> bool:
@@ -105,7 +79,7 @@ PAGE = Page(
     "gallery",
     "Gallery",
     ("gallery",),
-    GalleryShow,
+    Show,
     view,
     introduction="# Gallery\nRuns that the host of this server chose to show.",
     place=7,

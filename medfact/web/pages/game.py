@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -33,6 +32,7 @@ from medfact.statements import VARIANTS, Statement
 from medfact.store import COMPLETE, Asked
 from medfact.store.contributions import GAMES
 from medfact.views.fragments import render
+from medfact.web.evaluate.form import EvaluateShow
 from medfact.web.pages import SILENCE, Action, Message, Visitor
 from medfact.web.pages.keeping import erasable
 from medfact.web.services import Services
@@ -44,19 +44,6 @@ FEWEST_PEOPLE = 2
 
 LONGEST_SEARCH = 200
 """Characters that the page Review searches for."""
-
-
-class GameShow(Protocol):
-    """What of the page's view is the game's. game: the number of the packet, 0 for none. clock: whether time is short."""
-
-    @property
-    def game(self) -> int: ...
-
-    @property
-    def clock(self) -> bool: ...
-
-
-AnyShow = TypeVar("AnyShow", bound=GameShow)
 
 
 @dataclass(frozen=True)
@@ -84,7 +71,7 @@ def is_open(visitor: Visitor) -> bool:
     return visitor.services.run(visitor.demonstration).state == COMPLETE
 
 
-def game(visitor: Visitor, show: GameShow) -> Markup:
+def game(visitor: Visitor, show: EvaluateShow) -> Markup:
     """The packet that is being played, or its result; nothing before a person has started."""
     if not show.game:
         return Markup()
@@ -92,8 +79,7 @@ def game(visitor: Visitor, show: GameShow) -> Markup:
         return render("message", message=Message(why_nobody(), "warn"))
     if not is_open(visitor):
         return render("message", message=Message("The model is still answering; start again in a moment.", "warn"))
-    every, answers = _packets(visitor), _own(visitor)
-    following = _following(every, answers)
+    every, answers, following = _packets(visitor)
     number = min(show.game, following.number if following else len(every))
     packet = every[number - 1]
     if not is_played(packet, answers):
@@ -101,10 +87,9 @@ def game(visitor: Visitor, show: GameShow) -> Markup:
     return _result(visitor, show, packet, following, answers)
 
 
-def done(visitor: Visitor, show: AnyShow, action: Action) -> tuple[AnyShow, Message]:
+def done(visitor: Visitor, show: EvaluateShow, action: Action) -> tuple[EvaluateShow, Message]:
     """Keeps the answers to a packet, once. Raises Mistake."""
-    every, answers = _packets(visitor), _own(visitor)
-    following = _following(every, answers)
+    every, answers, following = _packets(visitor)
     number = int(action.about) if action.about.isdecimal() and len(action.about) < 6 else 0
     if not is_open(visitor) or not 1 <= number <= len(every):
         raise Mistake("There is no such packet of sentences.", "Start the game again.")
@@ -130,18 +115,13 @@ def _asked(services: Services, run: str) -> tuple[Asked, ...]:
     return tuple(services.store.answers.asked(run))
 
 
-def _packets(visitor: Visitor) -> list[Packet]:
+def _packets(visitor: Visitor) -> tuple[list[Packet], Answers, Packet | None]:
+    """All packets, the person's answers, and the first packet that is not played."""
     statements = [item.statement for item in _asked(visitor.services, visitor.demonstration)]
-    return packets(statements, visitor.owner, _own(visitor))
-
-
-def _own(visitor: Visitor) -> Answers:
     log = visitor.services.store.verdicts.log(owners=[visitor.owner])
-    return answers_in(log).get(f"{visitor.owner}/{VISITOR}", {})
-
-
-def _following(every: Sequence[Packet], answers: Answers) -> Packet | None:
-    return next((packet for packet in every if not is_played(packet, answers)), None)
+    answers = answers_in(log).get(f"{visitor.owner}/{VISITOR}", {})
+    every = packets(statements, visitor.owner, answers)
+    return every, answers, next((packet for packet in every if not is_played(packet, answers)), None)
 
 
 @keep(64)
@@ -157,7 +137,7 @@ def _others(services: Services, run: str, owner: str, _: tuple[int, int, str]) -
 # ------------------------------------------------------------------------------------------------ the result
 
 
-def _result(visitor: Visitor, show: GameShow, packet: Packet, following: Packet | None, answers: Answers) -> Markup:
+def _result(visitor: Visitor, show: EvaluateShow, packet: Packet, following: Packet | None, answers: Answers) -> Markup:
     services, run = visitor.services, visitor.demonstration
     asked = _asked(services, run)
     records, ids = services.reports.board(run).records(), [item.statement.statement_id for item in asked]

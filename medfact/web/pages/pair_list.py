@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from medfact.facts import Fact
 from medfact.metrics.diagnosis import CHANCE, DIAGNOSES, MASTERED, MIXED, meaning
 from medfact.results.live import Live
 from medfact.results.pairs import FILTERS, Pairs
 from medfact.statements import IMPLICATIONS, VARIANTS
 from medfact.views.fragments import render
 from medfact.web.pages import Visitor, paged
-from medfact.web.pages.cards import Card, card_of_answers, of_pair
+from medfact.web.pages.cards import Card, StripsRow, card_of_answers, drawer_of, of_facts
 
 PAIRS_A_PAGE = 20
-
-
-@dataclass(frozen=True)
-class PairRow:
-    """One pair in the list: its number, its facts, and their answers as glyphs in the order of the variants."""
-
-    pair: int
-    facts: tuple[Fact, ...]
-    strips: tuple[tuple[int, ...], ...]
-    right: int
-    asked: int
 
 
 def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[Markup, Any]:
@@ -54,16 +41,18 @@ def pair_list(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> tuple[M
     return fragment, show.model_copy(update={"page": listed.page})
 
 
-def _rows(visitor: Visitor, live: Live, pairs: Pairs, chosen: Sequence[int]) -> list[PairRow]:
+def _rows(visitor: Visitor, live: Live, pairs: Pairs, chosen: Sequence[int]) -> list[StripsRow]:
     numbers = [number for pair in chosen for number in pairs.members[pair]]
     facts = {item.fact: item.statement.fact for item in visitor.services.store.answers.asked(live.run.run, facts=numbers)}
     return [
-        PairRow(
+        StripsRow(
             pair,
-            tuple(facts[number] for number in pairs.members[pair] if number in facts),
-            tuple(tuple(int(fate) for fate in pairs.fate[number]) for number in pairs.members[pair]),
-            pairs.right(pair),
-            pairs.asked(pair),
+            [facts[number] for number in pairs.members[pair] if number in facts],
+            [
+                ("its false partner" if place else "the true fact", pairs.fate[number].tolist())
+                for place, number in enumerate(pairs.members[pair])
+            ],
+            f"{pairs.right(pair)}/{pairs.asked(pair)}",
         )
         for pair in chosen
     ]
@@ -76,20 +65,9 @@ def drawer(visitor: Visitor, show: Any, lives: Mapping[str, Live]) -> Markup:
     if show.fact >= len(pairs.members):
         return Markup()
     found = pairs.chosen(show.only, show.relation)
-    place = found.index(show.fact) if show.fact in found else -1
-    card = card_of_answers(visitor.services, [(name, live.run, of_pair(visitor.services, live, pairs.members[show.fact]))])
-    return render(
-        "drawer",
-        card=card,
-        pair=show.fact,
-        run=name,
-        previous=found[place - 1] if place > 0 else None,
-        following=found[place + 1] if 0 <= place < len(found) - 1 else None,
-        place=place + 1,
-        of=len(found),
-        true_fact=None,
-        diagnoses=_diagnoses(card, pairs, pairs.members[show.fact]),
-    )
+    members = pairs.members[show.fact]
+    card = card_of_answers(visitor.services, [(name, live.run, of_facts(visitor.services, live.run.run, members))])
+    return drawer_of(card, show.fact, found, run=name, diagnoses=_diagnoses(card, pairs, members))
 
 
 def _diagnoses(card: Card | None, pairs: Pairs, members: Sequence[int]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from medfact.models import provider_of
@@ -17,38 +17,30 @@ from medfact.web.services import Services
 
 @dataclass(frozen=True)
 class Progress:
-    """One run's line. done, total: statements. standing: facts with no wrong answer so far, of `facts`."""
+    """One run's line. done: how many statements are asked."""
 
     name: str
-    run: str
+    live: Live
     done: int
-    total: int
-    standing: int
-    facts: int
-    state: str
     text: str
     reason: str | None
-    going: bool
+
+
+def named(lives: Sequence[Live]) -> dict[str, Live]:
+    """Runs by what to call them beside each other."""
+    return dict(zip(wording.names_of_runs([live.run for live in lives]), lives, strict=True))
+
+
+def done_of(live: Live) -> int:
+    """How many statements are asked."""
+    done = live.report.answered + live.report.failed
+    return max(done, live.job.done) if live.job is not None and live.going else done  # the report may be a moment older
 
 
 def progress_of(name: str, live: Live) -> Progress:
     """The line of a run."""
-    report = live.report
-    done = report.answered + report.failed
-    if live.job is not None and live.going:
-        done = max(done, live.job.done)  # the report may be a moment older
-    return Progress(
-        name=name,
-        run=live.run.run,
-        done=done,
-        total=report.statements,
-        standing=report.standing,
-        facts=report.facts,
-        state=live.state,
-        text=" · ".join(filter(None, _how_it_goes(live, done))),
-        reason=(live.job.reason if live.job else None) or live.run.reason,
-        going=live.going,
-    )
+    done, reason = done_of(live), (live.job.reason if live.job else None) or live.run.reason
+    return Progress(name, live, done, " · ".join(filter(None, _how_it_goes(live, done))), reason)
 
 
 def endings(lives: Mapping[str, Live]) -> list[str]:

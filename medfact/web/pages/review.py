@@ -297,14 +297,9 @@ def _begun(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewSh
 def judge(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
     """Records the verdict on a fact, the exceptions among its statements, and what is said of it; then shows the next one."""
     show, material, fact = _begun(visitor, show, action)
-    fields = action.fields
-    if fields.get("verdict", "") not in FACT_VERDICTS:
+    if action.fields.get("verdict", "") not in FACT_VERDICTS:
         raise Mistake("Say first whether the fact is true.", "Press 1 to 5.")
-    said = own_opinions(visitor, show).get(fact.fact_id)
-    log, statements = [_of_fact(visitor, show, fact, action)], statements_of(show, material, fact)
-    for statement in statements:
-        log += _exception(log[0], statement, fields, said)
-    return _recorded(visitor, show, log, statements)
+    return _recorded(visitor, show, material, _of_fact(visitor, show, fact, action), action.fields)
 
 
 def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[ReviewShow, Message]:
@@ -312,12 +307,7 @@ def all_fine(visitor: Visitor, show: ReviewShow, action: Action) -> tuple[Review
     show, material, fact = _begun(visitor, show, action)
     ticked = action.fields.get("verdict", "")
     action = replace(action, fields={**action.fields, "verdict": ticked if ticked in FACT_VERDICTS else TRUE})
-    first = _of_fact(visitor, show, fact, action)
-    said = own_opinions(visitor, show).get(fact.fact_id)
-    log, statements = [first], statements_of(show, material, fact)
-    for statement in statements:
-        log += _exception(first, statement, {}, said)
-    return _recorded(visitor, show, [replace(one, bulk=True) for one in log], statements)
+    return _recorded(visitor, show, material, replace(_of_fact(visitor, show, fact, action), bulk=True), {})
 
 
 def _of_fact(visitor: Visitor, show: ReviewShow, fact: Fact, action: Action) -> Verdict:
@@ -350,8 +340,12 @@ def _exception(of_fact: Verdict, statement: Statement, fields: Mapping[str, str]
 
 
 def _recorded(
-    visitor: Visitor, show: ReviewShow, log: Sequence[Verdict], statements: Sequence[Statement]
+    visitor: Visitor, show: ReviewShow, material: Material, of_fact: Verdict, fields: Mapping[str, str]
 ) -> tuple[ReviewShow, Message]:
+    """Records a verdict on a fact. fields: with what is said of its statements."""
+    opinion = own_opinions(visitor, show).get(of_fact.fact_id)
+    statements = statements_of(show, material, material.fact(of_fact.fact_id))
+    log = [of_fact, *(one for statement in statements for one in _exception(of_fact, statement, fields, opinion))]
     visitor.services.log_of(visitor.owner, log, statements).verdicts.record(log, statements)
     ended = (show.place + 1) % PACKET == 0
     said = f"That was a packet of {PACKET} facts: a good place to stop, and everything is kept." if ended else ""

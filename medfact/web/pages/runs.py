@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, Literal
 
 from markupsafe import Markup
@@ -40,8 +39,8 @@ from medfact.store import (
 from medfact.views.fragments import render
 from medfact.web.pages import Action, Bring, Message, Page, Show, View, Visitor, paged
 from medfact.web.pages.keeping import keeping, signing_in
+from medfact.web.pages.progress import done_of
 from medfact.web.pages.run_story import run_story, state_in_words
-from medfact.web.services import Services
 
 RUNS_A_PAGE = 20
 NOTICED = 5
@@ -83,11 +82,11 @@ class Line:
 
 def view(visitor: Visitor, show: RunsShow) -> View:
     """One page of the runs that pass the filters."""
-    own = OwnRuns(visitor.services)
-    runs = own.all(visitor.owners)
+    store = visitor.services.store
+    runs = visitor.services.as_now(store.runs(*visitor.owners)[::-1])
     found = _sorted(visitor, [run for run in runs if matches(run, show.search.casefold().split(), show.state)], show.sort)
     listed = paged(found, show.page, RUNS_A_PAGE)
-    unread = own.unread(visitor.owners)
+    unread = [run for run in store.listed(*visitor.owners)[::-1] if isinstance(run, UnreadRun)]
     lines = list(_lines(visitor, show, listed.part, unread))
     going = any(line.live.going for line in lines)
     behind = any(line.live.behind for line in lines)
@@ -101,7 +100,7 @@ def view(visitor: Visitor, show: RunsShow) -> View:
             unread=unread,
             **listed.numbers,
             of=len(runs),
-            deleted=own.deleted(visitor.owners),
+            deleted=store.deleted(*visitor.owners),
             longest_name=LONGEST_NAME,
             longest_note=LONGEST_NOTE,
         ),
@@ -215,7 +214,6 @@ def _columns(line: Line) -> dict[str, Any]:
         "line": line,
         "scores": [[first], others],
         "method": _labelled(line.run, line.live),
-        "pool": wording.pool_title(line.run.pool),
         "ways": "" if ways in (0, 8) else "one way of asking" if ways == 1 else f"{ways} ways of asking",
         "state": state_of(line.live),
         "cost": cost(line.live.report.service),
@@ -242,10 +240,7 @@ class State:
 
 def state_of(live: Live) -> State:
     """How far a run is."""
-    report, total = live.report, live.report.statements
-    done = report.answered + report.failed
-    if live.job is not None and live.going:
-        done = max(done, live.job.done)  # the report may be a moment older
+    report, total, done = live.report, live.report.statements, done_of(live)
     word, why = state_in_words(live.state, live.run.reason)
     how_far = wording.counted(total, "statement") if live.state == COMPLETE else f"{done:,} of {total:,} statements"
     failed = f"{wording.counted(report.failed, 'call')} failed, not counted" if report.failed else ""
@@ -311,127 +306,78 @@ LONGEST_NAME, LONGEST_NOTE = 120, 2_000
 LARGE_BYTES = 1_000_000
 """A packed file of a run above this takes long to read."""
 
-Owners = Sequence[str]
-"""Whose runs a request may list and change."""
-
-
 LARGEST_RUN_BYTES = 256 << 20
 """That a visitor's file of a run may unpack to."""
 
 
-class OwnRuns:
-    """The runs of visitors, with every change checked. Each method takes the owners of the request that asks for it."""
+def own_run(visitor: Visitor, run: str) -> Run:
+    """The run of this whole id. Raises Mistake where it is not among the visitor's, as if there were none."""
+    record = _recorded(visitor, run)
+    if isinstance(record, UnreadRun):
+        raise UnreadableRun(record.run, record.why)
+    return record
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
 
-    def all(self, owners: Owners) -> list[Run]:
-        """Runs, newest first."""
-        return self._services.as_now(self._services.store.runs(*owners)[::-1])
-
-    def one(self, owners: Owners, run: object) -> Run:
-        """The run of this whole id. Raises Mistake where it is not among theirs, as if there were none."""
-        record = self._of(owners, run)
-        if isinstance(record, UnreadRun):
-            raise UnreadableRun(record.run, record.why)
+def _recorded(visitor: Visitor, run: str) -> Run | UnreadRun:
+    if visitor.services.has(run) and (record := visitor.services.store.recorded(run)).owner in visitor.owners:
         return record
-
-    def _of(self, owners: Owners, run: object) -> Run | UnreadRun:
-        if isinstance(run, str) and self._services.has(run):
-            record = self._services.store.recorded(run)
-            if record.owner in owners:
-                return record
-        raise Mistake("There is no such run among yours.", "It may have been deleted; load the page again.")
-
-    def describe(self, owners: Owners, run: object, name: object, note: object) -> Run:
-        """Gives a run a name and a note; returns it with them."""
-        record = self.one(owners, run)
-        name, note = " ".join(_clean(name).split()), _clean(note).strip()
-        for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
-            if len(text) > most:
-                raise Mistake(f"The {what} has {len(text):,} characters.", f"{most:,} are the most.")
-        self._services.store.describe(record.run, name=name, note=note)
-        return self._services.store.run(record.run)
-
-    def unread(self, owners: Owners) -> list[UnreadRun]:
-        """Runs whose record cannot be read, newest first."""
-        return [run for run in self._services.store.listed(*owners)[::-1] if isinstance(run, UnreadRun)]
-
-    def delete(self, owners: Owners, run: object) -> Run | UnreadRun:
-        """Puts a run away, at once, also one that cannot be read. Raises Mistake while it goes on, and where the host has
-        published it.
-        """
-        record = self._of(owners, run)
-        if isinstance(record, Run) and state_now(record, self._services.jobs.snapshot(record.run)) in GOING:
-            raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
-        if any(publication.run == record.run for publication in self._services.store.publications.published()):
-            raise Mistake(
-                "The host of this server shows this run in its gallery.", "Ask the host to withdraw it; then it can be deleted."
-            )
-        self._services.store.delete(record.run)
-        return record
-
-    def deleted(self, owners: Owners) -> list[Run]:
-        """Runs that can be brought back, the last deleted first."""
-        return self._services.store.deleted(*owners)
-
-    def undo(self, owners: Owners, run: object) -> Run:
-        """Brings a deleted run back."""
-        found = next((deleted for deleted in self.deleted(owners) if deleted.run == run), None)
-        if found is None:
-            raise Mistake("There is no such deleted run among yours.", "It may have been brought back already.")
-        self._services.store.restore(found.run)
-        return found
-
-    def bring(self, owner: str, path: Path) -> Run:
-        """Takes a run from a file, for this owner."""
-        store = self._services.store.of(owner)
-        with reading() as turn, path.open("rb") as file:
-            if turn and path.stat().st_size > LARGE_BYTES and not turn.becomes_long():
-                raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
-            return store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
-
-
-def _clean(given: object) -> str:
-    """Text that every database can keep."""
-    return str(given or "").replace("\0", "").encode("utf-8", "replace").decode()
-
-
-# ------------------------------------------------------------------------------------------------ actions
+    raise Mistake("There is no such run among yours.", "It may have been deleted; load the page again.")
 
 
 def save(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
     """Gives a run a name and a note."""
-    saved = OwnRuns(visitor.services).describe(
-        visitor.owners, action.about, action.fields.get("name"), action.fields.get("note")
-    )
-    return show.model_copy(update={"edited": ""}), Message(f"Saved “{_short(saved)}”.", "good")
+    record, store = own_run(visitor, action.about), visitor.services.store
+    name, note = (_clean(action.fields.get(field, "")) for field in ("name", "note"))
+    name, note = " ".join(name.split()), note.strip()
+    for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
+        if len(text) > most:
+            raise Mistake(f"The {what} has {len(text):,} characters.", f"{most:,} are the most.")
+    store.describe(record.run, name=name, note=note)
+    return show.model_copy(update={"edited": ""}), Message(f"Saved “{wording.short_name(store.run(record.run))}”.", "good")
+
+
+def _clean(given: str) -> str:
+    """Text that every database can keep."""
+    return given.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def delete(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
-    """Puts a run away; it can be brought back for a while."""
-    run = OwnRuns(visitor.services).delete(visitor.owners, action.about)
+    """Puts a run away, at once, also one that cannot be read; it can be brought back for a while. Raises Mistake while it goes
+    on, and where the host has published it.
+    """
+    services, run = visitor.services, _recorded(visitor, action.about)
+    if isinstance(run, Run) and state_now(run, services.jobs.snapshot(run.run)) in GOING:
+        raise Mistake("This run is going on.", "Open it and stop it first; then it can be deleted.")
+    if any(publication.run == run.run for publication in services.store.publications.published()):
+        raise Mistake(
+            "The host of this server shows this run in its gallery.", "Ask the host to withdraw it; then it can be deleted."
+        )
+    services.store.delete(run.run)
     if isinstance(run, UnreadRun):
         return show, Message(f"Deleted the run {run.run}, which could not be read.", "good")
     chosen = ",".join(one for one in show.chosen.split(",") if one != run.run)
-    text = f"Deleted “{_short(run)}”. It can be brought back for {KEPT_DELETED.days} days."
+    text = f"Deleted “{wording.short_name(run)}”. It can be brought back for {KEPT_DELETED.days} days."
     return show.model_copy(update={"chosen": chosen}), Message(text, "good", Action("undo", run.run))
 
 
 def undo(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
     """Brings a deleted run back."""
-    return show, Message(f"Brought back “{_short(OwnRuns(visitor.services).undo(visitor.owners, action.about))}”.", "good")
+    store = visitor.services.store
+    found = next((deleted for deleted in store.deleted(*visitor.owners) if deleted.run == action.about), None)
+    if found is None:
+        raise Mistake("There is no such deleted run among yours.", "It may have been brought back already.")
+    store.restore(found.run)
+    return show, Message(f"Brought back “{wording.short_name(found)}”.", "good")
 
 
 def bring(visitor: Visitor, show: RunsShow, action: Action) -> tuple[RunsShow, Message]:
     """Takes a run from an uploaded file."""
-    file = visitor.services.uploads.of(visitor.owner, action.about)
-    run = OwnRuns(visitor.services).bring(visitor.owner, file)
-    return show.model_copy(update={"page": 0}), Message(f"Brought “{_short(run)}”.", "good")
-
-
-def _short(run: Run) -> str:
-    return wording.short_name(run)
+    path, store = visitor.services.uploads.of(visitor.owner, action.about), visitor.services.store.of(visitor.owner)
+    with reading() as turn, path.open("rb") as file:
+        if turn and path.stat().st_size > LARGE_BYTES and not turn.becomes_long():
+            raise Mistake(f"{path.name} takes long to read, as others do.", "Try again in a minute.")
+        run = store.run(import_run(store, file, path.name, LARGEST_RUN_BYTES))
+    return show.model_copy(update={"page": 0}), Message(f"Brought “{wording.short_name(run)}”.", "good")
 
 
 PAGE = Page(

@@ -3,7 +3,6 @@ facts in five steps, then two models asked live, and a card."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -22,8 +21,8 @@ from medfact.views.fragments import render
 from medfact.web.evaluate.begin import begin
 from medfact.web.evaluate.form import LAST_STEP, EvaluateShow, Setup
 from medfact.web.pages import Action, Message, View, Visitor
-from medfact.web.pages.cards import Card, card_of_answers, of_pair
-from medfact.web.pages.progress import progress_of
+from medfact.web.pages.cards import Card, card_of_answers, of_facts
+from medfact.web.pages.progress import named, progress_of
 from medfact.web.posted import card_now
 from medfact.web.services import Services
 
@@ -85,7 +84,7 @@ def _card(services: Services, live: Live) -> Card | None:
     told = [pair for pair in pairs.chosen("fragile") if pairs.fate[pairs.members[pair][0]].tolist().count(1) in (3, 4, 5)]
     if not told:
         return None
-    items = of_pair(services, live, pairs.members[told[0]])
+    items = of_facts(services, live.run.run, pairs.members[told[0]])
     return card_of_answers(services, [("medfact-tiny", live.run, items)])
 
 
@@ -124,7 +123,7 @@ def _story(services: Services, run: str, _: Version) -> Story | None:
     chosen = telling(pairs)
     if chosen is None:
         return None
-    items = of_pair(services, services.reports.live(run), pairs.members[chosen])
+    items = of_facts(services, run, pairs.members[chosen])
     facts = list({item.statement.fact.fact_id: item.statement.fact for item in items}.values())
     fact = next(one for one in facts if one.positive)
     partner = next((one for one in facts if not one.positive), None)
@@ -209,14 +208,10 @@ def _two_models(visitor: Visitor, show: EvaluateShow) -> tuple[Markup, float | N
     runs = [run for run in dict.fromkeys(show.pair.split(",")) if services.asked(run)]
     if tuple(services.run(run).model for run in runs) != MODELS:
         return render("tour_two", lives={}, steps=len(STEPS), pairs=PAIRS, models=MODELS), None
-    lives = _named([services.reports.live(run) for run in runs])
+    lives = named([services.reports.live(run) for run in runs])
     waits = any(live.going or live.behind for live in lives.values())
     values = {"lives": lives, "steps": len(STEPS), "ids": ",".join(runs), "going": waits}
     if waits:
         progress = [progress_of(name, live) for name, live in lives.items()]
         return render("tour_two", progress=progress, **values), services.reports.pace()
     return render("tour_two", card=card_now(services, runs), **values), None
-
-
-def _named(lives: Sequence[Live]) -> dict[str, Live]:
-    return dict(zip(wording.names_of_runs([live.run for live in lives]), lives, strict=True))

@@ -4,7 +4,7 @@ the visitor decide what of it is asked."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from markupsafe import Markup
@@ -12,34 +12,33 @@ from pydantic import Field
 
 from medfact.errors import MedfactError, Mistake
 from medfact.limits import limits
-from medfact.models import key_for, service_of
+from medfact.models import key_for
 from medfact.models.services.addresses import parsed_address
-from medfact.models.services.policy import check_new_run
 from medfact.prototypes import fill
 from medfact.results.wording import STATES, counted, date, model_name, pool_title
-from medfact.runs.checks import check_settings
 from medfact.runs.costs import costs
-from medfact.runs.start import start_planned
 from medfact.spec import BOUNDS, PROTOCOLS, RunSpec
 from medfact.statements import VARIANTS, Variant
-from medfact.store import GOING, DraftDecision, Plan, Run
+from medfact.store import GOING, DraftDecision, Run
 from medfact.views.fragments import render
+from medfact.web.evaluate.begin import begin_planned
 from medfact.web.evaluate.form import (
     DEFAULT_PAIRS,
     MOST_PAIRS,
     OWN_DATA,
     Setup,
+    data_called,
     data_sets,
     kept_setup,
     own_source,
     source_called,
 )
 from medfact.web.evaluate.fragments import consent, host_in_words
-from medfact.web.evaluate.plan import planned
-from medfact.web.evaluate.room import check_room, pairs_of
+from medfact.web.evaluate.plan import PlannedRun, planned
+from medfact.web.evaluate.room import check_room
 from medfact.web.evaluate.spec import specs_of
 from medfact.web.pages import Action, Message, Page, Show, View, Visitor, paged
-from medfact.web.pages.runs import OwnRuns
+from medfact.web.pages.runs import own_run
 from medfact.web.pages.writings import (
     Line,
     chosen,
@@ -106,26 +105,18 @@ class WriteShow(Show):
 def view(visitor: Visitor, show: WriteShow) -> View:
     """The form with its price, the visitor's writings, and the one that is open."""
     last = kept_setup(visitor.services, visitor.owner)
-    own = last.source
-    if not show.data:
-        show = show.model_copy(update={"data": OWN_DATA if own else last.dataset})
-    known = show.data in dict(data_sets(own))
-    show = show.model_copy(
-        update={
-            "data": show.data if known else RunSpec.dataset,
-            "protocol": show.protocol if show.protocol in PROTOCOLS else "pretexttrans",
-        }
-    )
+    protocol = show.protocol if show.protocol in PROTOCOLS else "pretexttrans"
+    show = show.model_copy(update={"data": data_called(show.data, last), "protocol": protocol})
     listed = lines(visitor, LISTED)
-    opened, show = _opened(visitor, show)
+    opened, line, show = _opened(visitor, show)
     setup = _setup_of(visitor, show)
     show = show.model_copy(update={"agreed": setup.agreed, "agreed_to": setup.agreed_to})
-    going = any(line.going for line in listed) or (opened.line is not None and opened.line.going)
+    going = any(one.going for one in (*listed, *([line] if line else [])))
     return View(
         {
-            "form": _form(visitor, show, own, setup),
+            "form": _form(visitor, show, last.source, setup),
             "writings": render("writings", lines=listed, opened=show.writing),
-            "opened": opened.fragment,
+            "opened": opened,
         },
         show,
         again=visitor.services.reports.pace() if going else None,
@@ -155,8 +146,8 @@ def _setup_of(visitor: Visitor, show: WriteShow) -> Setup:
     ).with_consent()
 
 
-def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
-    """The spec and the plan of the writing. Raises MedfactError where it cannot be."""
+def _planned(visitor: Visitor, show: WriteShow) -> PlannedRun:
+    """What would be written. Raises MedfactError where it cannot be."""
     for name in FORM_FIELDS & show.unfit.keys():
         raise Mistake(f"“{name}” cannot be what it is: {show.unfit[name][1]}.", "Change it.")
     setup = _setup_of(visitor, show)
@@ -166,15 +157,21 @@ def _planned(visitor: Visitor, show: WriteShow) -> tuple[RunSpec, Plan]:
     source = source_called(show.data, own_source(visitor))
     rejections = visitor.services.store.of(visitor.owner).decisions.rejections()
     most = limits().of(visitor.owner).statements_a_run
-    return planned_writing(
-        show.kind, spec, collection_of(source), rejections, lambda spec, _, rejected: planned(spec, source, rejected, most=most)
+    return PlannedRun(
+        *planned_writing(
+            show.kind,
+            spec,
+            collection_of(source),
+            rejections,
+            lambda spec, _, rejected: planned(spec, source, rejected, most=most),
+        )
     )
 
 
 def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -> Markup:
     problem, price = "", ""
     try:
-        spec, plan = _planned(visitor, show)
+        spec, plan, _ = _planned(visitor, show)
         price = costs(spec, planned=plan)["said"]
     except MedfactError as error:
         problem = error.public
@@ -196,27 +193,20 @@ def _form(visitor: Visitor, show: WriteShow, own: Source | None, setup: Setup) -
 # ------------------------------------------------------------------------------------------------ the open writing
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The fragment of the open writing, and how far that is; None where none is open."""
-
-    fragment: Markup
-    line: Line | None = None
-
-
-def _opened(visitor: Visitor, show: WriteShow) -> tuple[Opened, WriteShow]:
+def _opened(visitor: Visitor, show: WriteShow) -> tuple[Markup, Line | None, WriteShow]:
+    """The fragment of the open writing, how far that is, None where none is open, and the view as it is possible."""
     if not show.writing:
-        return Opened(Markup()), show
+        return Markup(), None, show
     first = _writing(visitor, show.writing)
     if first is None:
         message = Message("There is no writing of that link; it may have been deleted.", "warn")
-        return Opened(render("message", message=message)), show.model_copy(update={"writing": ""})
+        return render("message", message=message), None, show.model_copy(update={"writing": ""})
     line = line_of(visitor, first)
     try:
         fragment, page = _OPENED[kind_of(first)](visitor, show, first, line)
     except MedfactError as error:
-        return Opened(render("message", message=Message(error.public, "warn")), line), show
-    return Opened(fragment, line), show.model_copy(update={"writing": first.run, "page": page})
+        return render("message", message=Message(error.public, "warn")), line, show
+    return fragment, line, show.model_copy(update={"writing": first.run, "page": page})
 
 
 def _writing(visitor: Visitor, run: str) -> Run | None:
@@ -270,37 +260,22 @@ def _open_eight(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tu
     return fragment, listed.page
 
 
-def _open_drafts(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
-    return _listed_drafts(visitor, first, line, show.edited), 0
-
-
-_OPENED = {"rephrasing": _open_rephrasing, "eight": _open_eight, "drafts": _open_drafts}
-
-
 # ------------------------------------------------------------------------------------------------ actions
 
 
 def start(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Records a writing and queues it."""
-    services, key = visitor.services, action.fields.get("key", "").strip() or None
-    check_room(services, visitor.owner, 1)
+    check_room(visitor.services, visitor.owner, 1)
     if show.address:
         parsed_address(show.address)
-    spec, plan = _planned(visitor, show)
-    check_settings(spec)
-    if (service := service_of(spec.model, spec.service)) is not None:
-        check_new_run(replace(service, key=key), own_facts=spec.facts is not None, agreed=_setup_of(visitor, show).agreed)
-    with services.planning:
-        pairs = max(show.pairs, pairs_of(spec, len(plan.facts)))
-        check_room(services, visitor.owner, 1, [spec.model], pairs, len(plan.statements))
-        writing = start_planned(spec, plan, services.store.of(visitor.owner))
-        services.jobs.submit(writing, key_for(spec.model, key))
+    planned_run, setup = _planned(visitor, show), _setup_of(visitor, show)
+    (writing,) = begin_planned(visitor.services, visitor.owner, [planned_run], setup, action.key)
     return show.model_copy(update={"writing": writing, "only": "all", "page": 0}), Message()
 
 
 def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Stops a writing; what was written is kept."""
-    first = OwnRuns(visitor.services).one(visitor.owners, action.about)
+    first = own_run(visitor, action.about)
     visitor.services.jobs.stop(first.run)
     for attempt in attempts_of(first.run, visitor.services.store).values():
         if attempt.state in GOING and attempt.run != first.run:
@@ -310,17 +285,15 @@ def stop(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, 
 
 def resume(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Goes on with a writing that was stopped or interrupted."""
-    first = OwnRuns(visitor.services).one(visitor.owners, action.about)
+    first = own_run(visitor, action.about)
     check_room(visitor.services, first.owner, 1, [first.model], statements=first.statements)
-    key = action.fields.get("key", "").strip() or None
-    visitor.services.jobs.submit(first.run, key_for(first.model, key))
+    visitor.services.jobs.submit(first.run, key_for(first.model, action.key))
     return show, Message()
 
 
 def delete(visitor: Visitor, show: WriteShow, action: Action) -> tuple[WriteShow, Message]:
     """Puts a writing away with all its attempts."""
-    own = OwnRuns(visitor.services)
-    first = own.one(visitor.owners, action.about)
+    first = own_run(visitor, action.about)
     attempts = attempts_of(first.run, visitor.services.store).values()
     job = visitor.services.jobs.snapshot(first.run)
     if any(attempt.state in GOING for attempt in attempts) or (job is not None and job.state in GOING):
@@ -351,14 +324,19 @@ class DraftCard:
     edited: bool
 
 
-def _listed_drafts(visitor: Visitor, first: Run, line: Line, edited: str) -> Markup:
+def _open_drafts(visitor: Visitor, show: WriteShow, first: Run, line: Line) -> tuple[Markup, int]:
     """The drafts of a writing, each with what the visitor decided."""
     store = visitor.services.store.of(visitor.owner)
     decisions = store.decisions.draft_decisions(first.run)
     forms = writing_kind(first).forms
-    cards = [_card(draft, decisions.get(draft.relation), forms, draft.relation == edited) for draft in drafts(first.run, store)]
+    cards = [
+        _card(draft, decisions.get(draft.relation), forms, draft.relation == show.edited) for draft in drafts(first.run, store)
+    ]
     accepted = sum(decision.accepted for decision in decisions.values())
-    return render("written_drafts", line=line, run=first, cards=cards, accepted=accepted, most=MOST_CHARACTERS)
+    return render("written_drafts", line=line, run=first, cards=cards, accepted=accepted, most=MOST_CHARACTERS), 0
+
+
+_OPENED = {"rephrasing": _open_rephrasing, "eight": _open_eight, "drafts": _open_drafts}
 
 
 def _card(draft: Draft, decision: DraftDecision | None, forms: tuple[str, ...], edited: bool) -> DraftCard:
