@@ -85,7 +85,7 @@ COMMANDS = (
     ),
     Command(
         "task",
-        "task:task",
+        "show_data:task",
         "write the statements as a task of another tool: its data, its settings and a page for people",
         argument("tool", "TOOL", "; ".join(f"{name}: {what}" for name, what in TOOLS.items()), choices=TOOLS),
         argument("--into", "FOLDER", "a new folder", required=True),
@@ -173,7 +173,7 @@ COMMANDS = (
     Command("runs", "show_results:runs", "list the runs, oldest first", DATABASE, OUTPUT),
     Command(
         "delete",
-        "delete:delete",
+        "runs:delete",
         "delete runs; for seven days they can be brought back",
         RUNS,
         argument("--restore", "", "bring deleted runs back"),
@@ -207,7 +207,7 @@ COMMANDS = (
     ),
     Command(
         "publish",
-        "publish:publish",
+        "runs:publish",
         "show runs to everybody on the page Gallery, or list what is shown",
         argument("run", "RUN", "the ids of runs, or the starts of them", nargs="*"),
         argument("--withdraw", "", "show them no longer"),
@@ -263,7 +263,7 @@ COMMANDS = (
     ),
     Command(
         "export",
-        "move_runs:export",
+        "runs:export",
         "write a run with its answers to one file",
         RUN,
         argument("-o --output", "FILE", "otherwise medfact-run-ID.jsonl.gz"),
@@ -271,7 +271,7 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "move_runs:import_",
+        "runs:import_",
         "read a run from such a file",
         argument("file", "FILE", "a file that `export` wrote"),
         DATABASE,

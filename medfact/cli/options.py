@@ -7,14 +7,14 @@ An option is declared at the field that it sets: of `RunSpec` ("spec.limit"), it
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medfact.cli.unused import check_used
 from medfact.errors import Mistake
 from medfact.models import Placement, ServiceSettings, services_in_help
-from medfact.setting import SERVICE
+from medfact.setting import SERVICE, UMLS, Need, settings_in
 from medfact.spec import FIELDS, RECORDS, SETTINGS, RunSpec
 
 if TYPE_CHECKING:
@@ -126,6 +126,27 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
     spec = RunSpec(model, **settings["spec"], placement=placement, service=service)
     check_used(settings["spec"], spec)
     return spec
+
+
+def _reads_umls(spec: RunSpec) -> bool:
+    """Whether the facts come from a UMLS folder; of what is not there, whoever reads it says so."""
+    from medfact.datasets.umls import is_umls  # only a command that reads facts needs it
+
+    return spec.facts is not None and (not Path(spec.facts).exists() or is_umls(Path(spec.facts)))
+
+
+_OF_GROUP = {UMLS: Need(_reads_umls, "{flag} is for a UMLS folder, and none is given.", "Leave it out, or add --facts FOLDER.")}
+"""What all options of a group need."""
+
+
+def check_used(typed: Collection[str], spec: RunSpec) -> None:
+    """Raises Mistake for an option that would change nothing beside the others: whoever typed it believes that it counts.
+    typed: names of the spec's fields that were typed.
+    """
+    for name, told in settings_in(spec).items():
+        need = told.needs or _OF_GROUP.get(told.group)
+        if name in typed and need and not need.everywhere and not need.is_met(spec):
+            raise Mistake(need.problem.format(flag=told.flag), need.hint)
 
 
 def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:

@@ -1,4 +1,4 @@
-"""Commands that list data: data sets, pools, facts, statements, prompts."""
+"""Commands that list data (data sets, pools, facts, statements, prompts), or write it as a task of another tool."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from medfact.cli import OK
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
+from medfact.cli.terminal import say
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
 from medfact.datasets.collection import summary
 from medfact.datasets.statistics import statistics as sizes_of
@@ -18,6 +21,7 @@ from medfact.facts import Fact
 from medfact.models import Prompt, takes_messages
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.results.wording import counted
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, select_facts
 from medfact.runs.pool import pool_of
@@ -25,6 +29,7 @@ from medfact.runs.prompts import prompt_of
 from medfact.runs.retrieve import with_passages
 from medfact.spec import RunSpec
 from medfact.store import Asked, Store, exists
+from medfact.tasks import write_task
 
 Rejections = Mapping[str, frozenset[str]]
 Row = dict[str, Any]
@@ -139,6 +144,16 @@ def prompts(options: argparse.Namespace) -> int:
 
 def _content(prompt: Prompt) -> str | list[Row]:
     return prompt.content if isinstance(prompt.content, str) else [dict(message) for message in prompt.content]
+
+
+def task(options: argparse.Namespace) -> int:
+    """Writes the statements of the facts under test as the folder of a task."""
+    spec = spec_of(options, "")
+    planned = plan(spec, load_collection(spec), rejections(options), held_in(options))
+    print_notes(planned.notes)
+    count = write_task(options.tool, planned, spec, Path(options.into))
+    say(f"{counted(count, 'statement')} written to {options.into}; its README.md says how to run them")
+    return OK
 
 
 def rejections(options: argparse.Namespace) -> Rejections:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from medfact.datasets.table_writer import write_table
+from medfact.datasets.table_writer import being_written, write_table
 from medfact.errors import FactsError, Mistake
 from medfact.exchange.rows import statement_row
 from medfact.runs.prompts import prompt_of
@@ -56,13 +56,11 @@ def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
     """
     if spec.retrieval != NO_RETRIEVAL or spec.shot_draws > 1:
         raise Mistake("A task has each statement once and without passages.", "Leave out --retrieval and --shot-draws.")
-    try:
+    with being_written(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FactsError(f"{folder} holds something already.", "Name a new folder.")
         folder.mkdir(parents=True, exist_ok=True)
         return _WRITERS[tool](planned, spec, folder)
-    except OSError as error:
-        raise FactsError(f"{folder} cannot be written: {error.strerror}.", "Choose another place.") from None
 
 
 def _write_data_set(planned: Plan, spec: RunSpec, folder: Path) -> int:
