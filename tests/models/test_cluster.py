@@ -26,10 +26,9 @@ from medfact.cli.evaluate import loader
 from medfact.errors import Mistake, ModelError, PartMissing, ServiceAway
 from medfact.extras import named_if_missing
 from medfact.models import Completion, Prompt, load_model
-from medfact.models.cluster.batches import LARGEST_BATCH, Batches
+from medfact.models.cluster.actors import Answered, Event, Joined, Lost
 from medfact.models.cluster.model import ClusterSettings, _load, connected
-from medfact.models.cluster.schedule import MOST_LOSSES, Distribution
-from medfact.models.cluster.workers import Answered, Event, Joined, Lost
+from medfact.models.cluster.schedule import LARGEST_BATCH, MOST_LOSSES, Batches, Distribution
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,21 +5,50 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from medfact import __version__
 from medfact.errors import MedfactError, ModelError
 from medfact.models.cluster.held import Description, HeldModel
-from medfact.models.cluster.workers import Answered, Event, Joined, Lost
 from medfact.models.local.placement import Placement
-from medfact.models.prompt import Prompt
+from medfact.models.prompt import Completion, Prompt
 
 REPLACEMENTS = 3
 """Actors started anew for each one at first."""
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A worker holds the model and can be asked."""
+
+    worker: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A worker has answered a batch. seconds: that it computed."""
+
+    worker: int
+    batch: int
+    completions: list[tuple[int, Completion]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A worker is gone, with all its batches. error: what it said itself, if it said anything."""
+
+    worker: int
+    why: str
+    error: MedfactError | None = None
+
+
+Event = Joined | Answered | Lost
+
+
 class Actors:
-    """Actors that hold one model.
+    """Actors that hold one model: a changing set of workers, known by numbers that are never used twice.
 
     count: how many. cpus, gpus: of each. description: of the model, as the first one that joined gave it. An actor that is lost
     is replaced, wherever there is room; one that holds another model is dropped.
@@ -40,12 +69,15 @@ class Actors:
 
     @property
     def expected(self) -> int:
+        """Workers that are there or on their way."""
         return len(self._actors)
 
     def submit(self, worker: int, batch: int, prompts: Sequence[Prompt]) -> None:
+        """Sends a batch, under a number of the caller's, to a worker that has joined."""
         self._waiting_for[self._actors[worker].complete.remote(prompts)] = worker, batch
 
     def events(self, seconds: float) -> list[Event]:
+        """What has happened; waits this long for the first event."""
         references = list(self._waiting_for)
         if not references:
             return []

@@ -41,7 +41,7 @@ from medfact.models.local.repository import (
     gguf_in,
     inspect_source,
 )
-from medfact.models.local.revision import file_revision, folder_revision
+from medfact.models.local.revision import revision_of
 from medfact.models.providers import ModelInfo
 
 QUANTIZED = ("8bit", "4bit")
@@ -280,5 +280,5 @@ def _plain_greedy(model: Any, tokenizer: Any) -> GenerationConfig:
 def _revision(repository: Repository, folder: Path) -> str:
     """The repository's commit, after which the hub's cache names the folder, or a hash of the folder's files."""
     if repository.gguf:
-        return file_revision(folder / repository.gguf)
-    return folder.name if folder.parent.name == "snapshots" else folder_revision(folder)
+        return revision_of(folder / repository.gguf)
+    return folder.name if folder.parent.name == "snapshots" else revision_of(folder)

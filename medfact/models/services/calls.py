@@ -26,7 +26,7 @@ from medfact.models.services.pacing import Gate
 from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_logprobs, without_refused
 from medfact.models.services.policy import host_of, key_of
 from medfact.models.services.refusals import failure_from_status, failure_in_reply
-from medfact.models.services.repeats import with_tokens_of
+from medfact.models.services.repeats import total
 from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.thinking import without_thinking
@@ -117,7 +117,7 @@ class Caller:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
         if isinstance(outcome, Completion):
             self._note_missing_logprobs(outcome)
-            return replace(outcome, served=with_tokens_of(discarded, outcome.served)), seconds
+            return replace(outcome, served=total([*filter(None, (outcome.served, discarded))])), seconds
         if outcome.action is Action.ACCEPT_FILTERED:
             return Completion("", cut=CONTENT_FILTER), seconds
         return _settled(outcome, self._has_answered), seconds

@@ -15,7 +15,7 @@ def combined(replies: Sequence[Completion], prompt: Prompt) -> Completion:
     completion has failed if all calls did.
     """
     answered = [reply for reply in replies if reply.text is not None]
-    served = _total([reply.served for reply in replies if reply.served is not None])
+    served = total([reply.served for reply in replies if reply.served is not None])
     if not answered:
         return Completion(None, failure=replies[0].failure, served=served)
     answers = [prompt.reads(reply.text or "") for reply in answered if _is_whole(reply)]
@@ -29,15 +29,8 @@ def _is_whole(reply: Completion) -> bool:
     return reply.cut is None or (reply.cut == LENGTH and is_settled(reply.text or ""))
 
 
-def with_tokens_of(earlier: Served | None, served: Served | None) -> Served | None:
-    """What a service reported of a call, plus the tokens of an earlier call whose reply was discarded."""
-    if served is None or earlier is None:
-        return served
-    prompt = _sum([served.prompt_tokens, earlier.prompt_tokens])
-    return replace(served, prompt_tokens=prompt, completion_tokens=_sum([served.completion_tokens, earlier.completion_tokens]))
-
-
-def _total(served: Sequence[Served]) -> Served | None:
+def total(served: Sequence[Served]) -> Served | None:
+    """What a service reported of several calls; None where it reported nothing."""
     if not served:
         return None
     return replace(

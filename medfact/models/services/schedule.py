@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from medfact.errors import ModelError
@@ -45,6 +45,9 @@ IDLE_SECONDS = 0.05
 
 Emit = Callable[[tuple[int, Completion]], None]
 
+Memory = MutableMapping[bytes, Completion]
+"""Recent answers of a service, over all that it was asked: digest of the prompt → answer."""
+
 
 @dataclass
 class Effort:
@@ -61,19 +64,6 @@ class Effort:
     answers: int | None = None
     fresh_answers: int | None = None
     refused_by: set[Replica] = field(default_factory=set)
-
-
-class Memory:
-    """Recent answers of a service, over all that it was asked."""
-
-    def __init__(self) -> None:
-        self.answers: dict[bytes, Completion] = {}
-
-    def remember(self, digest: bytes, completion: Completion) -> None:
-        """Keeps an answer for identical prompts."""
-        self.answers[digest] = completion
-        if len(self.answers) > MAX_REMEMBERED:
-            del self.answers[next(iter(self.answers))]
 
 
 class Schedule:
@@ -175,7 +165,7 @@ class Schedule:
         prompt = self._prompts[index]
         digest = _digest_of(prompt) if self._is_repeatable else None
         if digest is not None:
-            if (known := self._memory.answers.get(digest) or self._failed.get(digest)) is not None:
+            if (known := self._memory.get(digest) or self._failed.get(digest)) is not None:
                 self._emit(index, _reused(known))
                 await asyncio.sleep(0)
                 return
@@ -214,7 +204,7 @@ class Schedule:
         if completion.text is None:
             self._failed[digest] = completion
         else:
-            self._memory.remember(digest, completion)
+            self._memory[digest] = completion
         for index in duplicates:
             self._emit(index, _reused(completion))
 
