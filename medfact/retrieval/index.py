@@ -39,15 +39,10 @@ class Retriever(Protocol):
         """For each query the k best passages, best first. left_out: for each query, passages that are never returned."""
 
 
-def fingerprint_of(passages: Iterable[str]) -> str:
-    """A hash of the passages in their order."""
-    return digest(*passages)
-
-
 def open_sparse(passages: Sequence[str], folder: Path) -> Sparse:
     """The BM25 index of a corpus, built if it is not in the folder. Raises Mistake where there is no passage."""
     _check(passages)
-    place = folder / digest(_FORMAT, SPARSE, fingerprint_of(passages))
+    place = folder / digest(_FORMAT, SPARSE, digest(*passages))
     if not place.is_dir():
         _keep(place, lambda made: Sparse.build(passages).save(made))
     _used(place)
@@ -60,7 +55,7 @@ def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, tell: Ca
     Raises Mistake where there is no passage, ModelError where the encoder fails.
     """
     _check(passages)
-    place = folder / digest(_FORMAT, DENSE, encoder.name, encoder.revision, fingerprint_of(passages))
+    place = folder / digest(_FORMAT, DENSE, encoder.name, encoder.revision, digest(*passages))
     if not place.is_dir():
         _keep(place, lambda made: Dense.build(passages, encoder, made / _VECTORS, tell))
     _used(place)

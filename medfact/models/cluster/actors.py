@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medfact import __version__
-from medfact.errors import MedfactError, ModelError
+from medfact.errors import MedfactError, ModelError, first_line
 from medfact.models.cluster.held import Description, HeldModel
 from medfact.models.local.placement import Placement
 from medfact.models.prompt import Completion, Prompt
@@ -106,9 +106,9 @@ class Actors:
         try:
             result = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:  # its process lives, but it may be out of memory
-            return self._lost(worker, _first_line(error.cause))
+            return self._lost(worker, first_line(error.cause))
         except self._ray.exceptions.RayError as error:
-            return self._lost(worker, _first_line(error))
+            return self._lost(worker, first_line(error))
         if batch is not None:
             return Answered(worker, batch, *result)
         return self._loaded(worker, result)
@@ -136,8 +136,3 @@ class Actors:
             self._replacements -= 1
             self._start_one()
         return Lost(worker, why, error)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines or [type(error).__name__])[0][:160]

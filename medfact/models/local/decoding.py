@@ -18,8 +18,8 @@ from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
 from medfact.models.local.attention import in_blocks
 from medfact.models.local.packing import Pack
 from medfact.models.local.side_by_side import side_by_side
-from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
-from medfact.models.prompt import LENGTH, Completion, answer_position, is_time_to_read, until
+from medfact.models.local.vocabulary import Vocabulary
+from medfact.models.prompt import LENGTH, Completion, Prompt, answer_position, is_time_to_read, until
 
 NOT_FINITE = (
     "the model's numbers are not finite (NaN or infinite): try another number format (--dtype float32 or bfloat16), or fetch "
@@ -58,11 +58,11 @@ class Reply:
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes prompts with the same options. `opening`: the beginning of the replies, if the prompts contain it."""
+    """Decodes prompts alike. options: of `decoding_of`. opening: the beginning of the replies, if the prompts contain it."""
 
     model: Any
     vocabulary: Vocabulary
-    options: DecodingOptions
+    options: Prompt
     pad: int
     opening: str = ""
 
@@ -307,7 +307,9 @@ def next_tokens(model: Any, tokens: Sequence[int], count: int) -> Any:
 def logits_of_last(model: Any, encoded: dict[str, Any], count: int) -> Any:
     """Logits at the last tokens of each prompt of a batch: (prompt, count, vocabulary). Some models always return all."""
     accepted = _parameters(type(model).forward)
-    options = _positions(encoded) if "position_ids" in accepted else {}
+    options: dict[str, Any] = {}
+    if "position_ids" in accepted:
+        options["position_ids"] = (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)
     if "logits_to_keep" in accepted:
         options["logits_to_keep"] = count
     return model(**encoded, **options).logits[:, -count:]
@@ -329,10 +331,6 @@ def first_steps(model: Any, prompts: Sequence[Sequence[int]], pad: int, count: i
         return_dict_in_generate=True,
     )
     return torch.stack(generated.logits, dim=1).float()
-
-
-def _positions(encoded: dict[str, Any]) -> dict[str, Any]:
-    return {"position_ids": (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)}
 
 
 def with_mass(completion: Completion, true: float, false: float) -> Completion:

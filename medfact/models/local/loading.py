@@ -22,7 +22,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, first_line
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.exact_logits import compute_logits_exactly
 from medfact.models.local.gguf_once import read_once
@@ -101,7 +101,7 @@ def _one_sentence(repository: Repository) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         raise ModelError(
-            f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
+            f"{repository.source!r} contains no causal language model that can be loaded ({first_line(error)}).",
             "It needs config.json, the tokenizer's files and safetensors weights.",
         ) from error
 
@@ -207,13 +207,9 @@ def _config(repository: Repository, placement: Placement) -> Any:
         return AutoConfig.from_pretrained(repository.folder or repository.source, trust_remote_code=placement.remote_code)
     except UNREADABLE as error:
         raise ModelError(
-            f"The configuration of {repository.source!r} cannot be read ({_reason(error)}).",
+            f"The configuration of {repository.source!r} cannot be read ({first_line(error)}).",
             "It may need a newer version of transformers: pip install --upgrade transformers.",
         ) from error
-
-
-def _reason(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:160]
 
 
 def _device(placement: Placement) -> str:

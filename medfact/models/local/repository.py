@@ -31,7 +31,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
 )
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, first_line
 from medfact.limits import is_public_server, limits
 from medfact.models.local.placement import Placement, in_bytes
 
@@ -238,9 +238,8 @@ def _in_gguf(file: Path) -> Repository:
         with torch.device("meta"):
             parameters = AutoModelForCausalLM.from_config(config).num_parameters()
     except UNREADABLE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
         raise ModelError(
-            f"The GGUF file {file.name!r} cannot be read ({reason}).",
+            f"The GGUF file {file.name!r} cannot be read ({first_line(error)}).",
             "It may be damaged, one of several parts, or of an architecture that transformers cannot read from GGUF.",
         ) from error
     return Repository(str(file), config.to_dict(), parameters, (file.name,), file.stat().st_size, file.parent, file.name)

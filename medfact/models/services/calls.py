@@ -20,7 +20,7 @@ from medfact.models.services.failures import (
     CallFailure,
     Endpoint,
     failure_from_connection,
-    failure_from_web_page,
+    wrong_address,
 )
 from medfact.models.services.pacing import Gate
 from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_logprobs, without_refused
@@ -241,8 +241,8 @@ class Caller:
         if isinstance(error, GenerationFailed):
             return replace(failure_in_reply(error.error, error.headers, self._endpoint, quotable), billed=error.began)
         if isinstance(error, Malformed):
-            if error.is_web_page:
-                return failure_from_web_page(str(error), self._endpoint)
+            if error.is_web_page:  # a gateway's passing error, or a wrong address
+                return CallFailure(Action.RETRY_UNREACHED, str(error), wrong_address(self.host))
             return CallFailure(Action.RETRY, str(error), billed=True)
         if isinstance(error, openai.APIStatusError):
             response = error.response

@@ -36,7 +36,7 @@ class Replica:
 
     def __init__(self, caller: Caller, *, is_only: bool) -> None:
         self.caller, self.is_only = caller, is_only
-        self.name = urlsplit(address_of(caller.settings)).netloc
+        self.name = urlsplit(address_of(caller.settings).base).netloc
         self.health = ServiceHealth(caller.host, caller.settings.timeout)
         self.limit = caller.settings.in_flight
         self.seconds: float | None = None
