@@ -112,9 +112,8 @@ class LocalModel:
         """Completions of prompts, given as index → (text, tokens), with replies of at most `limit` tokens."""
         first_text, _ = next(iter(prompts.values()))
         opening = opened_by(first_text) if options.is_chat else ""
-        decoder = Decoder(
-            self.model, self._vocabulary, replace(options, max_tokens=limit), self.tokenizer.pad_token_id, opening
-        )
+        options = replace(options, max_tokens=limit)
+        decoder = Decoder(self.model, self._vocabulary, options, self.tokenizer.pad_token_id, opening)
         answers = self._vocabulary.following(first_text[-CONTEXT_CHARACTERS:], options.answers)
         for group in self._replies(decoder, [(index, tokens) for index, (_, tokens) in prompts.items()]):
             if need_forcing(answers):
