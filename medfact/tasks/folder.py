@@ -16,13 +16,7 @@ from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Plan
 from medfact.tasks.card import card, data_set_card
 
-DATASETS, LM_EVAL, INSPECT = "datasets", "lm-eval", "inspect"
-TOOLS = {
-    DATASETS: "a data set of the Hugging Face library: `datasets.load_dataset(FOLDER)`",
-    LM_EVAL: "a task of lm-evaluation-harness: the likelier of True and False",
-    INSPECT: "a task of Inspect: the reply's first True or False",
-}
-"""Tool → what its folder holds."""
+LM_EVAL, INSPECT = "lm-eval", "inspect"
 
 TABLE = "statements.jsonl"
 
@@ -60,7 +54,7 @@ def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FactsError(f"{folder} holds something already.", "Name a new folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        return _WRITERS[tool](planned, spec, folder)
+        return TOOLS[tool](planned, spec, folder)
 
 
 def _write_data_set(planned: Plan, spec: RunSpec, folder: Path) -> int:
@@ -116,4 +110,5 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-_WRITERS = {DATASETS: _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
+TOOLS = {"datasets": _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
+"""Tool → what writes its folder."""

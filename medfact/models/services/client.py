@@ -20,9 +20,8 @@ from cachetools import FIFOCache
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt
-from medfact.models.providers import ModelInfo
+from medfact.models.providers import NO_MONITOR, ModelInfo, Monitor
 from medfact.models.services.calls import Caller
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.policy import each_address, host_of, hosts_of
 from medfact.models.services.replicas import Replicas
 from medfact.models.services.schedule import MAX_REMEMBERED, Memory, Schedule

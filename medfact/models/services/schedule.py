@@ -1,6 +1,6 @@
 """Sends prompts to a service: several at once, with retries, and identical prompts only once.
 
-A service may have several replicas. Each gets its own prompts (`division.py`); a failed call is repeated at another one. One
+A service may have several replicas. Each gets its own prompts (`Division`); a failed call is repeated at another one. One
 that keeps failing is dropped. The rules for the end of a run hold for the last replica that is left.
 """
 
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import heapq
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt, Served, groups_of
-from medfact.models.services.division import Division
+from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.failures import Action, CallFailure
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
 from medfact.models.services.repeats import combined
@@ -64,6 +65,61 @@ class Effort:
     answers: int | None = None
     fresh_answers: int | None = None
     refused_by: set[Replica] = field(default_factory=set)
+
+
+class Division:
+    """Prompts that are still to be sent. Those that share a beginning are a group, and go to one replica, which has it in its
+    cache. Each taker gets prompts in their order, so that first answers are of all kinds.
+
+    A group belongs to the first that takes of it. A taker without prompts of its own takes over a group of another: whoever is
+    slow keeps less. The last group of a taker is shared prompt by prompt, from its end.
+    """
+
+    def __init__(self, groups: Sequence[Hashable]) -> None:
+        """groups: of each prompt."""
+        self._waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+        for index, group in enumerate(groups):
+            self._waiting[group].append(index)
+        self._free = [(indices[0], number, group) for number, (group, indices) in enumerate(self._waiting.items())]
+        self._own: defaultdict[Hashable, list[tuple[int, int, Hashable]]] = defaultdict(list)
+        self.left = len(groups)
+
+    def take(self, taker: Hashable) -> int | None:
+        """The index of the next prompt for this taker; None when all have been taken."""
+        own = self._own[taker]
+        if not own and not self._free and (shared := self._from_another(taker)) is not None:
+            return shared
+        heaps = [heap for heap in (own, self._free) if heap]
+        if not heaps:
+            return None
+        _, number, group = heapq.heappop(min(heaps, key=lambda heap: heap[0][0]))
+        index = self._waiting[group].popleft()
+        if self._waiting[group]:
+            heapq.heappush(own, (self._waiting[group][0], number, group))
+        self.left -= 1
+        return index
+
+    def release(self, taker: Hashable) -> None:
+        """Gives a taker's groups to whoever comes first."""
+        for entry in self._own.pop(taker, ()):
+            heapq.heappush(self._free, entry)
+
+    def _from_another(self, taker: Hashable) -> int | None:
+        """Takes over the largest group of whoever has the most left. If that is its only one, returns the last prompt of it."""
+        owners = [owner for owner, heap in self._own.items() if heap]
+        if not owners:
+            return None
+        owner = max(owners, key=lambda owner: sum(len(self._waiting[group]) for _, _, group in self._own[owner]))
+        heap = self._own[owner]
+        entry = max(heap, key=lambda entry: len(self._waiting[entry[2]]))
+        indices = self._waiting[entry[2]]
+        if len(heap) > 1 or len(indices) == 1:
+            heap.remove(entry)
+            heapq.heapify(heap)
+            self._own[taker].append(entry)
+            return None
+        self.left -= 1
+        return indices.pop()
 
 
 class Schedule:
