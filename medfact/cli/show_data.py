@@ -18,7 +18,7 @@ from medfact.datasets.collection import summary
 from medfact.datasets.statistics import statistics as sizes_of
 from medfact.exchange.rows import fact_rows, statement_row
 from medfact.facts import Fact
-from medfact.models import Prompt, takes_messages
+from medfact.models import takes_messages
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
 from medfact.results.wording import counted
@@ -137,13 +137,10 @@ def prompts(options: argparse.Namespace) -> int:
     items = with_passages(planned.statements, spec, collection, lambda line: print_notes([line]))
 
     def row(item: Asked) -> Row:
-        return statement_row(item.statement) | {"prompt": _content(prompt_of(item, planned.demonstrations, spec, chat=chat))}
+        content = prompt_of(item, planned.demonstrations, spec, chat=chat).content
+        return statement_row(item.statement) | {"prompt": content if isinstance(content, str) else list(map(dict, content))}
 
     return emit(map(row, items), options.output)
-
-
-def _content(prompt: Prompt) -> str | list[Row]:
-    return prompt.content if isinstance(prompt.content, str) else [dict(message) for message in prompt.content]
 
 
 def task(options: argparse.Namespace) -> int:

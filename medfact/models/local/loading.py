@@ -40,6 +40,7 @@ from medfact.models.local.repository import (
     downloaded_texts,
     gguf_in,
     inspect_source,
+    no_model,
 )
 from medfact.models.local.revision import revision_of
 from medfact.models.providers import ModelInfo
@@ -100,10 +101,7 @@ def _one_sentence(repository: Repository) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise ModelError(
-            f"{repository.source!r} contains no causal language model that can be loaded ({first_line(error)}).",
-            "It needs config.json, the tokenizer's files and safetensors weights.",
-        ) from error
+        raise no_model(repository.source, first_line(error)) from error
 
 
 def _decoding(dtype: str, placement: Placement) -> dict[str, Any]:
