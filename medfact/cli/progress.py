@@ -8,8 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from typing import cast
 
-from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable
-from medfact.cli.terminal import say
+from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
 from medfact.datasets.printable import one_line
 from medfact.results.race_words import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from medfact.cli import OK
+from medfact.cli import OK, say
 from medfact.cli.rows import check_output, emit, kept
-from medfact.cli.terminal import say
 from medfact.datasets.frequencies import Frequencies, counts_in, couple_of, read_frequencies
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK
+from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept
-from medfact.cli.terminal import say
 from medfact.errors import Mistake
 from medfact.results.wording import counted
 from medfact.reviews.game import VISITOR

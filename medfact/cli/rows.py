@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK
-from medfact.cli.terminal import say
+from medfact.cli import OK, say
 from medfact.datasets.table_writer import check_place, json_line, write_table
 from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
 from medfact.results.report import report_of

@@ -6,9 +6,8 @@ import argparse
 from itertools import chain
 from pathlib import Path
 
-from medfact.cli import OK
+from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept, run_row
-from medfact.cli.terminal import say
 from medfact.datasets.table_writer import being_written
 from medfact.errors import Mistake
 from medfact.exchange import export_run, import_run

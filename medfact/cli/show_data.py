@@ -9,10 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK
+from medfact.cli import OK, say
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
-from medfact.cli.terminal import say
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
 from medfact.datasets.collection import summary
 from medfact.datasets.statistics import statistics as sizes_of

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from medfact.cli import OK
+from medfact.cli import OK, say
 from medfact.cli.rows import emit, kept, run_rows
-from medfact.cli.terminal import say
 from medfact.datasets.printable import one_line
 from medfact.datasets.table_writer import being_written, json_line
 from medfact.errors import UnknownName

@@ -190,8 +190,8 @@ class Decoder:
         if self.model.config.is_encoder_decoder:
             start = self.model.generation_config.decoder_start_token_id
             encoded = padded([prompt for prompt, _ in begun], self.pad, self.model)
-            replies = right_padded([[start, *reply, *word[:-1]] for _, reply in begun], self.pad, self.model)
-            logits = self.model(**encoded, decoder_input_ids=replies).logits
+            replies = padded([[start, *reply, *word[:-1]] for _, reply in begun], self.pad, self.model)
+            logits = self.model(**encoded, decoder_input_ids=replies["input_ids"]).logits
             last = [len(reply) + count for _, reply in begun]
             logits = torch.stack([row[end - count : end] for row, end in zip(logits, last, strict=True)])
         else:
@@ -290,12 +290,6 @@ def padded(prompts: Sequence[Sequence[int]], pad: int, model: Any) -> dict[str, 
         "input_ids": torch.tensor(rows, device=model.device),
         "attention_mask": torch.tensor(mask, device=model.device),
     }
-
-
-def right_padded(rows: Sequence[Sequence[int]], pad: int, model: Any) -> Any:
-    """Token ids of a batch for a causal decoder: (row, longest)."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=model.device)
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]

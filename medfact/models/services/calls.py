@@ -26,8 +26,7 @@ from medfact.models.services.pacing import Gate
 from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_logprobs, without_refused
 from medfact.models.services.policy import host_of, key_of
 from medfact.models.services.refusals import failure_from_status, failure_in_reply
-from medfact.models.services.repeats import total
-from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
+from medfact.models.services.replies import GenerationFailed, Malformed, completion_of, total
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.thinking import without_thinking
 

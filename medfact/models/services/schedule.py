@@ -20,8 +20,8 @@ from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.failures import Action, CallFailure
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
-from medfact.models.services.repeats import combined
 from medfact.models.services.replicas import Replica, Replicas
+from medfact.models.services.replies import combined
 
 MAX_WAITING = 1024
 """Prompts that may wait for a retry, beside those in flight."""
