@@ -6,15 +6,13 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from medfact.errors import Mistake
 from medfact.facts import digest
 from medfact.models.encoder import Encoder
 from medfact.retrieval.dense import Dense
-from medfact.retrieval.ranking import Ranked
 from medfact.retrieval.sparse import Sparse
 
 SPARSE, DENSE = "sparse", "dense"
@@ -30,13 +28,8 @@ _FORMAT = "1"
 _VECTORS = "vectors.npy"
 
 
-class Retriever(Protocol):
-    """Ranks the passages of its corpus."""
-
-    def rank(
-        self, queries: Sequence[str], k: int, left_out: Sequence[Collection[int]] | None = None
-    ) -> Iterable[tuple[Ranked, ...]]:
-        """For each query the k best passages, best first. left_out: for each query, passages that are never returned."""
+Retriever = Sparse | Dense
+"""What ranks the passages of its corpus."""
 
 
 def open_sparse(passages: Sequence[str], folder: Path) -> Sparse:

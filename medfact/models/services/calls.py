@@ -78,7 +78,8 @@ class Caller:
         self.settings = settings
         self.parameters = parameters_of(settings)
         self.notes: list[str] = []
-        self._endpoint = Endpoint(host_of(settings), model, key_of(settings))
+        self.host = host_of(settings)
+        self._endpoint = Endpoint(self.host, model, key_of(settings))
         self._preparing = asyncio.Lock()
         self._prepared: _Request | None = None
         self._in_flight: dict[int, _Request] = {}
@@ -86,10 +87,6 @@ class Caller:
         self._doubt = LogprobDoubt()
         self._without_logprobs: int | None = 0  # None once a reply had them
         self.client = service_client(settings, self._on_request, max_retries=0)
-
-    @property
-    def host(self) -> str:
-        return self._endpoint.host
 
     @property
     def _has_answered(self) -> bool:
