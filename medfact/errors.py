@@ -47,6 +47,12 @@ def _restored(kind: type[MedfactError], text: str, state: dict[str, Any]) -> Med
     return error
 
 
+def first_line(error: BaseException, most: int = 160) -> str:
+    """The beginning of what an error says, or else its kind: for a sentence of our own."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines or [type(error).__name__])[0][:most]
+
+
 class Mistake(MedfactError):
     """The user's input cannot be used."""
 

@@ -7,16 +7,47 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO, cast
 
 from medfact.cli.commands import parser
-from medfact.cli.terminal import printable_stdout, say
+from medfact.datasets.printable import one_line, printable
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing, run_in_own_process
 
 OK, MISTAKE, SOME_FAILED = 0, 2, 3
 """Exit codes."""
+
+
+class _Printable:
+    """A stream without characters that a terminal obeys: much of what is printed comes from files and models."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def printable_stdout() -> Iterator[None]:
+    """Meanwhile all that goes to stdout is printable."""
+    with redirect_stdout(cast(TextIO, _Printable(sys.stdout))):
+        yield
+
+
+def say(text: str) -> None:
+    """Prints on stderr, on one line."""
+    print(one_line(text), file=sys.stderr)
 
 
 class Stopped(KeyboardInterrupt):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -22,28 +21,25 @@ PROGRAMS = ("medfact", "python -m medfact")
 
 DISCLAIMER = "Not for clinical use. Half of the statements (MKJ: three of four) are false on purpose; each row's label tells."
 
-OUTPUT = argument("-o", "--output", metavar="FILE", help=f"a {endings_in_words()} file; else prints JSON lines")
+OUTPUT = argument("-o --output", "FILE", f"a {endings_in_words()} file; else prints JSON lines")
 DATABASE = argument(
-    "--db", metavar="URL", help="sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
+    "--db", "URL", "sqlite:///file.db or postgresql://user@host/name (default: MEDFACT_DATABASE_URL, else a file)"
 )
-JSON = argument("--json", action="store_true", help="print JSON")
-RUN = argument("run", metavar="RUN", help="the id of a run, or the start of it")
-RUNS = argument("run", metavar="RUN", nargs="+", help="the ids of runs, or the starts of them")
+JSON = argument("--json", "", "print JSON")
+RUN = argument("run", "RUN", "the id of a run, or the start of it")
+RUNS = argument("run", "RUN", "the ids of runs, or the starts of them", nargs="+")
 TOOLS = {"datasets": "the Hugging Face library", "lm-eval": "lm-evaluation-harness", "inspect": "Inspect"}
 MODELS = f"{specs_in_help()}; may repeat"
 
 
-@dataclass(frozen=True)
 class Command:
     """A command. action: "module:function", within `medfact.cli` unless the module says where; imported when it is run.
 
     Only `app` has its action elsewhere: it opens the other door, which this one names and never imports.
     """
 
-    name: str
-    action: str
-    help: str
-    options: tuple[Add, ...]
+    def __init__(self, name: str, action: str, help_: str, *options: Add) -> None:
+        self.name, self.action, self.help, self.options = name, action, help_, options
 
     def run(self, options: argparse.Namespace) -> int:
         """Runs it; returns the exit code."""
@@ -64,248 +60,221 @@ COMMANDS = (
         "app",
         "medfact.web.app:serve_command",
         "serve the page on this machine; open the address that it prints",
-        (
-            argument(
-                "--host", metavar="ADDRESS", help="where to listen (default: GRADIO_SERVER_NAME, else this machine alone)"
-            ),
-            argument("--port", metavar="N", type=int, help="default: GRADIO_SERVER_PORT, else 7860; 0 takes a free one"),
-            DATABASE,
-        ),
+        argument("--host", "ADDRESS", "where to listen (default: GRADIO_SERVER_NAME, else this machine alone)"),
+        argument("--port", "N", "default: GRADIO_SERVER_PORT, else 7860; 0 takes a free one", type=int),
+        DATABASE,
     ),
-    Command("datasets", "show_data:datasets", "list the bundled data sets", (OUTPUT,)),
-    Command("pools", "show_data:pools", "list the prototypes, one row per pool, relation and form", (OUTPUT,)),
+    Command("datasets", "show_data:datasets", "list the bundled data sets", OUTPUT),
+    Command("pools", "show_data:pools", "list the prototypes, one row per pool, relation and form", OUTPUT),
     Command(
         "facts",
         "show_data:facts",
         "list facts, their false partners and their roles",
-        (*_DATA, argument("--explain", action="store_true", help="say how each false partner was drawn")),
+        *_DATA,
+        argument("--explain", "", "say how each false partner was drawn"),
     ),
-    Command("statistics", "show_data:statistics", "list the size of a data set: in all, by relation, by semantic type", _DATA),
-    Command("statements", "show_data:statements", "list the statements of the facts under test", _DATA),
+    Command("statistics", "show_data:statistics", "list the size of a data set: in all, by relation, by semantic type", *_DATA),
+    Command("statements", "show_data:statements", "list the statements of the facts under test", *_DATA),
     Command(
         "prompts",
         "show_data:prompts",
         "list the prompts exactly as a model gets them",
-        (
-            *_ASKING,
-            options_of(RETRIEVAL),
-            argument("--model", metavar="SPEC", help="format the prompts for this model; otherwise plain text"),
-        ),
+        *_ASKING,
+        options_of(RETRIEVAL),
+        argument("--model", "SPEC", "format the prompts for this model; otherwise plain text"),
     ),
     Command(
         "task",
-        "task:task",
+        "show_data:task",
         "write the statements as a task of another tool: its data, its settings and a page for people",
-        (
-            argument("tool", metavar="TOOL", choices=TOOLS, help="; ".join(f"{name}: {what}" for name, what in TOOLS.items())),
-            argument("--into", metavar="FOLDER", required=True, help="a new folder"),
-            *_STATEMENTS,
-            DATABASE,
-        ),
+        argument("tool", "TOOL", "; ".join(f"{name}: {what}" for name, what in TOOLS.items()), choices=TOOLS),
+        argument("--into", "FOLDER", "a new folder", required=True),
+        *_STATEMENTS,
+        DATABASE,
     ),
     Command(
         "run",
         "evaluate:run",
         "evaluate one or more models; each gets a run of its own",
-        (
-            *_ASKING,
-            CLUSTER,
-            options_of(RETRIEVAL),
-            argument("--model", metavar="SPEC", action="append", help=MODELS),
-            one_of(
-                argument("--again", metavar="RUN", help="repeat a run from its record, with the same or another --model"),
-                argument(
-                    "--writing",
-                    metavar="RUN",
-                    action="append",
-                    help="ask the sentences that `write` wrote; may repeat, with other writings, `prototypes` and `origin`",
-                ),
+        *_ASKING,
+        CLUSTER,
+        options_of(RETRIEVAL),
+        argument("--model", "SPEC", MODELS, action="append"),
+        one_of(
+            argument("--again", "RUN", "repeat a run from its record, with the same or another --model"),
+            argument(
+                "--writing",
+                "RUN",
+                "ask the sentences that `write` wrote; may repeat, with other writings, `prototypes` and `origin`",
+                action="append",
             ),
-            argument("--race", action="store_true", help="ask the models side by side, and stop once it is decided"),
-            argument("--dry-run", action="store_true", help="ask nothing; show what each model would cost"),
-            argument("--yes", action="store_true", help="agree to send your own facts to the service"),
         ),
+        argument("--race", "", "ask the models side by side, and stop once it is decided"),
+        argument("--dry-run", "", "ask nothing; show what each model would cost"),
+        argument("--yes", "", "agree to send your own facts to the service"),
     ),
     Command(
         "write",
         "write:start",
         "have a language model rephrase the prototypes, write statements itself, or draft templates",
-        (
-            argument(
-                "kind",
-                metavar="KIND",
-                choices=("rephrase", "llmeval", "templates", "template"),
-                help="rephrase, llmeval, templates (eight a relation) or template (MKJ's one)",
-            ),
-            *_ASKING,
-            argument("--model", metavar="SPEC", help="the writer"),
-            option("spec.entailment"),
-            argument("--dry-run", action="store_true", help="write nothing; show what it would cost"),
-            argument("--yes", action="store_true", help="agree to send your own facts to the service"),
+        argument(
+            "kind",
+            "KIND",
+            "rephrase, llmeval, templates (eight a relation) or template (MKJ's one)",
+            choices=("rephrase", "llmeval", "templates", "template"),
         ),
+        *_ASKING,
+        argument("--model", "SPEC", "the writer"),
+        option("spec.entailment"),
+        argument("--dry-run", "", "write nothing; show what it would cost"),
+        argument("--yes", "", "agree to send your own facts to the service"),
     ),
     Command(
         "construct",
         "construct:make",
         "make a data set from questions, as MKJ was made; run again to go on",
-        (
-            argument(
-                "questions", metavar="QUESTIONS", help="a text with one question a line, or a table with a column `question`"
-            ),
-            argument("--into", metavar="FOLDER", required=True, help="the folder of the data set and of every step before it"),
-            argument("--model", metavar="SPEC", help="the model that finds terms and drafts templates"),
-            one_of(
-                argument("--umls", metavar="FOLDER", help="a UMLS folder (RRF)"),
-                argument("--umls-api", action="store_true", help="ask the UMLS REST API; the key is read from UMLS_API_KEY"),
-            ),
-            argument("--language", metavar="LAT", default="ENG", help="language of the names (default: ENG)"),
-            argument(
-                "--sab", metavar="NAME", action="append", help="a source whose relations count (default: all); may repeat"
-            ),
-            argument("--per-term", metavar="N", type=int, help="relations of a term, at most (default: 20)"),
-            option("spec.seed"),
-            argument("--accept-drafts", action="store_true", help="use drafted templates that nobody has accepted yet"),
-            argument("--dry-run", action="store_true", help="ask nothing; show what the first step would cost"),
-            argument("--yes", action="store_true", help="agree to send your questions to the service"),
-            *_MODELS,
-            DATABASE,
+        argument("questions", "QUESTIONS", "a text with one question a line, or a table with a column `question`"),
+        argument("--into", "FOLDER", "the folder of the data set and of every step before it", required=True),
+        argument("--model", "SPEC", "the model that finds terms and drafts templates"),
+        one_of(
+            argument("--umls", "FOLDER", "a UMLS folder (RRF)"),
+            argument("--umls-api", "", "ask the UMLS REST API; the key is read from UMLS_API_KEY"),
         ),
+        argument("--language", "LAT", "language of the names (default: ENG)", default="ENG"),
+        argument("--sab", "NAME", "a source whose relations count (default: all); may repeat", action="append"),
+        argument("--per-term", "N", "relations of a term, at most (default: 20)", type=int),
+        option("spec.seed"),
+        argument("--accept-drafts", "", "use drafted templates that nobody has accepted yet"),
+        argument("--dry-run", "", "ask nothing; show what the first step would cost"),
+        argument("--yes", "", "agree to send your questions to the service"),
+        *_MODELS,
+        DATABASE,
     ),
-    Command("written", "write:written", "list what was written, and why some of it was stopped", (RUN, DATABASE, OUTPUT)),
+    Command("written", "write:written", "list what was written, and why some of it was stopped", RUN, DATABASE, OUTPUT),
     Command(
         "drafts",
         "write:save_drafts",
         "save drafted templates as a pool file, for a person to read and to accept",
-        (
-            RUN,
-            argument("-o", "--output", metavar="FILE", help="a .yaml file; otherwise prints it"),
-            argument("--extends", metavar="POOL", default="", help="the pool that states the other relations, such as medfact"),
-            DATABASE,
-        ),
+        RUN,
+        argument("-o --output", "FILE", "a .yaml file; otherwise prints it"),
+        argument("--extends", "POOL", "the pool that states the other relations, such as medfact", default=""),
+        DATABASE,
     ),
     Command(
         "resume",
         "evaluate:resume",
         "continue runs that were stopped or interrupted, or in which calls failed; runs of one race go on with it",
-        (
-            RUNS,
-            RESUMED_SERVICE,
-            CLUSTER,
-            argument(
-                "--yes",
-                action="store_true",
-                help="agree to the service, which gets your key, and the model that an imported run names",
-            ),
-            DATABASE,
-        ),
+        RUNS,
+        RESUMED_SERVICE,
+        CLUSTER,
+        argument("--yes", "", "agree to the service, which gets your key, and the model that an imported run names"),
+        DATABASE,
     ),
-    Command("runs", "show_results:runs", "list the runs, oldest first", (DATABASE, OUTPUT)),
+    Command("runs", "show_results:runs", "list the runs, oldest first", DATABASE, OUTPUT),
     Command(
         "delete",
-        "delete:delete",
+        "runs:delete",
         "delete runs; for seven days they can be brought back",
-        (RUNS, argument("--restore", action="store_true", help="bring deleted runs back"), DATABASE),
+        RUNS,
+        argument("--restore", "", "bring deleted runs back"),
+        DATABASE,
     ),
     Command(
         "report",
         "show_results:report",
         "show the scores of runs",
-        (
-            RUNS,
-            one_of(
-                JSON,
-                argument("--html", metavar="FILE", help="write one report of all of them, which opens offline"),
-                argument("--latex", action="store_true", help="print tables, a methods paragraph and BibTeX for a paper"),
-            ),
-            argument(
-                "--estimand",
-                metavar="like|these",
-                default="like",
-                help="what the intervals are about: facts like these (default), or these facts and no others",
-            ),
-            DATABASE,
+        RUNS,
+        one_of(
+            JSON,
+            argument("--html", "FILE", "write one report of all of them, which opens offline"),
+            argument("--latex", "", "print tables, a methods paragraph and BibTeX for a paper"),
         ),
+        argument(
+            "--estimand",
+            "like|these",
+            "what the intervals are about: facts like these (default), or these facts and no others",
+            default="like",
+        ),
+        DATABASE,
     ),
     Command(
         "card",
         "show_results:card",
         "print a snippet for a model's page on the Hub, or draw a card of one run or two",
-        (RUNS, argument("--png", metavar="FILE", help="draw a card that can be posted, 1200 x 630"), DATABASE),
+        RUNS,
+        argument("--png", "FILE", "draw a card that can be posted, 1200 x 630"),
+        DATABASE,
     ),
     Command(
         "publish",
-        "publish:publish",
+        "runs:publish",
         "show runs to everybody on the page Gallery, or list what is shown",
-        (
-            argument("run", metavar="RUN", nargs="*", help="the ids of runs, or the starts of them"),
-            argument("--withdraw", action="store_true", help="show them no longer"),
-            argument("--name", metavar="TEXT", help="what a run is called there (default: its name, or its model's)"),
-            DATABASE,
-            OUTPUT,
-        ),
+        argument("run", "RUN", "the ids of runs, or the starts of them", nargs="*"),
+        argument("--withdraw", "", "show them no longer"),
+        argument("--name", "TEXT", "what a run is called there (default: its name, or its model's)"),
+        DATABASE,
+        OUTPUT,
     ),
     Command(
         "answers",
         "show_results:answers",
         "list the answers of a run",
-        (
-            RUN,
-            argument("--log", metavar="FORMAT", help="as a log of another harness: lm-eval or inspect"),
-            DATABASE,
-            OUTPUT,
-        ),
+        RUN,
+        argument("--log", "FORMAT", "as a log of another harness: lm-eval or inspect"),
+        DATABASE,
+        OUTPUT,
     ),
-    Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", (RUNS, JSON, DATABASE)),
+    Command("compare", "show_results:compare", "compare two to eight runs on the facts they share", RUNS, JSON, DATABASE),
     Command(
         "rarity",
         "rarity:rarity",
         "show the right answers of a run against how often the names in its facts occur",
-        (
-            RUN,
-            one_of(
-                argument("--frequencies", metavar="FILE", help="a table with the columns term and count"),
-                argument("--corpus", metavar="FILE", help="count in a .txt file, or in a column of a table"),
-                argument("--pubmed", action="store_true", help="ask PubMed how many articles hold each name"),
-            ),
-            argument("--column", metavar="NAME", help="the column of the corpus that holds the text (default: text)"),
-            argument("--together", action="store_true", help="ask PubMed about head and tail together too"),
-            JSON,
-            DATABASE,
-            argument("-o", "--output", metavar="FILE", help=f"a {endings_in_words()} file: a row a fact"),
+        RUN,
+        one_of(
+            argument("--frequencies", "FILE", "a table with the columns term and count"),
+            argument("--corpus", "FILE", "count in a .txt file, or in a column of a table"),
+            argument("--pubmed", "", "ask PubMed how many articles hold each name"),
         ),
+        argument("--column", "NAME", "the column of the corpus that holds the text (default: text)"),
+        argument("--together", "", "ask PubMed about head and tail together too"),
+        JSON,
+        DATABASE,
+        argument("-o --output", "FILE", f"a {endings_in_words()} file: a row a fact"),
     ),
     Command(
         "tables",
         "show_results:tables",
         "list the papers' tables for one or more runs, one row per number",
-        (RUNS, argument("--paper", metavar="NAME", help="pretexttrans, tpeval or mkj; otherwise all"), DATABASE, OUTPUT),
+        RUNS,
+        argument("--paper", "NAME", "pretexttrans, tpeval or mkj; otherwise all"),
+        DATABASE,
+        OUTPUT,
     ),
     Command(
         "reviews",
         "reviews:reviews",
         "list every verdict of the reviewers, or what they say of a run",
-        (
-            argument("--on", metavar="RUN", help="scores under the reviews, reliability of the labels, agreement"),
-            argument("--import", dest="read", metavar="FILE", help="read verdicts from a table"),
-            argument("--suggestions", action="store_true", help="list the better wordings that reviewers propose"),
-            argument(
-                "--erase", metavar="WHO", help="erase for good what was said under a name, or in a browser, as it is listed"
-            ),
-            DATABASE,
-            OUTPUT,
-        ),
+        argument("--on", "RUN", "scores under the reviews, reliability of the labels, agreement"),
+        argument("--import", "FILE", "read verdicts from a table", dest="read"),
+        argument("--suggestions", "", "list the better wordings that reviewers propose"),
+        argument("--erase", "WHO", "erase for good what was said under a name, or in a browser, as it is listed"),
+        DATABASE,
+        OUTPUT,
     ),
     Command(
         "export",
-        "move_runs:export",
+        "runs:export",
         "write a run with its answers to one file",
-        (RUN, argument("-o", "--output", metavar="FILE", help="otherwise medfact-run-ID.jsonl.gz"), DATABASE),
+        RUN,
+        argument("-o --output", "FILE", "otherwise medfact-run-ID.jsonl.gz"),
+        DATABASE,
     ),
     Command(
         "import",
-        "move_runs:import_",
+        "runs:import_",
         "read a run from such a file",
-        (argument("file", metavar="FILE", help="a file that `export` wrote"), DATABASE),
+        argument("file", "FILE", "a file that `export` wrote"),
+        DATABASE,
     ),
 )
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from medfact.cli.options import typed_settings
 from medfact.errors import Mistake
-from medfact.models import check_spec, service_of
-from medfact.models.services.policy import hosts_of, is_on_this_machine, named_address_key
-from medfact.runs.checks import check_settings
-from medfact.runs.retrieve import contacts_encoder, encoder_settings
+from medfact.models import check_spec
+from medfact.models.services.policy import named_address_key
+from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.spec import RunSpec
 
 
@@ -24,10 +23,7 @@ def check_models(specs: Iterable[RunSpec]) -> None:
 
 def confirm_upload(specs: Sequence[RunSpec], agreed: bool) -> None:
     """Asks before a person's own facts go to a service on another machine. Raises Mistake where the person does not agree."""
-    with_own_data = [spec for spec in specs if spec.facts or spec.corpus]
-    own = [service for spec in with_own_data if (service := service_of(spec.model, spec.service)) is not None]
-    own += [encoder_settings(spec) for spec in with_own_data if contacts_encoder(spec)]
-    remote = sorted({host for service in own if not is_on_this_machine(service) for host in hosts_of(service)})
+    remote = sorted(set[str]().union(*map(hosts_of_own_data, specs)))
     if not remote or agreed:
         return
     documents = " and documents" if any(spec.corpus for spec in specs) else ""

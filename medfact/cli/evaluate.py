@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from medfact.cli import MISTAKE, resumable
-from medfact.cli.cluster import loader
 from medfact.cli.consent import check_models, confirm_upload, service_key, typed_address
-from medfact.cli.database import kept
 from medfact.cli.options import repeated_spec, spec_of, typed_settings
 from medfact.cli.progress import race_teller, show_progress
-from medfact.cli.rows import check_output, emit, print_notes, run_row
+from medfact.cli.rows import check_output, emit, kept, print_notes, run_row
 from medfact.cli.show_data import held_in, load_collection
 from medfact.errors import Mistake, StoreError
-from medfact.models import BUNDLED_MODEL, Model, is_local, provider_of
+from medfact.models import BUNDLED_MODEL, Model, is_local, load_model, provider_of
 from medfact.models.services.policy import named_address_key
 from medfact.results.wording import names_of_runs
 from medfact.runs.costs import costs
@@ -208,3 +207,31 @@ def _ended(record: Run) -> Run:
     if record.state in {WAITING, RUNNING} and record.worker == myself():
         return replace(record, state=PAUSED, reason="The database could not be written.")
     return record
+
+
+# ------------------------------------------------------------------------------------------------ a cluster
+
+
+@contextmanager
+def loader(options: argparse.Namespace, models: Sequence[str], racing: Sequence[str] = ()) -> Iterator[Callable[..., Model]]:
+    """What loads the models of a command. The address of a cluster comes from the command line alone, never from a record.
+    racing: those of the models that race with each other.
+
+    Raises Mistake where the options do not go together, and ModelError where the cluster cannot be used.
+    """
+    if options.on is None:
+        if any(value is not None for value in (options.actors, options.cpus_per_actor, options.gpus_per_actor)):
+            raise Mistake("--actors, --cpus-per-actor and --gpus-per-actor say how to use a cluster.", "Add --on ray.")
+        yield load_model
+        return
+    local = [model for model in models if is_local(model)]
+    if not local:
+        raise Mistake(
+            "--on is for models with weights, such as hf:NAME, which a cluster computes.",
+            "Leave it out. A service is spread over replicas with several --base-url.",
+        )
+    from medfact.models.cluster.model import ClusterSettings, connected
+
+    settings = ClusterSettings(options.on, options.actors, options.cpus_per_actor, options.gpus_per_actor)
+    with connected(settings, len(local), sum(map(is_local, racing))) as load:
+        yield load

@@ -7,14 +7,14 @@ An option is declared at the field that it sets: of `RunSpec` ("spec.limit"), it
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medfact.cli.unused import check_used
 from medfact.errors import Mistake
 from medfact.models import Placement, ServiceSettings, services_in_help
-from medfact.setting import SERVICE
+from medfact.setting import SERVICE, UMLS, Need, settings_in
 from medfact.spec import FIELDS, RECORDS, SETTINGS, RunSpec
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ Add = Callable[[Container], object]
 # ------------------------------------------------------------------------------------------------ building blocks
 
 
-def argument(*flags: str, **settings: Any) -> Add:
-    """An argument that its command reads itself, in argparse's terms."""
-    return lambda container: container.add_argument(*flags, **settings)
+def argument(flags: str, metavar: str, help_: str, **more: Any) -> Add:
+    """An argument that its command reads itself; without a metavar it takes no value. more: in argparse's terms."""
+    kind = {"metavar": metavar} if metavar else {"action": "store_true"}
+    return lambda container: container.add_argument(*flags.split(), help=help_, **{**kind, **more})
 
 
 def option(path: str, says_default: bool = True) -> Add:
@@ -41,14 +42,14 @@ def option(path: str, says_default: bool = True) -> Add:
     default = field.default
     settings: dict[str, Any] = {"dest": f"{path} {declared.along}".strip(), "default": argparse.SUPPRESS}
     if isinstance(default, bool):
-        return argument(declared.flag, **settings, action=f"store_{not default}".lower(), help=declared.help)
+        return argument(declared.flag, "", declared.help, **settings, action=f"store_{not default}".lower())
     shown = f"{default:g}" if isinstance(default, float) else default
     told = f" (default: {shown})" if says_default and default is not None and default != () else ""
     if default == () or declared.repeatable:
         settings["action"] = "append"
         told = "; may repeat" if default == () else ""
     parse = declared.parse or {"int": int, "float": float}.get(str(field.type).partition(" ")[0], str)
-    return argument(declared.flag, **settings, metavar=declared.metavar, type=parse, help=f"{declared.help}{told}")
+    return argument(declared.flag, declared.metavar, f"{declared.help}{told}", **settings, type=parse)
 
 
 def options_among(paths: Iterable[str], says_default: bool = True) -> list[Add]:
@@ -91,14 +92,10 @@ def options_of(title: str) -> Add:
 
 CLUSTER = group(
     "a cluster (Ray)",
-    argument(
-        "--on",
-        metavar="ADDRESS",
-        help="compute local models on `ray` (here), `auto` (one that runs), HOST:PORT or ray://HOST:PORT",
-    ),
-    argument("--actors", metavar="N", type=int, help="processes that hold each model (default: all there is room for)"),
-    argument("--cpus-per-actor", metavar="N", type=int, help="processors of each (default: 1)"),
-    argument("--gpus-per-actor", metavar="N", type=float, help="GPUs of each (default: 1 if the cluster has any)"),
+    argument("--on", "ADDRESS", "compute local models on `ray` (here), `auto` (one that runs), HOST:PORT or ray://HOST:PORT"),
+    argument("--actors", "N", "processes that hold each model (default: all there is room for)", type=int),
+    argument("--cpus-per-actor", "N", "processors of each (default: 1)", type=int),
+    argument("--gpus-per-actor", "N", "GPUs of each (default: 1 if the cluster has any)", type=float),
 )
 
 RESUMED_SERVICE = group(
@@ -129,6 +126,27 @@ def spec_of(options: argparse.Namespace, model: str) -> RunSpec:
     spec = RunSpec(model, **settings["spec"], placement=placement, service=service)
     check_used(settings["spec"], spec)
     return spec
+
+
+def _reads_umls(spec: RunSpec) -> bool:
+    """Whether the facts come from a UMLS folder; of what is not there, whoever reads it says so."""
+    from medfact.datasets.umls import is_umls  # only a command that reads facts needs it
+
+    return spec.facts is not None and (not Path(spec.facts).exists() or is_umls(Path(spec.facts)))
+
+
+_OF_GROUP = {UMLS: Need(_reads_umls, "{flag} is for a UMLS folder, and none is given.", "Leave it out, or add --facts FOLDER.")}
+"""What all options of a group need."""
+
+
+def check_used(typed: Collection[str], spec: RunSpec) -> None:
+    """Raises Mistake for an option that would change nothing beside the others: whoever typed it believes that it counts.
+    typed: names of the spec's fields that were typed.
+    """
+    for name, told in settings_in(spec).items():
+        need = told.needs or _OF_GROUP.get(told.group)
+        if name in typed and need and not need.everywhere and not need.is_met(spec):
+            raise Mistake(need.problem.format(flag=told.flag), need.hint)
 
 
 def repeated_spec(options: argparse.Namespace, model: str, record: Run) -> RunSpec:

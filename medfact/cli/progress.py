@@ -8,8 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from typing import cast
 
-from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable
-from medfact.cli.rows import print_progress
+from medfact.cli import MISTAKE, OK, SOME_FAILED, resumable, say
 from medfact.datasets.printable import one_line
 from medfact.results.races import race_in_words
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
@@ -37,22 +36,22 @@ def _shown(events: Iterator[Event], model: str) -> int:
         match event:
             case Started():
                 total, done = event.statements, event.answered
-                print_progress(f"run {event.run}: {model}, {total} statements, {done} answered before")
+                say(f"run {event.run}: {model}, {total} statements, {done} answered before")
             case Loading():
                 if not _moving_line(f"{model}: {event.step}") and event.step.partition(":")[0] != stage:
-                    print_progress(f"{model}: {event.step}")
+                    say(f"{model}: {event.step}")
                 stage = event.step.partition(":")[0]
             case AnswersSaved():
                 done += len(event.answers)
                 if not _moving_line(f"{model}: {done} of {total}") and milestones.reached(done, total):
-                    print_progress(f"{model}: {done} of {total}")
+                    say(f"{model}: {done} of {total}")
             case Noted():
                 _print_below([f"{model}: note: {event.note}"])
             case Finished():
                 _print_below(_ending(event, model))
                 code = SOME_FAILED if event.failed else OK
             case Failed():
-                print_progress(f"medfact: {event.error}")
+                say(f"medfact: {event.error}")
                 code = MISTAKE
     return code
 
@@ -83,7 +82,7 @@ def race_teller(names: Mapping[str, str]) -> Callable[[Sequence[Standing]], None
             if race is None or decided or race.heads == heads:
                 continue
             if race.decided_at or race.heads >= 2 * heads or race.heads == race.of:
-                print_progress(f"race: {race_in_words(a.run, b.run, race, names)}")
+                say(f"race: {race_in_words(a.run, b.run, race, names)}")
                 said[a.run, b.run] = race.heads, race.decided_at is not None
 
     return tell
@@ -102,7 +101,7 @@ def _print_below(lines: Iterable[str]) -> None:
     if sys.stderr.isatty():
         print(file=sys.stderr)
     for line in lines:
-        print_progress(line)
+        say(line)
 
 
 def _ending(event: Finished, model: str) -> Iterator[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from medfact.cli import OK
-from medfact.cli.database import kept
-from medfact.cli.rows import check_output, emit, print_progress
+from medfact.cli import OK, say
+from medfact.cli.rows import check_output, emit, kept
 from medfact.datasets.frequencies import Frequencies, counts_in, couple_of, read_frequencies
 from medfact.datasets.table_writer import json_line
 from medfact.errors import Mistake
@@ -53,13 +52,13 @@ def _from_pubmed(names: list[str], couples: list[tuple[str, str]]) -> Frequencie
     terms = {key: name for name in reversed(names) if (key := name_key(name))}
     pubmed = PubMed(home() / "references" / "pubmed.jsonl")
     pace = f"{REQUESTS_A_SECOND} requests a second, {REQUESTS_A_SECOND_WITH_KEY} with NCBI_API_KEY"
-    print_progress(f"asking {pubmed.host} how many articles name each of {len(terms):,} terms (at most {pace})")
+    say(f"asking {pubmed.host} how many articles name each of {len(terms):,} terms (at most {pace})")
     try:
         counts = {key: pubmed.count(term) for key, term in terms.items()}
         both = {couple_of(*couple): couple for couple in couples}
         if both:
-            print_progress(f"asking how many articles name both of each of {len(both):,} heads and tails")
+            say(f"asking how many articles name both of each of {len(both):,} heads and tails")
         together = {key: pubmed.count_together(*couple) for key, couple in both.items()}
     finally:
-        print_progress(f"{pubmed.asked:,} of {len(terms):,} counts are here, {pubmed.from_file:,} of them from earlier answers")
+        say(f"{pubmed.asked:,} of {len(terms):,} counts are here, {pubmed.from_file:,} of them from earlier answers")
     return Frequencies("PubMed", counts, (), ("Counts are articles in PubMed that hold the name as a phrase.",), together)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK
-from medfact.cli.database import kept
-from medfact.cli.rows import emit, print_progress
+from medfact.cli import OK, say
+from medfact.cli.rows import emit, kept
 from medfact.errors import Mistake
 from medfact.results.wording import counted
 from medfact.reviews.game import VISITOR
@@ -28,7 +27,7 @@ def reviews(options: argparse.Namespace) -> int:
     if options.read:
         taken = verdicts_in(Path(options.read))
         store.verdicts.record(taken)
-        print_progress(f"{len(taken)} verdicts read from {Path(options.read).name}")
+        say(f"{len(taken)} verdicts read from {Path(options.read).name}")
         return OK
     if options.erase:
         return _erased(store, options.erase)
@@ -49,7 +48,7 @@ def _erased(store: Store, who: str) -> int:
     number = store.contributions.erase_by(who) + sum(store.of(owner).contributions.erase() for owner in owners)
     if not number:
         raise Mistake(f"Nothing was said by {who!r}.", "Give a reviewer or a browser as `reviews` lists them.")
-    print_progress(f"{counted(number, 'row')} erased of what {who} said")
+    say(f"{counted(number, 'row')} erased of what {who} said")
     return OK
 
 

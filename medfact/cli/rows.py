@@ -1,4 +1,4 @@
-"""The rows that commands print, and where they go."""
+"""The database that a command reads, the rows that it prints, and where they go."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from medfact.cli import OK
-from medfact.cli.terminal import say
+from medfact.cli import OK, say
 from medfact.datasets.table_writer import check_place, json_line, write_table
-from medfact.errors import MedfactError, StoreError, UnreadableRun
+from medfact.errors import MedfactError, Mistake, StoreError, UnreadableRun
 from medfact.results.report import report_of
 from medfact.results.wording import counted
 from medfact.spec import PROTOCOLS
-from medfact.store import Run, Store, UnreadRun
+from medfact.store import Run, Store, UnreadRun, exists
 
 _RUN = ("run", "owner", "name", "note", "state", "reason", "started_at", "finished_at", "model", "imported", "dataset")
 _NUMBERS = ("protocol", "pool", "shots", "seed", "facts", "statements", "answered", "failed")
@@ -23,11 +22,20 @@ _SCORES = tuple(dict.fromkeys(name for protocol in PROTOCOLS.values() for name i
 _COLUMNS = (*_RUN, *_NUMBERS, *_SCORES, "usd")
 
 
+def kept(url: str | None) -> Store:
+    """The store at an address that was typed, or the usual one. Raises Mistake where the file that was typed is not there, so
+    that a slip of the finger makes no empty database.
+    """
+    if url and not exists(url):
+        raise Mistake(f"There is no database {url!r}.", "Check the address after --db.")
+    return Store(url)
+
+
 def emit(rows: Iterable[dict[str, Any]], output: str | None) -> int:
     """Writes rows to a file, or prints them as JSON lines. Returns the exit code 0."""
     if output:
         count = write_table(rows, Path(output))
-        print_progress(f"{counted(count, 'row')} written to {output}")
+        say(f"{counted(count, 'row')} written to {output}")
     else:
         for row in rows:
             print(json_line(row))
@@ -40,15 +48,10 @@ def check_output(output: str | None) -> None:
         check_place(Path(output))
 
 
-def print_progress(text: str) -> None:
-    """Prints a line on stderr."""
-    say(text)
-
-
 def print_notes(lines: Iterable[str]) -> None:
     """Prints notes on stderr."""
     for line in lines:
-        print_progress(f"note: {line}")
+        say(f"note: {line}")
 
 
 def run_rows(store: Store) -> Iterator[dict[str, Any]]:

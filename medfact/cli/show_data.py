@@ -1,4 +1,4 @@
-"""Commands that list data: data sets, pools, facts, statements, prompts."""
+"""Commands that list data (data sets, pools, facts, statements, prompts), or write it as a task of another tool."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from medfact.cli import OK, say
 from medfact.cli.options import spec_of
 from medfact.cli.rows import emit, print_notes
 from medfact.datasets import Collection, Held, Selection, bundled_names, load, load_bundled
@@ -15,9 +17,10 @@ from medfact.datasets.collection import summary
 from medfact.datasets.statistics import statistics as sizes_of
 from medfact.exchange.rows import fact_rows, statement_row
 from medfact.facts import Fact
-from medfact.models import Prompt, takes_messages
+from medfact.models import takes_messages
 from medfact.negatives import RULES, explain
 from medfact.prototypes import Pool, load_pool, pool_names
+from medfact.results.wording import counted
 from medfact.reviews.verdicts import held, opinions
 from medfact.runs.plan import plan, select_facts
 from medfact.runs.pool import pool_of
@@ -25,6 +28,7 @@ from medfact.runs.prompts import prompt_of
 from medfact.runs.retrieve import with_passages
 from medfact.spec import RunSpec
 from medfact.store import Asked, Store, exists
+from medfact.tasks import write_task
 
 Rejections = Mapping[str, frozenset[str]]
 Row = dict[str, Any]
@@ -132,13 +136,20 @@ def prompts(options: argparse.Namespace) -> int:
     items = with_passages(planned.statements, spec, collection, lambda line: print_notes([line]))
 
     def row(item: Asked) -> Row:
-        return statement_row(item.statement) | {"prompt": _content(prompt_of(item, planned.demonstrations, spec, chat=chat))}
+        content = prompt_of(item, planned.demonstrations, spec, chat=chat).content
+        return statement_row(item.statement) | {"prompt": content if isinstance(content, str) else list(map(dict, content))}
 
     return emit(map(row, items), options.output)
 
 
-def _content(prompt: Prompt) -> str | list[Row]:
-    return prompt.content if isinstance(prompt.content, str) else [dict(message) for message in prompt.content]
+def task(options: argparse.Namespace) -> int:
+    """Writes the statements of the facts under test as the folder of a task."""
+    spec = spec_of(options, "")
+    planned = plan(spec, load_collection(spec), rejections(options), held_in(options))
+    print_notes(planned.notes)
+    count = write_task(options.tool, planned, spec, Path(options.into))
+    say(f"{counted(count, 'statement')} written to {options.into}; its README.md says how to run them")
+    return OK
 
 
 def rejections(options: argparse.Namespace) -> Rejections:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from medfact.cli import OK
-from medfact.cli.database import kept
-from medfact.cli.rows import emit, print_progress, run_rows
+from medfact.cli import OK, say
+from medfact.cli.rows import emit, kept, run_rows
 from medfact.datasets.printable import one_line
-from medfact.datasets.table_writer import json_line
-from medfact.errors import Mistake, UnknownName
+from medfact.datasets.table_writer import being_written, json_line
+from medfact.errors import UnknownName
 from medfact.exchange.rows import answer_row
 from medfact.metrics import record_of
 from medfact.metrics.estimand import ESTIMANDS
@@ -73,11 +72,9 @@ def report(options: argparse.Namespace) -> int:
 def _write_report(store: Store, runs: Sequence[str], file: Path, estimand: str) -> int:
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     text = html_report(store, [store.run(run).run for run in runs], made_at, estimand=estimand)
-    try:
+    with being_written(file.name):
         file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Mistake(f"{file.name} cannot be written: {error.strerror}.", "Choose another place.") from None
-    print_progress(f"report of {counted(len(runs), 'run')} written to {file}")
+    say(f"report of {counted(len(runs), 'run')} written to {file}")
     return OK
 
 
@@ -85,13 +82,11 @@ def _draw_card(store: Store, runs: Sequence[str], file: Path) -> int:
     from medfact.views.score_card import png_of  # Pillow is wanted for this alone
 
     drawn = card_of(store, runs)
-    try:
+    with being_written(file.name):
         file.write_bytes(png_of(drawn))
-    except OSError as error:
-        raise Mistake(f"{file.name} cannot be written: {error.strerror}.", "Choose another place.") from None
-    print_progress(f"card written to {file}; what it says, for those who cannot see it:")
+    say(f"card written to {file}; what it says, for those who cannot see it:")
     for line in drawn.words.splitlines():
-        print_progress(line)
+        say(line)
     return OK
 
 
@@ -120,12 +115,9 @@ def _write_log(parts: Iterable[str], file: str | None) -> int:
     if file is None:
         sys.stdout.writelines(parts)
         return OK
-    try:
-        with Path(file).open("w", encoding="utf-8") as written:
-            written.writelines(parts)
-    except OSError as error:
-        raise Mistake(f"{file} cannot be written: {error.strerror}.", "Choose another place.") from None
-    print_progress(f"log written to {file}")
+    with being_written(file), Path(file).open("w", encoding="utf-8") as written:
+        written.writelines(parts)
+    say(f"log written to {file}")
     return OK
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from medfact.answers.instructions import EIGHT
 from medfact.cli import OK
 from medfact.cli.consent import check_models, confirm_upload, service_key
-from medfact.cli.database import kept
 from medfact.cli.options import spec_of
 from medfact.cli.progress import show_progress
-from medfact.cli.rows import check_output, emit, print_notes
+from medfact.cli.rows import check_output, emit, kept, print_notes
 from medfact.cli.show_data import load_collection
+from medfact.datasets.table_writer import being_written
 from medfact.errors import Mistake
 from medfact.models import BUNDLED_MODEL
 from medfact.runs.costs import costs
@@ -74,7 +74,8 @@ def save_drafts(options: argparse.Namespace) -> int:
     path = Path(options.output)
     if path.exists():
         raise Mistake(f"{path.name} exists.", "Choose another name: a file that somebody has read is not overwritten.")
-    path.write_text(text, encoding="utf-8")
+    with being_written(path):
+        path.write_text(text, encoding="utf-8")
     return OK
 
 

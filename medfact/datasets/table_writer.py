@@ -6,7 +6,8 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,10 +37,17 @@ def write_table(rows: Iterable[dict[str, Any]], path: Path) -> int:
     All rows have the columns of the first. Missing values are empty cells, null in JSON and Parquet.
     """
     _check_ending(path)
-    try:
+    with being_written(path):
         return FORMATS[path.suffix.lower()].write(rows, path)
+
+
+@contextmanager
+def being_written(name: Path | str) -> Iterator[None]:
+    """Meanwhile an error of the system becomes a FactsError about a file or folder."""
+    try:
+        yield
     except OSError as error:
-        raise FactsError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+        raise FactsError(f"{name} cannot be written: {error.strerror}.", "Choose another place.") from None
 
 
 def check_place(path: Path) -> None:

@@ -45,7 +45,7 @@ def addressed(spec: RunSpec) -> RunSpec:
     if service is None:
         return spec
     try:
-        return replace(spec, service=replace(service, base_url=address_of(service)))
+        return replace(spec, service=replace(service, base_url=address_of(service).whole))
     except ModelError:  # its address is not one
         return spec
 

@@ -18,11 +18,13 @@ from medfact.models.prompt import LENGTH, REPLY_TOKENS, Completion, Message, Pro
 from medfact.models.providers import (
     BASELINE,
     LOCAL,
+    NO_MONITOR,
     SERVICE,
     Aside,
     LoadOptions,
     Model,
     ModelInfo,
+    Monitor,
     Provider,
     all_of,
     is_local,
@@ -35,7 +37,6 @@ from medfact.models.providers import (
     unknown_model,
     unregister,
 )
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.provider import OPENAI
 from medfact.models.services.settings import DEFAULTS, OPENAI_PREFIX, ServiceSettings
 from medfact.models.words_alone import WORDS_ALONE

@@ -8,16 +8,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medfact.errors import MedfactError, ModelError
+from medfact.errors import MedfactError, ModelError, first_line
 from medfact.extras import importing
 from medfact.limits import is_public_server
-from medfact.models.services.policy import check_encoder_source
+from medfact.models.services.policy import check_encoder_source, host_of, key_of
 from medfact.models.services.settings import ServiceSettings
 from medfact.proxies import check_proxies
 
@@ -80,7 +80,7 @@ def sentence_encoder(name: str) -> Any:
             missed += _view(folder, Path(view))
             return SentenceTransformer(view, device="cpu", trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, ImportError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        reason = first_line(error, 200)
         hint = "Give a sentence-transformers repository or folder."
         if missed:
             reason = f"it needs weights in safetensors format; {missed[0]} is not opened, because such files can run code"
@@ -141,10 +141,8 @@ def service_encoder(spec: str, model: str, settings: ServiceSettings) -> Encoder
     """The encoder that a model behind a service is. settings: of the service; its key, else MEDFACT_ENCODER_KEY, is sent there
     and nowhere else. Raises ModelError if there is no key that it needs.
     """
-    from medfact.models.services.policy import key_of
-
     if settings.key is None and not is_public_server():
-        settings = _with_own_key(settings)
+        settings = replace(settings, key=os.environ.get("MEDFACT_ENCODER_KEY") or None)
     key_of(settings)  # raises before anything is sent
 
     def encode(texts: Sequence[str]) -> Vectors:
@@ -153,19 +151,11 @@ def service_encoder(spec: str, model: str, settings: ServiceSettings) -> Encoder
     return Encoder(spec, "at a service", encode, encode)
 
 
-def _with_own_key(settings: ServiceSettings) -> ServiceSettings:
-    import dataclasses
-
-    key = os.environ.get("MEDFACT_ENCODER_KEY", "")
-    return dataclasses.replace(settings, key=key) if key else settings
-
-
 async def _embedded(texts: list[str], model: str, settings: ServiceSettings) -> Vectors:
     """The vectors of texts, in batches, several at a time."""
     import openai
 
     from medfact.models.services.connection import service_client
-    from medfact.models.services.policy import host_of
 
     async def sent(_: Any) -> None:
         """Nothing waits for a request to leave."""
@@ -184,7 +174,7 @@ async def _embedded(texts: list[str], model: str, settings: ServiceSettings) -> 
     except MedfactError:
         raise
     except (openai.OpenAIError, ValueError, TypeError) as error:
-        raise _not_embedded(host_of(settings), error) from None
+        raise _not_embedded(host_of(settings), error, is_away=isinstance(error, openai.APIConnectionError)) from None
     vectors = np.array([vector for part in parts for vector in part], dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
         raise ModelError(f"The encoder at {host_of(settings)} gave no vector for some texts.", "Choose another model.")
@@ -192,13 +182,7 @@ async def _embedded(texts: list[str], model: str, settings: ServiceSettings) -> 
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
-def _not_embedded(host: str, error: Exception) -> ModelError:
+def _not_embedded(host: str, error: Exception, is_away: bool) -> ModelError:
     status = getattr(error, "status_code", None)
-    why = f"it answers with HTTP {status}" if status else "it cannot be reached" if _is_away(error) else "its reply is none"
+    why = f"it answers with HTTP {status}" if status else "it cannot be reached" if is_away else "its reply is none"
     return ModelError(f"The encoder at {host} makes no vectors: {why}.", "Check its address, its model's name and the key.")
-
-
-def _is_away(error: Exception) -> bool:
-    import openai
-
-    return isinstance(error, openai.APIConnectionError)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, first_line
 from medfact.extras import importing
 from medfact.models.services.policy import check_model_source
 
@@ -31,24 +31,18 @@ def load_entailment(spec: str) -> Follows:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         model = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=False, use_safetensors=True).eval()
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise ModelError(f"The model {spec} cannot be loaded: {reason}.", hint) from None
-    place = _place_of_entailment(model.config.label2id)
-    if place is None:
-        labels = ", ".join(sorted(map(str, model.config.label2id)))
-        raise ModelError(f"The model {spec} has no label “entailment”, but {labels}.", hint)
+        raise ModelError(f"The model {spec} cannot be loaded: {first_line(error, 200)}.", hint) from None
+    labels = model.config.label2id
+    places = [place for label, place in labels.items() if label.casefold() in ("entailment", "entail", "entails")]
+    if len(places) != 1:
+        raise ModelError(f"The model {spec} has no label “entailment”, but {', '.join(sorted(map(str, labels)))}.", hint)
 
     def follows(premise: str, hypothesis: str) -> float:
         with torch.inference_mode():
             logits = model(**tokenizer(premise, hypothesis, return_tensors="pt", truncation=True)).logits[0]
-        probability = float(torch.softmax(logits.float(), dim=-1)[place])
+        probability = float(torch.softmax(logits.float(), dim=-1)[places[0]])
         if not isfinite(probability):
             raise ModelError(f"The model {spec} computes no numbers (NaN or infinite).", "Fetch it again, or use another.")
         return probability
 
     return follows
-
-
-def _place_of_entailment(labels: dict[str, int]) -> int | None:
-    found = [place for label, place in labels.items() if label.casefold() in ("entailment", "entail", "entails")]
-    return int(found[0]) if len(found) == 1 else None

@@ -8,7 +8,7 @@ from medfact.assets import ASSETS
 from medfact.extras import importing
 from medfact.limits import is_public_server
 from medfact.models.encoder import hub_encoder
-from medfact.models.local.revision import folder_revision
+from medfact.models.local.revision import revision_of
 from medfact.models.providers import LOCAL, LoadOptions, Model, Provider
 from medfact.models.services.policy import check_model_source
 from medfact.proxies import check_proxies
@@ -27,7 +27,7 @@ _ADVICE = "the model computes wrongly. Try another number format (--dtype float3
 
 def bundled_revision() -> str:
     """The revision of the bundled model, without loading it."""
-    return folder_revision(BUNDLED_FOLDERS[BUNDLED_MODEL])
+    return revision_of(BUNDLED_FOLDERS[BUNDLED_MODEL])
 
 
 def _load(spec: str, options: LoadOptions) -> Model:

@@ -6,7 +6,7 @@ import bisect
 import itertools
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from medfact.models.thinking import end_of_thinking
@@ -56,6 +56,18 @@ class Prompt:
     reads: Callable[[str], bool | None] = lambda reply: None
     triplet: tuple[str, str, str] = ("", "", "")
     denied: bool = False
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it is messages."""
+        return not isinstance(self.content, str)
+
+
+def decoding_of(prompt: Prompt) -> Prompt:
+    """How a prompt is decoded, which prompts decoded together have in common: a prompt without anything of its own."""
+    enough = None if prompt.is_chat else prompt.enough_tokens
+    empty = () if prompt.is_chat else ""
+    return replace(prompt, content=empty, statement="", triplet=("", "", ""), denied=False, enough_tokens=enough)
 
 
 def is_time_to_read(tokens: int, enough: int | None) -> bool:

@@ -11,7 +11,6 @@ from medfact.facts import Fact, KnowledgeBase
 from medfact.models.encoder import Encoder
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.prompt import Completion, Prompt
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.prices import Price
 from medfact.models.services.settings import DEFAULTS, ServiceSettings
 
@@ -55,6 +54,30 @@ class Aside:
 
     facts: Sequence[Fact]
     known: KnowledgeBase
+
+
+class Monitor:
+    """Follows the calls to a service, and may end them. This one hears of them, ignores them and never ends a run.
+
+    Methods run in the service's thread.
+    """
+
+    def completed(self, completion: Completion) -> None:
+        """Called with each completion as it arrives."""
+
+    def wasted(self, prompt_tokens: int) -> None:
+        """Called for each call without a reply that may still be billed, with the estimated tokens of its prompt."""
+
+    def seconds_left(self) -> float | None:
+        """Seconds that calls in flight have left once no further calls may start; None while they may."""
+        return None
+
+    def must_wait(self) -> bool:
+        """Whether no further call may start for now, since what has come cannot be saved."""
+        return False
+
+
+NO_MONITOR = Monitor()
 
 
 @dataclass(frozen=True)

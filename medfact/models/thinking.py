@@ -174,11 +174,6 @@ def end_of_thinking(reply: str) -> int | None:
     return 0 if last is None else None if last.is_cut else last.end
 
 
-def is_thinking_cut(reply: str) -> bool:
-    """Whether thinking begins in a reply that nothing ends: the limit of tokens cut it."""
-    return end_of_thinking(reply) is None
-
-
 def opened_by(prompt: str) -> str:
     """The mark at the end of a prompt with which its chat template begins the thinking; "" if there is none."""
     last = next((mark for mark in reversed(_marks(prompt[-200:])) if mark.begins), None)

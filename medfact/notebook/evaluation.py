@@ -14,16 +14,15 @@ from medfact.errors import Mistake
 from medfact.exchange.rows import answer_row
 from medfact.extras import named_if_missing
 from medfact.metrics.estimand import ESTIMANDS, LIKE
-from medfact.models import FUNCTION, Model, check_spec, load_model, service_of
-from medfact.models.services.policy import host_of, is_on_this_machine, named_address_key
+from medfact.models import FUNCTION, Model, check_spec, load_model
+from medfact.models.services.policy import named_address_key
 from medfact.notebook.function import Function, function_model
 from medfact.notebook.report import Scores
 from medfact.notebook.source import Facts, frame_of, held_in, load_facts, spec_of
 from medfact.results.report import report_of
 from medfact.results.wording import marked
-from medfact.runs.checks import check_settings
+from medfact.runs.checks import check_settings, hosts_of_own_data
 from medfact.runs.events import AnswersSaved, Event, Failed, Finished, Loading, Noted, Started
-from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -171,11 +170,7 @@ def _loader(function: Function, batch: int) -> Callable[..., Model]:
 
 def _check_consent(spec: RunSpec, agreed: bool) -> None:
     """Raises Mistake where a person's own facts or documents would go to a service elsewhere without their consent."""
-    service = service_of(spec.model, spec.service)
-    asked = [] if service is None else [service]
-    asked += [encoder_settings(spec)] if contacts_encoder(spec) else []
-    hosts = sorted({host_of(service) for service in asked if not is_on_this_machine(service)})
-    if hosts and (spec.facts or spec.corpus) and not agreed:
+    if (hosts := sorted(hosts_of_own_data(spec))) and not agreed:
         raise Mistake(
             f"Your facts go to {', '.join(hosts)}. They must hold no patient data.", "If you agree, add send_facts=True."
         )

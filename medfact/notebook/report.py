@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from medfact.datasets.printable import one_line
+from medfact.datasets.table_writer import being_written
 from medfact.errors import Mistake, UnknownName
 from medfact.exchange.rows import score_rows
 from medfact.extras import named_if_missing
@@ -65,10 +66,8 @@ class Scores:
         """Writes the report that opens offline and prints. Raises Mistake where the file cannot be written."""
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
         text = html_report(self._store, [report.run for report in self.reports], made_at, estimand=self.reports[0].estimand)
-        try:
+        with being_written(file):
             Path(file).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise Mistake(f"{file} cannot be written: {error.strerror}.", "Choose another place.") from None
         return Path(file)
 
     def __str__(self) -> str:

@@ -43,21 +43,17 @@ class PubMed:
     def count(self, term: str) -> int:
         """The articles that hold this phrase. Raises ReferenceAway where PubMed cannot be asked or gives no count."""
         before = self._reference.asked
-        phrase = _phrase(term)
-        found = self._search(phrase)
-        if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
-            # a phrase outside its index is searched as single words; words beside each other are found all the same
-            found = self._search(f"{phrase}[Title/Abstract:~0]")
+        count = self.count_together(term)
         self.asked += 1
         self.from_file += self._reference.asked == before
-        return int(found["count"])
+        return count
 
-    def count_together(self, one: str, other: str) -> int:
-        """The articles that hold both phrases. Raises as `count` does.
+    def count_together(self, *terms: str) -> int:
+        """The articles that hold all of these phrases. Raises as `count` does.
 
-        A phrase outside its index would be searched as single words: such a couple is asked by words beside each other.
+        A phrase outside its index would be searched as single words: such phrases are asked by words beside each other.
         """
-        phrases = [_phrase(one), _phrase(other)]
+        phrases = [*map(_phrase, terms)]
         found = self._search(" AND ".join(phrases))
         if (found.get("warninglist") or {}).get("quotedphrasesnotfound"):
             found = self._search(" AND ".join(f"{phrase}[Title/Abstract:~0]" for phrase in phrases))

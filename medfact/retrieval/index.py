@@ -6,15 +6,13 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from medfact.errors import Mistake
 from medfact.facts import digest
 from medfact.models.encoder import Encoder
 from medfact.retrieval.dense import Dense
-from medfact.retrieval.ranking import Ranked
 from medfact.retrieval.sparse import Sparse
 
 SPARSE, DENSE = "sparse", "dense"
@@ -30,24 +28,14 @@ _FORMAT = "1"
 _VECTORS = "vectors.npy"
 
 
-class Retriever(Protocol):
-    """Ranks the passages of its corpus."""
-
-    def rank(
-        self, queries: Sequence[str], k: int, left_out: Sequence[Collection[int]] | None = None
-    ) -> Iterable[tuple[Ranked, ...]]:
-        """For each query the k best passages, best first. left_out: for each query, passages that are never returned."""
-
-
-def fingerprint_of(passages: Iterable[str]) -> str:
-    """A hash of the passages in their order."""
-    return digest(*passages)
+Retriever = Sparse | Dense
+"""What ranks the passages of its corpus."""
 
 
 def open_sparse(passages: Sequence[str], folder: Path) -> Sparse:
     """The BM25 index of a corpus, built if it is not in the folder. Raises Mistake where there is no passage."""
     _check(passages)
-    place = folder / digest(_FORMAT, SPARSE, fingerprint_of(passages))
+    place = folder / digest(_FORMAT, SPARSE, digest(*passages))
     if not place.is_dir():
         _keep(place, lambda made: Sparse.build(passages).save(made))
     _used(place)
@@ -60,7 +48,7 @@ def open_dense(passages: Sequence[str], folder: Path, encoder: Encoder, tell: Ca
     Raises Mistake where there is no passage, ModelError where the encoder fails.
     """
     _check(passages)
-    place = folder / digest(_FORMAT, DENSE, encoder.name, encoder.revision, fingerprint_of(passages))
+    place = folder / digest(_FORMAT, DENSE, encoder.name, encoder.revision, digest(*passages))
     if not place.is_dir():
         _keep(place, lambda made: Dense.build(passages, encoder, made / _VECTORS, tell))
     _used(place)

@@ -7,7 +7,7 @@ import math
 from medfact.errors import Mistake
 from medfact.models import provider_of, service_of
 from medfact.models.services.addresses import parsed_address
-from medfact.models.services.policy import hosts_of
+from medfact.models.services.policy import hosts_of, is_on_this_machine
 from medfact.models.services.prices import PRICES
 from medfact.runs.retrieve import contacts_encoder, encoder_settings
 from medfact.spec import RunSpec
@@ -29,6 +29,13 @@ def check_addresses(spec: RunSpec) -> None:
         hosts_of(service)  # OPENAI_BASE_URL may be none
     if contacts_encoder(spec):
         hosts_of(encoder_settings(spec))
+
+
+def hosts_of_own_data(spec: RunSpec) -> set[str]:
+    """The hosts elsewhere that would get a person's own facts or documents: those of services that answer or encode."""
+    asked = [service_of(spec.model, spec.service), encoder_settings(spec) if contacts_encoder(spec) else None]
+    services = [one for one in asked if one is not None] if spec.facts or spec.corpus else []
+    return {host for service in services if not is_on_this_machine(service) for host in hosts_of(service)}
 
 
 def check_budget(model: str, budget: float | None) -> None:

@@ -10,10 +10,9 @@ from pathlib import Path
 from medfact.datasets import Collection
 from medfact.datasets.documents import Passage, read_documents
 from medfact.datasets.limits import OWN, Limits
-from medfact.facts import Fact, KnowledgeBase
+from medfact.facts import Fact, KnowledgeBase, digest
 from medfact.prototypes import Pool
 from medfact.retrieval import Mentions
-from medfact.retrieval.index import fingerprint_of
 from medfact.runs.pool import pool_of, protocol_of
 from medfact.spec import RunSpec
 
@@ -43,7 +42,7 @@ class Corpus:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the passages."""
-        return fingerprint_of(self.texts)
+        return digest(*self.texts)
 
     @cached_property
     def _mentions(self) -> Mentions:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from medfact.errors import Mistake
 from medfact.extras import named_if_missing
 from medfact.models import Model, check_spec, provider_of
-from medfact.models.services.monitor import Monitor
+from medfact.models.providers import Monitor
 from medfact.runs.events import Loading
 from medfact.runs.plan import facts_aside
 from medfact.store import Run, Store

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from medfact.errors import StoreError
 from medfact.models import Completion
-from medfact.models.services.monitor import Monitor
+from medfact.models.providers import Monitor
 from medfact.runs.costs import Purse
 from medfact.store import BEAT_SECONDS, STOPPED, Store
 

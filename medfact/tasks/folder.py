@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from medfact.datasets.table_writer import write_table
+from medfact.datasets.table_writer import being_written, write_table
 from medfact.errors import FactsError, Mistake
 from medfact.exchange.rows import statement_row
 from medfact.runs.prompts import prompt_of
@@ -16,13 +16,7 @@ from medfact.spec import NO_RETRIEVAL, RunSpec
 from medfact.store import Plan
 from medfact.tasks.card import card, data_set_card
 
-DATASETS, LM_EVAL, INSPECT = "datasets", "lm-eval", "inspect"
-TOOLS = {
-    DATASETS: "a data set of the Hugging Face library: `datasets.load_dataset(FOLDER)`",
-    LM_EVAL: "a task of lm-evaluation-harness: the likelier of True and False",
-    INSPECT: "a task of Inspect: the reply's first True or False",
-}
-"""Tool → what its folder holds."""
+LM_EVAL, INSPECT = "lm-eval", "inspect"
 
 TABLE = "statements.jsonl"
 
@@ -56,13 +50,11 @@ def write_task(tool: str, planned: Plan, spec: RunSpec, folder: Path) -> int:
     """
     if spec.retrieval != NO_RETRIEVAL or spec.shot_draws > 1:
         raise Mistake("A task has each statement once and without passages.", "Leave out --retrieval and --shot-draws.")
-    try:
+    with being_written(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FactsError(f"{folder} holds something already.", "Name a new folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        return _WRITERS[tool](planned, spec, folder)
-    except OSError as error:
-        raise FactsError(f"{folder} cannot be written: {error.strerror}.", "Choose another place.") from None
+        return TOOLS[tool](planned, spec, folder)
 
 
 def _write_data_set(planned: Plan, spec: RunSpec, folder: Path) -> int:
@@ -118,4 +110,5 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-_WRITERS = {DATASETS: _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
+TOOLS = {"datasets": _write_data_set, LM_EVAL: _write_lm_eval, INSPECT: _write_inspect}
+"""Tool → what writes its folder."""

@@ -12,7 +12,6 @@ from medfact.models.thinking import (
     ThinkingFormat,
     end_of_thinking,
     is_mark,
-    is_thinking_cut,
     opened_by,
     thinks,
     without_thinking,
@@ -33,7 +32,7 @@ def test_the_answer_is_read_after_the_thinking(form: ThinkingFormat, answer: str
     assert read_answer(reply, reading) is read_answer(answer, reading)
     assert read_answer(reply) is ANSWERS[answer]
     assert without_thinking(reply[end_of_thinking(reply) :]).strip() == answer
-    assert not is_thinking_cut(reply)
+    assert end_of_thinking(reply) is not None
 
 
 @each_format
@@ -41,7 +40,7 @@ def test_the_answer_is_read_after_the_thinking(form: ThinkingFormat, answer: str
 def test_thinking_that_is_cut_is_no_answer(form: ThinkingFormat, reading: str) -> None:
     reply = form.example.format(thought=THOUGHT, answer="")
     cut = reply[: reply.index(THOUGHT) + len(THOUGHT)]
-    assert is_thinking_cut(cut)
+    assert end_of_thinking(cut) is None
     assert end_of_thinking(cut) is None
     assert without_thinking(cut).strip() == ""
     assert read_answer(cut, reading) is None

@@ -1,5 +1,6 @@
 """Tokens by what they say, where a reply says its answer, and how a chat template is spoken to."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from medfact.errors import Mistake, ModelError
 from medfact.models import Placement, load_model
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, Reply, Step
-from medfact.models.local.vocabulary import Vocabulary, need_forcing, options_of
-from medfact.models.prompt import answer_position
+from medfact.models.local.vocabulary import Vocabulary, need_forcing
+from medfact.models.prompt import answer_position, decoding_of
 from medfact.models.thinking import without_thinking
 
 
@@ -94,7 +95,7 @@ def test_p_true_of_a_local_reply_is_that_of_its_deciding_word() -> None:
         true, false = {" True": (0.8, 0.1), " no": (1e-6, 0.9)}.get(piece, (0.01, 0.01))
         reply.add(token, Step(true, false, True))
     prompt = make_prompt("x", (), chat=False, reading=LAST_WORD)
-    done = Decoder(None, vocabulary, options_of(prompt), 0).completion(reply)
+    done = Decoder(None, vocabulary, decoding_of(prompt), 0).completion(reply)
     assert done.text == text
     assert done.p_true == pytest.approx(0.8 / 0.9)
     assert done.p_mass == pytest.approx(0.9)
@@ -193,7 +194,7 @@ def test_p_true_is_read_after_the_thoughts() -> None:
     reply = Reply()
     for token, piece in zip(tokens, vocabulary.pieces(tokens), strict=True):
         reply.add(token, Step(0.1, 0.6, True) if piece == "False" else Step(0.5, 0.1, True))
-    asked = options_of(make_prompt("x", (), chat=True))._replace(settled_after=None)
+    asked = replace(decoding_of(make_prompt("x", (), chat=True)), settled_after=None)
     done = Decoder(None, vocabulary, asked, 0, "<think>\n").completion(reply)
     assert done.text == f"<think>\n{text}"
     assert done.p_true == pytest.approx(0.1 / 0.7)

@@ -9,8 +9,8 @@ from mock_service import MockService, p_true, word_of
 
 from medfact.answers import read_answer
 from medfact.models import Completion, Prompt, ServiceSettings
+from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.client import ServiceModel, load_service
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 
 CHOICES = (("True", "Yes"), ("False", "No"))
 

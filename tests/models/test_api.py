@@ -15,8 +15,8 @@ from service_models import load as load
 
 from medfact.errors import MedfactError, ModelError
 from medfact.models import Message, Prompt, ServiceSettings, check_spec, is_local, load_model, takes_messages
+from medfact.models.providers import Monitor
 from medfact.models.services.client import ServiceModel
-from medfact.models.services.monitor import Monitor
 
 
 class Stopped(Monitor):

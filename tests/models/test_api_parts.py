@@ -16,8 +16,7 @@ from medfact.models.services.failures import Action, Endpoint
 from medfact.models.services.pacing import Gate, retry_after, wait_before
 from medfact.models.services.parameters import Parameters, parameters_of, without_refused
 from medfact.models.services.refusals import failure_from_status
-from medfact.models.services.repeats import combined
-from medfact.models.services.replies import Malformed, completion_of
+from medfact.models.services.replies import Malformed, combined, completion_of
 from medfact.models.services.settings import ServiceSettings
 
 CHOICES = (("True", "Yes"), ("False", "No"))

@@ -17,8 +17,7 @@ import pytest
 from small_models import CHAT, small_llama, small_tokenizer
 
 from medfact.errors import ModelError
-from medfact.models.local.chat import ChatFormat
-from medfact.models.local.chat_templates import PROGRAM, RENDERER, Renderer
+from medfact.models.local.chat import PROGRAM, RENDERER, ChatFormat, Renderer
 from medfact.models.local.template_process import SECONDS
 
 ASKED = ({"role": "user", "content": "fever is a symptom of gout, true or false?"},)
@@ -69,7 +68,7 @@ def test_what_takes_long_is_ended(way: str, monkeypatch: pytest.MonkeyPatch, tmp
     """Even where the interpreter itself never gets a turn."""
     quick = tmp_path / "template_process.py"
     quick.write_text(PROGRAM.read_text(encoding="utf-8").replace(f"SECONDS = {SECONDS}", "SECONDS = 2"), encoding="utf-8")
-    monkeypatch.setattr("medfact.models.local.chat_templates.PROGRAM", quick)
+    monkeypatch.setattr("medfact.models.local.chat.PROGRAM", quick)
     renderer, begun = Renderer(), time.monotonic()
     try:
         with pytest.raises(ModelError, match="too much time or memory"):
@@ -143,7 +142,7 @@ def until(reached: Callable[[], bool]) -> None:
 
 def test_the_process_ends_with_the_one_that_began_it() -> None:
     code = (
-        "from medfact.models.local.chat_templates import RENDERER as r; r.render('x', [{'role': 'user', 'content': ''}], {});"
+        "from medfact.models.local.chat import RENDERER as r; r.render('x', [{'role': 'user', 'content': ''}], {});"
         "print(r._process.pid, flush=True); import os; os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROGRAM.parents[3])

@@ -21,15 +21,14 @@ from hypothesis import strategies as st
 
 from medfact.answers import make_prompt
 from medfact.answers.formats import Demonstration
-from medfact.cli.cluster import loader
 from medfact.cli.commands import parser
+from medfact.cli.evaluate import loader
 from medfact.errors import Mistake, ModelError, PartMissing, ServiceAway
 from medfact.extras import named_if_missing
 from medfact.models import Completion, Prompt, load_model
-from medfact.models.cluster.batches import LARGEST_BATCH, Batches
+from medfact.models.cluster.actors import Answered, Event, Joined, Lost
 from medfact.models.cluster.model import ClusterSettings, _load, connected
-from medfact.models.cluster.schedule import MOST_LOSSES, Distribution
-from medfact.models.cluster.workers import Answered, Event, Joined, Lost
+from medfact.models.cluster.schedule import LARGEST_BATCH, MOST_LOSSES, Batches, Distribution
 
 ROOT = Path(__file__).parents[2]
 
@@ -288,7 +287,7 @@ def test_without_a_cluster_nothing_of_it_is_loaded() -> None:
     )
     loaded = set(ast.literal_eval(done.stdout))
     assert {name for name in loaded if name == "ray" or name.startswith("medfact.models.cluster")} == set()
-    assert "medfact.cli.cluster" in loaded
+    assert "medfact.cli.evaluate" in loaded
 
 
 def test_no_record_names_a_cluster() -> None:

@@ -26,9 +26,9 @@ from medfact.exchange.portable import portable
 from medfact.models import Completion, Prompt, ServiceSettings
 from medfact.models.prompt import groups_of
 from medfact.models.services.client import load_service
-from medfact.models.services.division import Division
 from medfact.models.services.policy import check_imported_run, check_new_run, hosts_of, is_on_this_machine
 from medfact.models.services.replicas import FAILURES_TO_DROP
+from medfact.models.services.schedule import Division
 from medfact.runs.run import answer
 from medfact.runs.start import start
 from medfact.spec import RunSpec
@@ -204,7 +204,7 @@ def test_prompts_that_no_replica_takes_drop_none_of_them() -> None:
 
 
 def test_the_last_replica_decides_the_end_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medfact.models.services.health.FAILURES_TO_PAUSE", 10)
+    monkeypatch.setattr("medfact.models.services.replicas.FAILURES_TO_PAUSE", 10)
     with (
         MockService(Behaviour(answers=40, dies="500")) as one,
         MockService(Behaviour(answers=40, dies="500")) as other,

@@ -16,8 +16,8 @@ from medfact.models import LENGTH, REPLY_TOKENS, Completion, Placement, load_mod
 from medfact.models.local.decoding import Decoder, Step
 from medfact.models.local.decoding import Reply as LocalReply
 from medfact.models.local.model import shared_limit
-from medfact.models.local.vocabulary import Vocabulary, options_of
-from medfact.models.prompt import is_settled, is_time_to_read
+from medfact.models.local.vocabulary import Vocabulary
+from medfact.models.prompt import decoding_of, is_settled, is_time_to_read
 
 __all__ = ["load"]
 
@@ -106,7 +106,7 @@ def test_a_continued_text_ends_there_if_it_can_be_read(text: str, is_whole: bool
     reply = LocalReply()
     for token in tokens:
         reply.add(token, Step(0.5, 0.5, True))
-    decoder = Decoder(None, Vocabulary(tokenizer, [tokenizer.eos_token_id]), options_of(prompt), 0)
+    decoder = Decoder(None, Vocabulary(tokenizer, [tokenizer.eos_token_id]), decoding_of(prompt), 0)
     assert decoder.is_complete(reply) is is_whole
     assert decoder.completion(reply).cut == (None if is_whole else LENGTH)
 

@@ -5,21 +5,50 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from medfact.errors import MedfactError, ModelError
+from medfact.errors import MedfactError, ModelError, first_line
 from medfact.models.cluster.held import Description, HeldModel
-from medfact.models.cluster.workers import Answered, Event, Joined, Lost
 from medfact.models.local.placement import Placement
-from medfact.models.prompt import Prompt
+from medfact.models.prompt import Completion, Prompt
 from medfact.version import VERSION
 
 REPLACEMENTS = 3
 """Actors started anew for each one at first."""
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A worker holds the model and can be asked."""
+
+    worker: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A worker has answered a batch. seconds: that it computed."""
+
+    worker: int
+    batch: int
+    completions: list[tuple[int, Completion]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A worker is gone, with all its batches. error: what it said itself, if it said anything."""
+
+    worker: int
+    why: str
+    error: MedfactError | None = None
+
+
+Event = Joined | Answered | Lost
+
+
 class Actors:
-    """Actors that hold one model.
+    """Actors that hold one model: a changing set of workers, known by numbers that are never used twice.
 
     count: how many. cpus, gpus: of each. description: of the model, as the first one that joined gave it. An actor that is lost
     is replaced, wherever there is room; one that holds another model is dropped.
@@ -40,12 +69,15 @@ class Actors:
 
     @property
     def expected(self) -> int:
+        """Workers that are there or on their way."""
         return len(self._actors)
 
     def submit(self, worker: int, batch: int, prompts: Sequence[Prompt]) -> None:
+        """Sends a batch, under a number of the caller's, to a worker that has joined."""
         self._waiting_for[self._actors[worker].complete.remote(prompts)] = worker, batch
 
     def events(self, seconds: float) -> list[Event]:
+        """What has happened; waits this long for the first event."""
         references = list(self._waiting_for)
         if not references:
             return []
@@ -74,9 +106,9 @@ class Actors:
         try:
             result = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:  # its process lives, but it may be out of memory
-            return self._lost(worker, _first_line(error.cause))
+            return self._lost(worker, first_line(error.cause))
         except self._ray.exceptions.RayError as error:
-            return self._lost(worker, _first_line(error))
+            return self._lost(worker, first_line(error))
         if batch is not None:
             return Answered(worker, batch, *result)
         return self._loaded(worker, result)
@@ -104,8 +136,3 @@ class Actors:
             self._replacements -= 1
             self._start_one()
         return Lost(worker, why, error)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines or [type(error).__name__])[0][:160]

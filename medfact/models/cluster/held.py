@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from medfact.errors import MedfactError
-from medfact.models.local.machine import free_memory
+from medfact.models.local.memory import free_memory
 from medfact.models.local.placement import Placement
 from medfact.models.prompt import Completion, Prompt
 from medfact.models.providers import Model, ModelInfo

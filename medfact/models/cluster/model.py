@@ -13,13 +13,11 @@ from typing import Any
 from medfact.errors import ModelError
 from medfact.extras import install_command
 from medfact.limits import is_public_server
-from medfact.models.cluster.actors import Actors
+from medfact.models.cluster.actors import Actors, Lost
 from medfact.models.cluster.schedule import Distribution
-from medfact.models.cluster.workers import Lost
 from medfact.models.local.placement import HERE, Placement
 from medfact.models.prompt import Completion, Prompt
-from medfact.models.providers import Model, ModelInfo
-from medfact.models.services.monitor import NO_MONITOR, Monitor
+from medfact.models.providers import NO_MONITOR, Model, ModelInfo, Monitor
 
 LOCAL = "ray"
 """The address that stands for a cluster of one's own on this machine, for as long as the command runs."""

@@ -18,8 +18,8 @@ from transformers import DynamicCache, LogitsProcessorList, StoppingCriteriaList
 from medfact.models.local.attention import in_blocks
 from medfact.models.local.packing import Pack
 from medfact.models.local.side_by_side import side_by_side
-from medfact.models.local.vocabulary import DecodingOptions, Vocabulary
-from medfact.models.prompt import LENGTH, Completion, answer_position, is_time_to_read, until
+from medfact.models.local.vocabulary import Vocabulary
+from medfact.models.prompt import LENGTH, Completion, Prompt, answer_position, is_time_to_read, until
 
 NOT_FINITE = (
     "the model's numbers are not finite (NaN or infinite): try another number format (--dtype float32 or bfloat16), or fetch "
@@ -58,11 +58,11 @@ class Reply:
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes prompts with the same options. `opening`: the beginning of the replies, if the prompts contain it."""
+    """Decodes prompts alike. options: of `decoding_of`. opening: the beginning of the replies, if the prompts contain it."""
 
     model: Any
     vocabulary: Vocabulary
-    options: DecodingOptions
+    options: Prompt
     pad: int
     opening: str = ""
 
@@ -190,8 +190,8 @@ class Decoder:
         if self.model.config.is_encoder_decoder:
             start = self.model.generation_config.decoder_start_token_id
             encoded = padded([prompt for prompt, _ in begun], self.pad, self.model)
-            replies = right_padded([[start, *reply, *word[:-1]] for _, reply in begun], self.pad, self.model)
-            logits = self.model(**encoded, decoder_input_ids=replies).logits
+            replies = padded([[start, *reply, *word[:-1]] for _, reply in begun], self.pad, self.model)
+            logits = self.model(**encoded, decoder_input_ids=replies["input_ids"]).logits
             last = [len(reply) + count for _, reply in begun]
             logits = torch.stack([row[end - count : end] for row, end in zip(logits, last, strict=True)])
         else:
@@ -292,12 +292,6 @@ def padded(prompts: Sequence[Sequence[int]], pad: int, model: Any) -> dict[str, 
     }
 
 
-def right_padded(rows: Sequence[Sequence[int]], pad: int, model: Any) -> Any:
-    """Token ids of a batch for a causal decoder: (row, longest)."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=model.device)
-
-
 @torch.inference_mode()  # type: ignore[untyped-decorator]
 def next_tokens(model: Any, tokens: Sequence[int], count: int) -> Any:
     """Logits after each of the last `count` tokens of one prompt, computed alone: (count, vocabulary), in float32."""
@@ -307,7 +301,9 @@ def next_tokens(model: Any, tokens: Sequence[int], count: int) -> Any:
 def logits_of_last(model: Any, encoded: dict[str, Any], count: int) -> Any:
     """Logits at the last tokens of each prompt of a batch: (prompt, count, vocabulary). Some models always return all."""
     accepted = _parameters(type(model).forward)
-    options = _positions(encoded) if "position_ids" in accepted else {}
+    options: dict[str, Any] = {}
+    if "position_ids" in accepted:
+        options["position_ids"] = (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)
     if "logits_to_keep" in accepted:
         options["logits_to_keep"] = count
     return model(**encoded, **options).logits[:, -count:]
@@ -329,10 +325,6 @@ def first_steps(model: Any, prompts: Sequence[Sequence[int]], pad: int, count: i
         return_dict_in_generate=True,
     )
     return torch.stack(generated.logits, dim=1).float()
-
-
-def _positions(encoded: dict[str, Any]) -> dict[str, Any]:
-    return {"position_ids": (encoded["attention_mask"].cumsum(dim=-1) - 1).clamp(min=0)}
 
 
 def with_mass(completion: Completion, true: float, false: float) -> Completion:

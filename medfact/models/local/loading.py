@@ -22,7 +22,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, first_line
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.exact_logits import compute_logits_exactly
 from medfact.models.local.gguf_once import read_once
@@ -40,8 +40,9 @@ from medfact.models.local.repository import (
     downloaded_texts,
     gguf_in,
     inspect_source,
+    no_model,
 )
-from medfact.models.local.revision import file_revision, folder_revision
+from medfact.models.local.revision import revision_of
 from medfact.models.providers import ModelInfo
 
 QUANTIZED = ("8bit", "4bit")
@@ -100,10 +101,7 @@ def _one_sentence(repository: Repository) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise ModelError(
-            f"{repository.source!r} contains no causal language model that can be loaded ({_reason(error)}).",
-            "It needs config.json, the tokenizer's files and safetensors weights.",
-        ) from error
+        raise no_model(repository.source, first_line(error)) from error
 
 
 def _decoding(dtype: str, placement: Placement) -> dict[str, Any]:
@@ -207,13 +205,9 @@ def _config(repository: Repository, placement: Placement) -> Any:
         return AutoConfig.from_pretrained(repository.folder or repository.source, trust_remote_code=placement.remote_code)
     except UNREADABLE as error:
         raise ModelError(
-            f"The configuration of {repository.source!r} cannot be read ({_reason(error)}).",
+            f"The configuration of {repository.source!r} cannot be read ({first_line(error)}).",
             "It may need a newer version of transformers: pip install --upgrade transformers.",
         ) from error
-
-
-def _reason(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:160]
 
 
 def _device(placement: Placement) -> str:
@@ -280,5 +274,5 @@ def _plain_greedy(model: Any, tokenizer: Any) -> GenerationConfig:
 def _revision(repository: Repository, folder: Path) -> str:
     """The repository's commit, after which the hub's cache names the folder, or a hash of the folder's files."""
     if repository.gguf:
-        return file_revision(folder / repository.gguf)
-    return folder.name if folder.parent.name == "snapshots" else folder_revision(folder)
+        return revision_of(folder / repository.gguf)
+    return folder.name if folder.parent.name == "snapshots" else revision_of(folder)

@@ -1,18 +1,38 @@
-"""How much memory a local model needs, and how much is free."""
+"""How much memory a local model needs, and how much is free. Imports no heavy libraries before it is asked of a GPU."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import psutil
-import torch
 
 from medfact.errors import ModelError
-from medfact.models.local.machine import free_memory
 from medfact.models.local.placement import Placement, in_bytes
 
 LARGEST, SMALLEST = 2048, 64
 """Most and fewest tokens computed together; on a GPU, at most four times as many."""
+
+
+SHORT_SHARE = 0.03
+"""Share of the machine's memory below which an unused model is not kept."""
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int:
+    """Free bytes, within the container's limit if there is one."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        return min(free, int(limit) - int(used)) if limit.isdecimal() else free
+    except (OSError, ValueError):
+        return free
+
+
+def memory_is_short() -> bool:
+    """Whether too little memory is free to keep an unused model."""
+    return bool(free_memory() < SHORT_SHARE * psutil.virtual_memory().total)
 
 
 def room_for(placement: Placement, device: str) -> int:
@@ -22,6 +42,8 @@ def room_for(placement: Placement, device: str) -> int:
     """
     in_machine = free_memory()
     if device == "cuda":
+        import torch
+
         free = sum(torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count()))
         return free + in_machine if placement.memory is None else placement.memory
     if placement.memory is None:

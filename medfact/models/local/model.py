@@ -5,21 +5,21 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, groupby
 from typing import Any, TypeVar
 
 import torch
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, first_line
 from medfact.models.local.chat import ChatFormat
 from medfact.models.local.decoding import Decoder, PackedRow, Reply, are_finite, first_steps, next_tokens, with_mass
 from medfact.models.local.memory import LARGEST
 from medfact.models.local.packing import Pack, packs
 from medfact.models.local.side_by_side import threads_of
-from medfact.models.local.vocabulary import DecodingOptions, Vocabulary, need_forcing, options_of
-from medfact.models.prompt import REPLY_TOKENS, Completion, Prompt
+from medfact.models.local.vocabulary import Vocabulary, need_forcing
+from medfact.models.prompt import REPLY_TOKENS, Completion, Prompt, decoding_of
 from medfact.models.providers import ModelInfo
 from medfact.models.thinking import opened_by
 
@@ -85,16 +85,16 @@ class LocalModel:
             for index, completion in self._alike(alike, options):
                 yield indices[index], completion
 
-    def _options(self, prompt: Prompt) -> DecodingOptions:
-        options = options_of(prompt)
-        if self.chat_format.thinking and options.messages:  # the answer follows the thinking
-            options = options._replace(settled_after=None, max_tokens=self.chat_format.max_tokens)
-        return options._replace(max_tokens=self.max_tokens, enough_tokens=None) if self.max_tokens else options
+    def _options(self, prompt: Prompt) -> Prompt:
+        options = decoding_of(prompt)
+        if self.chat_format.thinking and options.is_chat:  # the answer follows the thinking
+            options = replace(options, settled_after=None, max_tokens=self.chat_format.max_tokens)
+        return replace(options, max_tokens=self.max_tokens, enough_tokens=None) if self.max_tokens else options
 
-    def _alike(self, prompts: Sequence[Prompt], options: DecodingOptions) -> Iterator[tuple[int, Completion]]:
+    def _alike(self, prompts: Sequence[Prompt], options: Prompt) -> Iterator[tuple[int, Completion]]:
         """Completions of prompts with the same options. Where the context ends earlier, replies are shorter."""
         texts = [self._text(prompt) for prompt in prompts]
-        ids = self.tokenizer(texts, add_special_tokens=not options.messages)["input_ids"]
+        ids = self.tokenizer(texts, add_special_tokens=not options.is_chat)["input_ids"]
         by_limit: defaultdict[int, list[int]] = defaultdict(list)
         for index, tokens in enumerate(ids):
             limit = shared_limit(options.max_tokens, self._context - len(tokens))
@@ -107,12 +107,12 @@ class LocalModel:
             yield from self._completions({index: (texts[index], ids[index]) for index in indices}, options, limit)
 
     def _completions(
-        self, prompts: dict[int, tuple[str, Sequence[int]]], options: DecodingOptions, limit: int
+        self, prompts: dict[int, tuple[str, Sequence[int]]], options: Prompt, limit: int
     ) -> Iterator[tuple[int, Completion]]:
         """Completions of prompts, given as index → (text, tokens), with replies of at most `limit` tokens."""
         first_text, _ = next(iter(prompts.values()))
-        opening = opened_by(first_text) if options.messages else ""
-        options = options._replace(max_tokens=limit)
+        opening = opened_by(first_text) if options.is_chat else ""
+        options = replace(options, max_tokens=limit)
         decoder = Decoder(self.model, self._vocabulary, options, self.tokenizer.pad_token_id, opening)
         answers = self._vocabulary.following(first_text[-CONTEXT_CHARACTERS:], options.answers)
         for group in self._replies(decoder, [(index, tokens) for index, (_, tokens) in prompts.items()]):
@@ -123,11 +123,11 @@ class LocalModel:
             else:
                 yield from ((index, decoder.completion(reply)) for index, reply in group)
 
-    def _min_reply_tokens(self, options: DecodingOptions) -> int:
+    def _min_reply_tokens(self, options: Prompt) -> int:
         """Tokens that the context must leave for a reply: enough for an opening word if that can be the answer, else for a
         short sentence.
         """
-        if self.chat_format.thinking and options.messages and self.max_tokens is None:
+        if self.chat_format.thinking and options.is_chat and self.max_tokens is None:
             return min(MIN_THINKING_TOKENS, options.max_tokens)
         return min(options.settled_after or SHORT_REPLY_TOKENS, options.max_tokens)
 
@@ -260,9 +260,9 @@ class LocalModel:
         try:
             first_steps(self.model, [self._some_tokens[:4]], self.tokenizer.pad_token_id, 1)
         except REFUSALS as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+            dtype = self.info["decoding"]["dtype"]
             raise ModelError(
-                f"The model {self.spec!r} does not accept text alone, or not in {self.info['decoding']['dtype']} ({reason}).",
+                f"The model {self.spec!r} does not accept text alone, or not in {dtype} ({first_line(error)}).",
                 "Use a model that answers without an image, or leave --dtype out.",
             ) from error
 

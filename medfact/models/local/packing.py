@@ -54,7 +54,7 @@ def packs(prompts: Sequence[Sequence[int]], budget: int, long: float = float("in
     """
     order = sorted(range(len(prompts)), key=lambda index: list(prompts[index]))
     ordered = [prompts[index] for index in order]
-    new = [len(prompt) - _shared(before, prompt) for before, prompt in zip([(), *ordered], ordered, strict=False)]
+    new = [len(prompt) - shared(before, prompt) for before, prompt in zip([(), *ordered], ordered, strict=False)]
     cuts = _cuts([len(prompt) for prompt in ordered], new, budget, long)
     for start, end in pairwise(cuts):
         yield _pack(prompts, order[start:end])
@@ -88,7 +88,7 @@ def _pack(prompts: Sequence[Sequence[int]], indices: Sequence[int]) -> Pack:
     before: Sequence[int] = ()
     for index in indices:
         prompt = prompts[index]
-        del path[_shared(before, prompt) :]
+        del path[shared(before, prompt) :]
         for token in prompt[len(path) :]:
             pack.parents.append(path[-1] if path else ROOT)
             pack.depths.append(len(path))
@@ -99,7 +99,7 @@ def _pack(prompts: Sequence[Sequence[int]], indices: Sequence[int]) -> Pack:
     return pack
 
 
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+def shared(one: Sequence[int], other: Sequence[int]) -> int:
     """The number of tokens that both begin with."""
     for count, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:

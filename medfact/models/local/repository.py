@@ -31,7 +31,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
 )
 
-from medfact.errors import ModelError
+from medfact.errors import ModelError, first_line
 from medfact.limits import is_public_server, limits
 from medfact.models.local.placement import Placement, in_bytes
 
@@ -205,7 +205,7 @@ Contents = tuple[Mapping[str, Any], Mapping[str, int], int, Path | None]
 def _in_folder(folder: Path) -> Contents:
     files = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
     if "config.json" not in files:
-        raise _no_model(str(folder), "it has no config.json")
+        raise no_model(str(folder), "it has no config.json")
     return _config(str(folder), folder / "config.json"), files, 0, folder
 
 
@@ -214,7 +214,7 @@ def _parameters_in(folder: Path, weights: Iterable[str]) -> int:
     try:
         return sum(_parameters_of(folder / name) for name in weights if name.endswith(SAFE))
     except (OSError, ValueError, KeyError, struct.error) as error:
-        raise _no_model(str(folder), "its safetensors files are damaged") from error
+        raise no_model(str(folder), "its safetensors files are damaged") from error
 
 
 def gguf_in(path: Path) -> Path | None:
@@ -238,9 +238,8 @@ def _in_gguf(file: Path) -> Repository:
         with torch.device("meta"):
             parameters = AutoModelForCausalLM.from_config(config).num_parameters()
     except UNREADABLE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
         raise ModelError(
-            f"The GGUF file {file.name!r} cannot be read ({reason}).",
+            f"The GGUF file {file.name!r} cannot be read ({first_line(error)}).",
             "It may be damaged, one of several parts, or of an architecture that transformers cannot read from GGUF.",
         ) from error
     return Repository(str(file), config.to_dict(), parameters, (file.name,), file.stat().st_size, file.parent, file.name)
@@ -258,7 +257,7 @@ def _on_hub(source: str) -> Contents:
             _advice("Check the name; for a private repository, log in with `hf auth login`.", "Check the name, or choose"),
         ) from error
     except EntryNotFoundError as error:
-        raise _no_model(source, "it has no config.json") from error
+        raise no_model(source, "it has no config.json") from error
     except (HfHubHTTPError, _HTTP_ERROR, OSError) as error:
         return _in_cache(source, error)
     files = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or [] if "/" not in sibling.rfilename}
@@ -277,9 +276,9 @@ def _config(source: str, file: Path) -> Mapping[str, Any]:
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise _no_model(source, "its config.json is damaged") from error
+        raise no_model(source, "its config.json is damaged") from error
     if not isinstance(config, dict):
-        raise _no_model(source, "its config.json is damaged")
+        raise no_model(source, "its config.json is damaged")
     return config
 
 
@@ -328,7 +327,7 @@ def _unreachable(source: str) -> ModelError:
     )
 
 
-def _no_model(source: str, reason: str) -> ModelError:
+def no_model(source: str, reason: str) -> ModelError:
     return ModelError(
         f"{source!r} contains no causal language model that can be loaded: {reason}.",
         "It needs config.json, the tokenizer's files and safetensors weights.",
@@ -338,13 +337,13 @@ def _no_model(source: str, reason: str) -> ModelError:
 def _no_weights(source: str, files: Iterable[str]) -> ModelError:
     safe, pickled = ([name for name in files if name.endswith(ends)] for ends in (SAFE, PICKLED))
     if safe:
-        return _no_model(source, f"its weights ({min(safe)}) are not named model.safetensors, nor in an index of that name")
+        return no_model(source, f"its weights ({min(safe)}) are not named model.safetensors, nor in an index of that name")
     if pickled:
         return ModelError(
             f"The weights of {source!r} are not in safetensors format ({min(pickled)}); loading such files can run code.",
             _advice("Use a repository with safetensors, or, if you trust its owners, allow this with --any-weights."),
         )
-    return _no_model(source, "it has no weights")
+    return no_model(source, "it has no weights")
 
 
 # -------------------------------------------------------------------------------------------------------------------- weights

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from medfact.models.prompt import CONTINUES, Prompt
+from medfact.models.local.packing import shared
+from medfact.models.prompt import CONTINUES
 from medfact.models.thinking import is_mark
 
 COMMITTED = ("True", "False")
@@ -15,28 +16,6 @@ COMMITTED = ("True", "False")
 
 _CONTINUES = re.compile(CONTINUES, re.IGNORECASE)
 _PAUSES = re.compile("[ ,]*")
-
-
-class DecodingOptions(NamedTuple):
-    """What prompts decoded together have in common; the fields are those of a Prompt."""
-
-    messages: bool
-    choices: tuple[tuple[str, ...], tuple[str, ...]]
-    stop: str
-    max_tokens: int
-    enough_tokens: int | None
-    settled_after: int | None
-    answers: tuple[str, str]
-    place: Callable[[str], int | None]
-    reads: Callable[[str], bool | None]
-
-
-def options_of(prompt: Prompt) -> DecodingOptions:
-    """How a prompt is decoded."""
-    messages = not isinstance(prompt.content, str)
-    enough = None if messages else prompt.enough_tokens
-    limits = (prompt.stop, prompt.max_tokens, enough, prompt.settled_after)
-    return DecodingOptions(messages, prompt.choices, *limits, prompt.answers, prompt.place, prompt.reads)
 
 
 class Vocabulary:
@@ -112,9 +91,5 @@ class Vocabulary:
 
 def need_forcing(answers: tuple[Sequence[int], Sequence[int]]) -> bool:
     """Whether one of two answers is several tokens beyond their common beginning, so that no single token stands for it."""
-    shared = 0
-    for one, other in zip(*answers, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return any(len(answer) - shared != 1 for answer in answers)
+    common = shared(*answers)
+    return any(len(answer) - common != 1 for answer in answers)

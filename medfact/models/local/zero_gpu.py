@@ -11,9 +11,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from medfact.models.prompt import Completion, Prompt
+from medfact.models.providers import Model, ModelInfo
 
 SLICE_SECONDS = 60
 """Length of the slices requested."""
@@ -51,20 +51,10 @@ def _nothing() -> None:
 class Sliced:
     """A local model that computes in slices of a shared GPU."""
 
-    model: Any
+    spec: str
+    chat: bool
+    info: ModelInfo
     work: Callable[[Sequence[Prompt]], list[tuple[int, Completion]]]
-
-    @property
-    def spec(self) -> str:
-        return str(self.model.spec)
-
-    @property
-    def chat(self) -> bool:
-        return bool(self.model.chat)
-
-    @property
-    def info(self) -> Any:
-        return self.model.info
 
     def complete(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """As the model's own. Prompts that one slice leaves go into the next."""
@@ -76,7 +66,7 @@ class Sliced:
             remaining = [index for at, index in enumerate(remaining) if at not in answered]
 
 
-def in_slices(model: Any) -> Sliced:
+def in_slices(model: Model) -> Sliced:
     """A local model that computes on ZeroGPU; each slice answers at least one prompt."""
     spaces = importlib.import_module("spaces")
 
@@ -88,4 +78,4 @@ def in_slices(model: Any) -> Sliced:
                 break
         return done
 
-    return Sliced(model, spaces.GPU(duration=SLICE_SECONDS)(work))
+    return Sliced(model.spec, model.chat, model.info, spaces.GPU(duration=SLICE_SECONDS)(work))

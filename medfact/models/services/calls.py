@@ -20,14 +20,13 @@ from medfact.models.services.failures import (
     CallFailure,
     Endpoint,
     failure_from_connection,
-    failure_from_web_page,
+    wrong_address,
 )
 from medfact.models.services.pacing import Gate
 from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_logprobs, without_refused
 from medfact.models.services.policy import host_of, key_of
 from medfact.models.services.refusals import failure_from_status, failure_in_reply
-from medfact.models.services.repeats import with_tokens_of
-from medfact.models.services.replies import GenerationFailed, Malformed, completion_of
+from medfact.models.services.replies import GenerationFailed, Malformed, completion_of, total
 from medfact.models.services.settings import ServiceSettings
 from medfact.models.thinking import without_thinking
 
@@ -79,7 +78,8 @@ class Caller:
         self.settings = settings
         self.parameters = parameters_of(settings)
         self.notes: list[str] = []
-        self._endpoint = Endpoint(host_of(settings), model, key_of(settings))
+        self.host = host_of(settings)
+        self._endpoint = Endpoint(self.host, model, key_of(settings))
         self._preparing = asyncio.Lock()
         self._prepared: _Request | None = None
         self._in_flight: dict[int, _Request] = {}
@@ -87,10 +87,6 @@ class Caller:
         self._doubt = LogprobDoubt()
         self._without_logprobs: int | None = 0  # None once a reply had them
         self.client = service_client(settings, self._on_request, max_retries=0)
-
-    @property
-    def host(self) -> str:
-        return self._endpoint.host
 
     @property
     def _has_answered(self) -> bool:
@@ -117,7 +113,7 @@ class Caller:
             outcome, seconds = await self._perhaps_without_logprobs(send, used, outcome, seconds)
         if isinstance(outcome, Completion):
             self._note_missing_logprobs(outcome)
-            return replace(outcome, served=with_tokens_of(discarded, outcome.served)), seconds
+            return replace(outcome, served=total([*filter(None, (outcome.served, discarded))])), seconds
         if outcome.action is Action.ACCEPT_FILTERED:
             return Completion("", cut=CONTENT_FILTER), seconds
         return _settled(outcome, self._has_answered), seconds
@@ -241,8 +237,8 @@ class Caller:
         if isinstance(error, GenerationFailed):
             return replace(failure_in_reply(error.error, error.headers, self._endpoint, quotable), billed=error.began)
         if isinstance(error, Malformed):
-            if error.is_web_page:
-                return failure_from_web_page(str(error), self._endpoint)
+            if error.is_web_page:  # a gateway's passing error, or a wrong address
+                return CallFailure(Action.RETRY_UNREACHED, str(error), wrong_address(self.host))
             return CallFailure(Action.RETRY, str(error), billed=True)
         if isinstance(error, openai.APIStatusError):
             response = error.response

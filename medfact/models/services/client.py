@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 
 import openai
+from cachetools import FIFOCache
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt
-from medfact.models.providers import ModelInfo
+from medfact.models.providers import NO_MONITOR, ModelInfo, Monitor
 from medfact.models.services.calls import Caller
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.policy import each_address, host_of, hosts_of
 from medfact.models.services.replicas import Replicas
-from medfact.models.services.schedule import Memory, Schedule
+from medfact.models.services.schedule import MAX_REMEMBERED, Memory, Schedule
 from medfact.models.services.settings import ServiceSettings
 
 POLL_SECONDS = 0.1
@@ -55,7 +55,7 @@ class ServiceModel:
         self._monitor = monitor
         callers = [Caller(spec.partition(":")[2].strip(), replica) for replica in each_address(settings)]
         self._replicas = Replicas(callers)
-        self._memory = Memory()
+        self._memory: Memory = FIFOCache(MAX_REMEMBERED)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=spec, daemon=True)
         self._thread.start()

@@ -16,7 +16,7 @@ import openai
 from medfact.errors import ModelError
 from medfact.limits import is_public_server
 from medfact.models.services.policy import (
-    base_and_query_of,
+    address_of,
     check_public,
     is_of_environment,
     is_on_this_machine,
@@ -51,17 +51,16 @@ def service_client(settings: ServiceSettings, on_request: RequestHook, **options
     on_request: as in `http_client`. options: further ones of the client.
     Raises ModelError where the address, the key, a proxy or one of these cannot be used.
     """
-    base_url, query = base_and_query_of(settings)
-    key = key_of(settings)
+    address, key = address_of(settings), key_of(settings)
 
     async def prepared(request: httpx2.Request) -> None:
-        if query:
-            request.url = request.url.copy_with(query=query.encode())
+        if address.query:
+            request.url = request.url.copy_with(query=address.query.encode())
         await on_request(request)
 
     return openai.AsyncOpenAI(
         api_key=key,
-        base_url=base_url,
+        base_url=address.base,
         default_headers=_headers_of_environment(is_of_environment(settings), key),
         http_client=http_client(settings, prepared),
         **options,

@@ -148,14 +148,13 @@ _TOTAL = ("total_tokens", "totalTokens", "totalTokenCount")
 def counted_tokens(reply: dict[str, Any]) -> tuple[int | None, int | None]:
     """The tokens of the prompt and of the completion as a reply counts them; None for what it does not count."""
     usage = next((found for name in ("usage", "usageMetadata") if isinstance(found := reply.get(name), dict)), reply)
-    prompt, completion, total = (_first(usage, names) for names in (_PROMPT, _COMPLETION, _TOTAL))
+    prompt, completion, total = (
+        next((count for name in names if (count := _count(usage.get(name))) is not None), None)
+        for names in (_PROMPT, _COMPLETION, _TOTAL)
+    )
     if completion is None and prompt and total:
         completion = max(total - prompt, 0)
     return prompt or None, completion  # no prompt has 0 tokens
-
-
-def _first(usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((count for name in names if (count := _count(usage.get(name))) is not None), None)
 
 
 def _count(value: object) -> int | None:

@@ -90,11 +90,6 @@ def wrong_address(host: str) -> ModelError:
     return ModelError(f"{host} answers, but not as a model service.", "Check the base URL: it usually ends with /v1.")
 
 
-def failure_from_web_page(reason: str, endpoint: Endpoint) -> CallFailure:
-    """A web page instead of a reply: a gateway's passing error, or a wrong address."""
-    return CallFailure(Action.RETRY_UNREACHED, reason, wrong_address(endpoint.host))
-
-
 def failure_from_connection(error: BaseException, endpoint: Endpoint) -> CallFailure:
     """There was no connection, or it broke."""
     causes = [*_causes(error)]

@@ -59,26 +59,21 @@ def check_model_source(source: str) -> None:
     The message is the same for every folder, so that it does not reveal which exist.
     """
     if is_public_server():
-        _check_hub_name(source)
-        _check_listed(source, limits().models.names or None, "the model")
+        _check_source(source, limits().models.names or None, "the model")
 
 
 def check_encoder_source(source: str) -> None:
     """Raises ModelError if a public server may not load a sentence encoder: it loads those that its limits name."""
     if is_public_server():
-        _check_hub_name(source)
-        _check_listed(source, limits().models.encoders, "the sentence encoder")
+        _check_source(source, limits().models.encoders, "the sentence encoder")
 
 
-def _check_hub_name(source: str) -> None:
+def _check_source(source: str, names: Sequence[str] | None, what: str) -> None:
     if not _HUB_NAME.fullmatch(source):
         raise ModelError(
             f"{source!r} is not the name of a repository on the Hugging Face Hub.",
             "On a public page, name a model as OWNER/NAME.",
         )
-
-
-def _check_listed(source: str, names: Sequence[str] | None, what: str) -> None:
     if names is not None and source not in names:
         listed = f"Choose one of these: {', '.join(names)}." if names else "It loads none."
         raise ModelError(f"This public server does not load {what} {source}.", listed)
@@ -125,29 +120,15 @@ def not_public(host: str) -> ModelError:
 # ------------------------------------------------------------------------------------------------ addresses
 
 
-def address_of(settings: ServiceSettings) -> str:
-    """The base URL that calls go to, with its query.
-
-    Raises:
-        ModelError: it is not a web address, or contains a user name, a password or a key.
-    """
-    return _address(settings).whole
-
-
-def _address(settings: ServiceSettings) -> Address:
+def address_of(settings: ServiceSettings) -> Address:
+    """Where calls go: the first address. Raises ModelError where it is none, or contains a user name, a password or a key."""
     typed = (settings.base_url or "").strip()
     return parsed_address(typed or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL)
 
 
-def base_and_query_of(settings: ServiceSettings) -> tuple[str, str]:
-    """The base URL without its query, and the query, which goes with each call. Raises as `address_of` does."""
-    address = _address(settings)
-    return address.base, address.query
-
-
 def host_of(settings: ServiceSettings) -> str:
     """The name of the host of the first address. Raises as `address_of` does."""
-    return _address(settings).host
+    return address_of(settings).host
 
 
 def each_address(settings: ServiceSettings) -> tuple[ServiceSettings, ...]:
@@ -189,10 +170,10 @@ def is_of_environment(settings: ServiceSettings) -> bool:
     if is_public_server():
         return False
     try:
-        own = address_of(replace(settings, base_url=None))
+        own = address_of(replace(settings, base_url=None)).whole
     except ModelError:  # OPENAI_BASE_URL is no address
         own = OPENAI_URL
-    return address_of(settings) in {OPENAI_URL, own}
+    return address_of(settings).whole in {OPENAI_URL, own}
 
 
 def named_address_key(is_named: bool) -> str | None:
@@ -242,7 +223,7 @@ def check_new_run(settings: ServiceSettings, own_facts: bool, agreed: bool) -> N
         raise Mistake(f"Your own facts would go to {hosts}.", "Tick the box if you agree and they contain no patient data.")
     if is_public_server():
         for replica in each_address(settings):
-            check_public_url(address_of(replica))
+            check_public_url(address_of(replica).whole)
 
 
 def check_imported_run(run_id: str, settings: ServiceSettings) -> None:

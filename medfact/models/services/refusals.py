@@ -19,7 +19,6 @@ from medfact.models.services.policy import NO_KEY, no_key
 
 _WORDS = ("message", "detail", "details", "msg", "error_msg", "error_message", "status_msg", "error", "title", "reason")
 _CODES = ("code", "type", "status", "error_code", "error_type", "status_code", "http_status")
-_FIRST_FAILURE, _LAST_FAILURE = 400, 599
 
 _TITLE = re.compile(r"<title[^>]*>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
 
@@ -36,11 +35,6 @@ class ErrorBody(NamedTuple):
     status: int | None = None
     parameter: str | None = None
     is_page: bool = False
-
-    @property
-    def code(self) -> str:
-        """The first code; "" where there is none."""
-        return next(iter(self.codes), "")
 
 
 def error_body(body: bytes) -> ErrorBody:
@@ -95,7 +89,7 @@ def _codes(error: dict[str, Any]) -> tuple[str, ...]:
 def _status(codes: tuple[str, ...]) -> int | None:
     """The first code that is an HTTP status of a failure."""
     numbers = (int(code) for code in codes if code.isascii() and code.isdigit() and len(code) == 3)
-    return next((number for number in numbers if _FIRST_FAILURE <= number <= _LAST_FAILURE), None)
+    return next((number for number in numbers if 400 <= number <= 599), None)
 
 
 def _text(words: object) -> str:
@@ -163,7 +157,7 @@ def failure_in_reply(
     """The failure that a reply reports although its status is 200: of a provider behind a gateway, or midway. The calls of
     those that name no status may be repeated.
     """
-    label = f"error {error.code}" if error.code else "in its reply"
+    label = f"error {error.codes[0]}" if error.codes else "in its reply"
     failure = failure_from_error(error.status or _status_of(error.codes), label, error, headers, endpoint, prompt)
     return replace(failure, reason=failure.whole_reason)
 

@@ -1,6 +1,6 @@
 """Sends prompts to a service: several at once, with retries, and identical prompts only once.
 
-A service may have several replicas. Each gets its own prompts (`division.py`); a failed call is repeated at another one. One
+A service may have several replicas. Each gets its own prompts (`Division`); a failed call is repeated at another one. One
 that keeps failing is dropped. The rules for the end of a run hold for the last replica that is left.
 """
 
@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from medfact.errors import ModelError
 from medfact.models.prompt import Completion, Prompt, Served, groups_of
-from medfact.models.services.division import Division
+from medfact.models.providers import NO_MONITOR, Monitor
 from medfact.models.services.failures import Action, CallFailure
-from medfact.models.services.monitor import NO_MONITOR, Monitor
 from medfact.models.services.pacing import Gate, wait_before
 from medfact.models.services.prices import tokens_in
-from medfact.models.services.repeats import combined
 from medfact.models.services.replicas import Replica, Replicas
+from medfact.models.services.replies import combined
 
 MAX_WAITING = 1024
 """Prompts that may wait for a retry, beside those in flight."""
@@ -45,6 +46,9 @@ IDLE_SECONDS = 0.05
 
 Emit = Callable[[tuple[int, Completion]], None]
 
+Memory = MutableMapping[bytes, Completion]
+"""Recent answers of a service, over all that it was asked: digest of the prompt → answer."""
+
 
 @dataclass
 class Effort:
@@ -63,17 +67,59 @@ class Effort:
     refused_by: set[Replica] = field(default_factory=set)
 
 
-class Memory:
-    """Recent answers of a service, over all that it was asked."""
+class Division:
+    """Prompts that are still to be sent. Those that share a beginning are a group, and go to one replica, which has it in its
+    cache. Each taker gets prompts in their order, so that first answers are of all kinds.
 
-    def __init__(self) -> None:
-        self.answers: dict[bytes, Completion] = {}
+    A group belongs to the first that takes of it. A taker without prompts of its own takes over a group of another: whoever is
+    slow keeps less. The last group of a taker is shared prompt by prompt, from its end.
+    """
 
-    def remember(self, digest: bytes, completion: Completion) -> None:
-        """Keeps an answer for identical prompts."""
-        self.answers[digest] = completion
-        if len(self.answers) > MAX_REMEMBERED:
-            del self.answers[next(iter(self.answers))]
+    def __init__(self, groups: Sequence[Hashable]) -> None:
+        """groups: of each prompt."""
+        self._waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+        for index, group in enumerate(groups):
+            self._waiting[group].append(index)
+        self._free = [(indices[0], number, group) for number, (group, indices) in enumerate(self._waiting.items())]
+        self._own: defaultdict[Hashable, list[tuple[int, int, Hashable]]] = defaultdict(list)
+        self.left = len(groups)
+
+    def take(self, taker: Hashable) -> int | None:
+        """The index of the next prompt for this taker; None when all have been taken."""
+        own = self._own[taker]
+        if not own and not self._free and (shared := self._from_another(taker)) is not None:
+            return shared
+        heaps = [heap for heap in (own, self._free) if heap]
+        if not heaps:
+            return None
+        _, number, group = heapq.heappop(min(heaps, key=lambda heap: heap[0][0]))
+        index = self._waiting[group].popleft()
+        if self._waiting[group]:
+            heapq.heappush(own, (self._waiting[group][0], number, group))
+        self.left -= 1
+        return index
+
+    def release(self, taker: Hashable) -> None:
+        """Gives a taker's groups to whoever comes first."""
+        for entry in self._own.pop(taker, ()):
+            heapq.heappush(self._free, entry)
+
+    def _from_another(self, taker: Hashable) -> int | None:
+        """Takes over the largest group of whoever has the most left. If that is its only one, returns the last prompt of it."""
+        owners = [owner for owner, heap in self._own.items() if heap]
+        if not owners:
+            return None
+        owner = max(owners, key=lambda owner: sum(len(self._waiting[group]) for _, _, group in self._own[owner]))
+        heap = self._own[owner]
+        entry = max(heap, key=lambda entry: len(self._waiting[entry[2]]))
+        indices = self._waiting[entry[2]]
+        if len(heap) > 1 or len(indices) == 1:
+            heap.remove(entry)
+            heapq.heapify(heap)
+            self._own[taker].append(entry)
+            return None
+        self.left -= 1
+        return indices.pop()
 
 
 class Schedule:
@@ -175,7 +221,7 @@ class Schedule:
         prompt = self._prompts[index]
         digest = _digest_of(prompt) if self._is_repeatable else None
         if digest is not None:
-            if (known := self._memory.answers.get(digest) or self._failed.get(digest)) is not None:
+            if (known := self._memory.get(digest) or self._failed.get(digest)) is not None:
                 self._emit(index, _reused(known))
                 await asyncio.sleep(0)
                 return
@@ -214,7 +260,7 @@ class Schedule:
         if completion.text is None:
             self._failed[digest] = completion
         else:
-            self._memory.remember(digest, completion)
+            self._memory[digest] = completion
         for index in duplicates:
             self._emit(index, _reused(completion))
 

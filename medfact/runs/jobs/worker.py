@@ -17,7 +17,7 @@ import psutil
 from medfact.errors import MedfactError
 from medfact.extras import named_if_missing
 from medfact.limits import is_public_server
-from medfact.models.local.machine import memory_is_short
+from medfact.models.local.memory import memory_is_short
 from medfact.runs.jobs.job import Ask, JobUpdate, Together
 from medfact.runs.jobs.run_threads import ModelCache, RunThreads
 from medfact.store import STOPPED, Store
