@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medfact.construction.links import Linked
-from medfact.datasets.mkj_files import SLOTS
+from medfact.datasets.mkj import SLOTS
 from medfact.facts import Fact, KnowledgeBase, Tail, digest, name_key
 from medfact.negatives.rules import Rules
 from medfact.prototypes import fill

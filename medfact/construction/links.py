@@ -7,9 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from medfact.datasets.rrf import NAMES, RELATIONS, SUPPRESSED, TYPES, Problems, needed_files_in, read_rows, text_of
-from medfact.datasets.umls import related
-from medfact.datasets.umls_concepts import concepts_of, read_names, read_types
+from medfact.datasets.umls import (
+    NAMES,
+    RELATIONS,
+    SUPPRESSED,
+    TYPES,
+    Problems,
+    concepts_of,
+    needed_files_in,
+    read_names,
+    read_rows,
+    read_types,
+    related,
+    text_of,
+)
 from medfact.facts import digest, name_key
 from medfact.references.umls_api import Concept, UmlsApi
 

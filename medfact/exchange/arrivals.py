@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sql
 
 from medfact.errors import Mistake
-from medfact.exchange.checks import check, spec_in
 from medfact.exchange.lines import (
     ANSWER,
     COUNTED,
@@ -23,6 +22,8 @@ from medfact.exchange.lines import (
     STATEMENT,
     TABLES,
     Line,
+    check,
+    spec_in,
 )
 from medfact.exchange.portable import portable
 from medfact.facts import FACT_COLUMNS

@@ -20,10 +20,9 @@ from medfact.statements import FAILED, UNREADABLE, Statement
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, Answer, Asked
-from medfact.store.fact_records import facts_in
 from medfact.store.retrieval import Passages, add_passages, passages_in
 from medfact.store.sheets import Sheet, readable_sheet, sheet_of
-from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
+from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, facts_in, statement_of
 
 _KEYS_PER_QUERY = 500
 

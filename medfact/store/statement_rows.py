@@ -1,10 +1,13 @@
-"""Facts and statements as rows of their tables."""
+"""Facts and statements as rows of their tables. Each run, and each reviewer, has the names and descriptions of facts that it
+was asked or judged with.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -13,6 +16,7 @@ import sqlalchemy as sql
 from medfact.facts import FACT_COLUMNS, Fact
 from medfact.statements import Statement
 from medfact.store import schema
+from medfact.store.database import Database
 from medfact.store.schema import storable
 
 RECORD_COLUMNS = ("record", *FACT_COLUMNS)
@@ -56,3 +60,54 @@ def statement_of(values: Sequence[Any], fact: Fact) -> Statement:
 def fact_columns() -> Iterable[sql.Column[Any]]:
     """The columns of `facts` from which `fact_of` makes a fact."""
     return (schema.facts.c[name] for name in FACT_COLUMNS)
+
+
+_PER_QUERY = 500
+
+Records = Mapping[str, tuple[Any, ...]]
+"""Fact id → the values of its row in `facts`."""
+
+
+def records_of(statements: Iterable[Statement]) -> Records:
+    """The records of the statements' facts, in the order in which they come."""
+    first: dict[str, Fact] = {}
+    for statement in statements:
+        first.setdefault(statement.fact.fact_id, statement.fact)
+    return {fact_id: record_values(fact) for fact_id, fact in first.items()}
+
+
+def add_statements(
+    database: Database, connection: sql.Connection, statements: Mapping[str, tuple[Any, ...]], facts: Records
+) -> None:
+    """Adds what is not there yet. statements: the values of their rows, by id. All in one order everywhere, so that nobody
+    deadlocks.
+    """
+    in_order = (statements[name] for name in sorted(statements))
+    database.insert_rows(connection, database.insert_new(schema.statements), STATEMENT_COLUMNS, in_order)
+    described = sorted({values[0]: values for values in facts.values()}.items())
+    database.insert_rows(connection, database.insert_new(schema.facts), RECORD_COLUMNS, (values for _, values in described))
+
+
+def rows_of(statements: Iterable[Statement]) -> dict[str, tuple[Any, ...]]:
+    """Statement id → the values of its row, for `add_statements`."""
+    return {statement.statement_id: statement_values(statement) for statement in statements}
+
+
+def facts_in(connection: sql.Connection, run: str, numbers: Iterable[int] | None = None) -> dict[int, Fact]:
+    """The facts that a run asks by their numbers in it: all, or some."""
+    row = schema.run_facts.c
+    joined = schema.run_facts.join(schema.facts, schema.facts.c.record == row.record)
+    query = sql.select(row.fact, *fact_columns()).select_from(joined).where(row.run == run, row.statement_id.is_(None))
+    if numbers is None:
+        return {number: fact_of(values) for number, *values in connection.execute(query)}
+    found: dict[int, Fact] = {}
+    for some in parts(sorted(set(numbers))):
+        found |= {number: fact_of(values) for number, *values in connection.execute(query.where(row.fact.in_(some)))}
+    return found
+
+
+def parts(items: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    """As many at a time as one query may name."""
+    rest = iter(items)
+    while part := list(islice(rest, _PER_QUERY)):
+        yield part

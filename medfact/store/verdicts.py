@@ -16,8 +16,16 @@ from medfact.statements import Statement
 from medfact.store import schema
 from medfact.store.database import Part, now
 from medfact.store.entities import IMPORTED, Verdict
-from medfact.store.fact_records import add_statements, parts, records_of, rows_of
-from medfact.store.statement_rows import STATEMENT_COLUMNS, fact_columns, fact_of, statement_of
+from medfact.store.statement_rows import (
+    STATEMENT_COLUMNS,
+    add_statements,
+    fact_columns,
+    fact_of,
+    parts,
+    records_of,
+    rows_of,
+    statement_of,
+)
 
 REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
 """Roles. An adjudicator sees the verdicts of others and decides."""
