@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from medfact.datasets import medlama
-from medfact.datasets.limits import Row
+from medfact.datasets.headers import Row
 from medfact.errors import ColumnsMissing, FactsError
 from medfact.facts import COLUMNS, visible
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from medfact.datasets.collection import Collection, Problem
-from medfact.datasets.limits import MAX_NAME
+from medfact.datasets.headers import MAX_NAME
 from medfact.datasets.text import open_text
 from medfact.errors import FactsError
 from medfact.facts import Fact, KnowledgeBase, name_key

@@ -33,7 +33,7 @@ from medfact.store.contents import content_of
 from medfact.store.entities import IMPORTED
 from medfact.store.recording import add_event
 from medfact.store.retrieval import gold_rank
-from medfact.store.statement_rows import record_id
+from medfact.store.schema import record_id
 
 if TYPE_CHECKING:
     from medfact.store import Store

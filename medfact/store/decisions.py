@@ -81,18 +81,8 @@ class PrototypeEdits(Part):
 
     def record(self, edits: Iterable[PrototypeEdit]) -> None:
         """Adds edits, all or none, in their order. Their number and time are set here."""
-        rows = [
-            {
-                "owner": self.owner,
-                "pool": one.pool,
-                "relation": one.relation,
-                "form": one.form,
-                "sentence": one.sentence,
-                "signed_by": one.signed_by,
-                "decided_at": now(),
-            }
-            for one in edits
-        ]
+        set_here = {"owner": self.owner, "decided_at": now()}
+        rows = [{name: value for name, value in {**vars(one), **set_here}.items() if name != "number"} for one in edits]
         if rows:
             with self.database.writing() as connection:
                 connection.execute(schema.prototype_edits.insert(), rows)

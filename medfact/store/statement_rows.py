@@ -4,10 +4,7 @@ was asked or judged with.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -16,22 +13,13 @@ import sqlalchemy as sql
 from medfact.facts import FACT_COLUMNS, Fact
 from medfact.statements import Statement
 from medfact.store import schema
-from medfact.store.database import Database
-from medfact.store.schema import storable
+from medfact.store.database import Database, rows_among
+from medfact.store.schema import record_id
 
 RECORD_COLUMNS = ("record", *FACT_COLUMNS)
 STATEMENT_COLUMNS = ("statement_id", "fact_id", "pool", "variant", "text", "origin")
 
-RECORD_LENGTH = 32
-"""Hexadecimal characters of a fact's record: 128 bits, which nobody can meet on purpose."""
-
 _fact_values = attrgetter(*FACT_COLUMNS)
-
-
-def record_id(values: Mapping[str, Any]) -> str:
-    """A hash of everything that is recorded of a fact. What is not known is left out, so that columns can be added."""
-    known = {name: storable(value) if isinstance(value, str) else value for name, value in values.items() if value is not None}
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:RECORD_LENGTH]
 
 
 def record_values(fact: Fact) -> tuple[Any, ...]:
@@ -61,8 +49,6 @@ def fact_columns() -> Iterable[sql.Column[Any]]:
     """The columns of `facts` from which `fact_of` makes a fact."""
     return (schema.facts.c[name] for name in FACT_COLUMNS)
 
-
-_PER_QUERY = 500
 
 Records = Mapping[str, tuple[Any, ...]]
 """Fact id → the values of its row in `facts`."""
@@ -100,14 +86,5 @@ def facts_in(connection: sql.Connection, run: str, numbers: Iterable[int] | None
     query = sql.select(row.fact, *fact_columns()).select_from(joined).where(row.run == run, row.statement_id.is_(None))
     if numbers is None:
         return {number: fact_of(values) for number, *values in connection.execute(query)}
-    found: dict[int, Fact] = {}
-    for some in parts(sorted(set(numbers))):
-        found |= {number: fact_of(values) for number, *values in connection.execute(query.where(row.fact.in_(some)))}
-    return found
-
-
-def parts(items: Iterable[Any]) -> Iterator[Sequence[Any]]:
-    """As many at a time as one query may name."""
-    rest = iter(items)
-    while part := list(islice(rest, _PER_QUERY)):
-        yield part
+    found = rows_among(connection, query, row.fact, sorted(set(numbers)))
+    return {number: fact_of(values) for number, *values in found}
