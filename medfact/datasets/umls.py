@@ -139,10 +139,14 @@ def read_names(
     return names
 
 
+def rank_of(columns: Sequence[bytes]) -> int:
+    """How far a concept prefers a name, by TS, STT and ISPREF; lower is better."""
+    return (columns[2] != b"P") * 4 + (columns[4] != b"PF") * 2 + (columns[6] != b"Y")
+
+
 def _rank(columns: Sequence[bytes], place: Mapping[bytes, int]) -> bytes:
-    """Bytes that sort names by preference: by TS, STT and ISPREF, then by the order of the chosen sources."""
-    flags = (columns[2] != b"P") * 4 + (columns[4] != b"PF") * 2 + (columns[6] != b"Y")
-    return (flags * (len(place) + 1) + place.get(columns[11], len(place))).to_bytes(_RANK_BYTES, "big")
+    """Bytes that sort names by preference: their rank, then the order of the chosen sources."""
+    return (rank_of(columns) * (len(place) + 1) + place.get(columns[11], len(place))).to_bytes(_RANK_BYTES, "big")
 
 
 def unnamed(names: Names, with_name: int, concepts: int, language: str) -> FactsError:

@@ -22,7 +22,7 @@ from medfact.runs.events import Event, Failed, Finished
 from medfact.runs.plan import plan
 from medfact.runs.pool import pool_of
 from medfact.runs.run import answer
-from medfact.runs.start import notes_on_data, partners_of, start_planned
+from medfact.runs.start import notes_on_data, partners_of, plan_beside, start_planned
 from medfact.spec import LOCAL_OWNER, RunSpec
 from medfact.statements import WRITTEN, Statement
 from medfact.store import COMPLETE, Asked, Plan, Run, Store
@@ -62,16 +62,8 @@ def planned_writing(
 def _examples(spec: RunSpec, collection: Collection) -> Plan:
     """An example for each relation that needs templates."""
     task = str(spec.task)
-    return Plan(
-        dataset=collection.name,
-        dataset_fingerprint=collection.fingerprint(),
-        pool=task,
-        shots=0,
-        statements=tuple(Asked(one, "") for one in examples_of(collection, pool_of(spec, collection.ready), task)),
-        demonstrations={},
-        notes=collection.notes,
-        pool_text={},
-    )
+    examples = examples_of(collection, pool_of(spec, collection.ready), task)
+    return Plan.without_shots(collection.name, collection.fingerprint(), task, examples, collection.notes)
 
 
 def start_writing(kind: str, spec: RunSpec, store: Store, collection: Collection | None = None) -> str:
@@ -229,18 +221,7 @@ def _start_again(first: Run, task: str, store: Store) -> Run | None:
 
 def _plan_of(record: Run, statements: tuple[Asked, ...], store: Store, notes: tuple[str, ...] = ()) -> Plan:
     known = (*store.answers.partners(record.run), *(item.statement for item in store.answers.asked(record.run)))
-    return Plan(
-        dataset=record.dataset,
-        dataset_fingerprint=record.dataset_fingerprint,
-        pool=record.pool,
-        shots=record.shots,
-        statements=statements,
-        demonstrations=store.answers.demonstrations(record.run),
-        notes=notes,
-        pool_text=record.pool_text,
-        population=record.population,
-        partners=partners_of(statements, known),
-    )
+    return plan_beside(record, store, statements, notes, partners_of(statements, known))
 
 
 def _triplets(planned: Plan) -> tuple[Asked, ...]:

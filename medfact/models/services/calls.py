@@ -15,7 +15,13 @@ import openai
 from medfact.errors import ModelError
 from medfact.models.prompt import CONTENT_FILTER, LENGTH, Completion, Prompt, Served
 from medfact.models.services.connection import TRUNCATED, service_client
-from medfact.models.services.failures import Action, CallFailure, Endpoint, failure_from_connection, failure_from_web_page
+from medfact.models.services.failures import (
+    Action,
+    CallFailure,
+    Endpoint,
+    failure_from_connection,
+    failure_from_web_page,
+)
 from medfact.models.services.pacing import Gate
 from medfact.models.services.parameters import Parameters, messages_of, parameters_of, without_logprobs, without_refused
 from medfact.models.services.policy import host_of, key_of
