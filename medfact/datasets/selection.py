@@ -78,16 +78,25 @@ def select(
     """
     _check_counts(limit, per_relation)
     limited, stated = bool(limit or per_relation), _stated(collection, negatives, canonical, seed, one_tail)
-    relation, head = _relation_names(canonical), _head_keys(stated, collection.known)
+    head = _head_keys(stated, collection.known)
+
+    def relation(fact: Fact) -> str:
+        """Its relation's name in the pool, or else in the file."""
+        return canonical(fact.relation) or fact.relation
+
     loans = _loans(stated, lender, max(negatives, 1), heads_aside or heads_last, seed, difficulty, relation)
     aside = _heads_aside(stated, heads_aside or heads_last, seed, frozenset(loans), relation, head)
     free, kept = ([f for f in stated if f.positive and (head(f) in aside[relation(f)]) is apart] for apart in (False, True))
     last, shots, lent = ([], kept, chain(*loans.values())) if heads_aside else (kept, [], ())
     group, shown = (grouping(collection, count, seed, difficulty, rejected) for count in (negatives, max(negatives, 1)))
     testable = _testable(group, negatives + 1 if limited else 1, collection.ready, held)
-    chosen = list(islice(_one_after_the_other([free, last], seed, testable, relation, per_relation), limit))
+    chosen = list(islice(_even_groups([free, last], seed, testable, relation, per_relation), limit))
     incomplete = (one[0] for one in chosen if len(one) <= negatives) if chosen or held is not None else [*free, *last]
-    lone = [f for f in _lone_negatives(stated) if _confirmed([f], held) and (limited or head(f) not in aside[relation(f)])]
+    lone = [
+        f
+        for f in stated
+        if not f.positive and f.negative_of is None and _confirmed([f], held) and (limited or head(f) not in aside[relation(f)])
+    ]
     return Selection(
         test=(*chain(*chosen), *_of_known_difficulty(_of_the_heads(lone, chosen) if limited else lone, collection.known)),
         shots=tuple(chain(*map(shown, shots), *lent)),
@@ -173,19 +182,6 @@ def _confirmed(facts: Iterable[Fact], held: Held | None) -> bool:
     return held is None or all(held.get(fact.fact_id) is fact.positive for fact in facts)
 
 
-def _one_after_the_other(
-    parts: Iterable[Iterable[Fact]],
-    seed: int,
-    testable: Callable[[Fact], Group | None],
-    relation: Callable[[Fact], str],
-    per_relation: int | None,
-) -> Iterator[Group]:
-    """Testable groups, all of the first part before any of the second."""
-    drawn: Counter[str] = Counter()
-    for facts in parts:
-        yield from _even_groups(facts, seed, testable, relation, per_relation, drawn)
-
-
 def _population(free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Group], limited: bool) -> Counter[str]:
     """Relation → of how many facts the chosen ones are a draw; those tested last are among them only where it came to any."""
     tested = {one[0].fact_id: one[0] for one in chosen}
@@ -195,30 +191,33 @@ def _population(free: Sequence[Fact], last: Sequence[Fact], chosen: Iterable[Gro
 
 
 def _even_groups(
-    facts: Iterable[Fact],
+    parts: Iterable[Iterable[Fact]],
     seed: int,
     testable: Callable[[Fact], Group | None],
     relation: Callable[[Fact], str],
     per_relation: int | None,
-    drawn: Counter[str],
 ) -> Iterator[Group]:
-    """Testable groups, from each relation in turn; heads with the fewest facts so far come first. drawn: groups so far."""
-    queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
-    for fact in facts:
-        queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
-    for queue in queues.values():
-        queue.sort(key=lambda entry: entry[:2])
-    visits: Counter[str] = Counter()
-    turns = sorted((name for name in queues if drawn[name] != per_relation), key=lambda name: digest(str(seed), name))
-    while turns:
-        for name in list(turns):
-            members = _next_group(queues[name], visits, testable)
-            if members is not None:
-                visits[name_key(members[0].head)] += 1
-                drawn[name] += 1
-                yield members
-            if members is None or drawn[name] == per_relation:
-                turns.remove(name)
+    """Testable groups, all of the first part before any of the second: from each relation in turn; heads with the fewest facts
+    of a part so far come first.
+    """
+    drawn: Counter[str] = Counter()
+    for facts in parts:
+        queues: defaultdict[str, list[tuple[int, str, Fact]]] = defaultdict(list)
+        for fact in facts:
+            queues[relation(fact)].append((0, digest(str(seed), fact.fact_id), fact))
+        for queue in queues.values():
+            queue.sort(key=lambda entry: entry[:2])
+        visits: Counter[str] = Counter()
+        turns = sorted((name for name in queues if drawn[name] != per_relation), key=lambda name: digest(str(seed), name))
+        while turns:
+            for name in list(turns):
+                members = _next_group(queues[name], visits, testable)
+                if members is not None:
+                    visits[name_key(members[0].head)] += 1
+                    drawn[name] += 1
+                    yield members
+                if members is None or drawn[name] == per_relation:
+                    turns.remove(name)
 
 
 def _next_group(
@@ -248,11 +247,6 @@ def _head_keys(facts: Iterable[Fact], known: KnowledgeBase) -> Callable[[Fact], 
         entity, key = known.entity(fact.head), name_key(fact.head)
         first[entity] = min(first.get(entity, key), key)
     return lambda fact: first[known.entity(fact.head)]
-
-
-def _relation_names(canonical: Canonical) -> Callable[[Fact], str]:
-    """A function from a fact to its relation's name in the pool, or else in the file."""
-    return lambda fact: canonical(fact.relation) or fact.relation
 
 
 def _heads_of(
@@ -337,11 +331,6 @@ def _of_the_heads(lone: Iterable[Fact], chosen: Iterable[Group]) -> list[Fact]:
     """The negatives whose head and relation have a fact under test."""
     tested = {place_of(fact) for fact, *_ in chosen}
     return [fact for fact in lone if place_of(fact) in tested]
-
-
-def _lone_negatives(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """The negatives that the file pairs with no positive fact."""
-    return (fact for fact in facts if not fact.positive and fact.negative_of is None)
 
 
 class Lacking(NamedTuple):

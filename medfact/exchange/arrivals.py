@@ -126,11 +126,15 @@ class Arrival:
             self._check_order(row["statement_id"])
             yield {**row, "record": record_id({name: row[name] for name in FACT_COLUMNS})}
 
-    def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        staged = self._staged[STATEMENT].c
+    def _staged_for(self, batch: Sequence[Line], kind: str, *names: str) -> Iterable[Any]:
+        """The statement ids of a batch as far as there are rows of another kind for them, and these rows' columns."""
+        staged = self._staged[kind].c
         asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id, staged.fact_id, staged.record).where(staged.statement_id.in_(asked))
-        facts = {row.statement_id: (row.fact_id, row.record) for row in self._connection.execute(query)}
+        query = sql.select(staged.statement_id, *(staged[name] for name in names))
+        return self._connection.execute(query.where(staged.statement_id.in_(asked)))
+
+    def _places(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
+        facts = {name: (fact, record) for name, fact, record in self._staged_for(batch, STATEMENT, "fact_id", "record")}
         for row in self._rows(batch):
             if row["position"] != self._counts[PLACE] - 1:
                 raise ValueError(f"its position is {row['position']}, not {self._counts[PLACE] - 1}")
@@ -151,10 +155,7 @@ class Arrival:
             yield row
 
     def _passages(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        staged = self._staged[PLACE].c
-        asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id).where(staged.statement_id.in_(asked))
-        known = set(self._connection.execute(query).scalars())
+        known = {name for (name,) in self._staged_for(batch, PLACE)}
         for row in self._rows(batch):
             self._check_order(row["statement_id"])
             if row["statement_id"] not in known:
@@ -170,10 +171,8 @@ class Arrival:
             yield {**row, "number": self._counts[EVENT]}
 
     def _answers(self, batch: Sequence[Line]) -> Iterator[dict[str, Any]]:
-        staged = self._staged[PLACE].c
-        asked = {line.row["statement_id"] for line in batch}
-        query = sql.select(staged.statement_id, staged.draw, staged.position).where(staged.statement_id.in_(asked))
-        positions = {(name, draw): position for name, draw, position in self._connection.execute(query)}
+        places = self._staged_for(batch, PLACE, "draw", "position")
+        positions = {(name, draw): position for name, draw, position in places}
         for row in self._rows(batch):
             position = positions.get((row["statement_id"], row["draw"]))
             if position is None:
