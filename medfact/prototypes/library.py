@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from medfact.assets import PROTOTYPES
 from medfact.datasets.mkj import read_templates
 from medfact.errors import PoolError, UnknownName
 from medfact.facts import name_key
 from medfact.prototypes.pool import READY, Pool, RelationPrototypes, merged
-from medfact.prototypes.pool_files import read_pool, read_pool_text
+from medfact.prototypes.pool_files import pool_in, read_pool, read_pool_text
 
 ORIGIN = "origin"
 """The pool of one plain statement per fact, not rephrased: what the papers compare their own methods with."""
@@ -77,7 +79,9 @@ def _extended(pool: Pool) -> Pool:
 
 @cache
 def _shipped(name: str) -> Pool:
-    return read_pool(PROTOTYPES / f"{name}.yaml")
+    path = PROTOTYPES / f"{name}.yaml"
+    # the quick reader, where the library has it: these files are the project's own, and nothing in them is hostile
+    return pool_in(path, yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
 
 def check_relations(pool: Pool, relations: Iterable[str]) -> None:
