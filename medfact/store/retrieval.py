@@ -34,7 +34,7 @@ def passages_in(connection: sql.Connection, run: str, statements: Iterable[str] 
     query = sql.select(row.statement_id, row.passages).where(row.run == run)
     texts: dict[str, str] = {}
     some = None if statements is None else dict.fromkeys(statements)
-    rows = connection.execute(query) if some is None else rows_among(connection, query, row.statement_id, some)
+    rows = rows_among(connection, query, row.statement_id, some)
     return {found.statement_id: _from_json(found.passages, texts) for found in rows}
 
 

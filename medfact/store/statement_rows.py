@@ -84,7 +84,5 @@ def facts_in(connection: sql.Connection, run: str, numbers: Iterable[int] | None
     row = schema.run_facts.c
     joined = schema.run_facts.join(schema.facts, schema.facts.c.record == row.record)
     query = sql.select(row.fact, *fact_columns()).select_from(joined).where(row.run == run, row.statement_id.is_(None))
-    if numbers is None:
-        return {number: fact_of(values) for number, *values in connection.execute(query)}
-    found = rows_among(connection, query, row.fact, sorted(set(numbers)))
+    found = rows_among(connection, query, row.fact, None if numbers is None else sorted(set(numbers)))
     return {number: fact_of(values) for number, *values in found}

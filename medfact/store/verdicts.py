@@ -67,7 +67,7 @@ class Verdicts(Part):
         if owners:
             query = query.where(row.owner.in_(owners))
         with self.database.reading() as connection:
-            found = connection.execute(query) if facts is None else rows_among(connection, query, row.fact_id, facts)
+            found = rows_among(connection, query, row.fact_id, facts)
             return sorted((_verdict(one) for one in found), key=lambda verdict: verdict.number)
 
     def version(self) -> tuple[int, int, str]:
