@@ -232,7 +232,7 @@ def parts(values: Iterable[Any]) -> Iterator[Sequence[Any]]:
 
 
 def rows_among(
-    connection: sql.Connection, query: sql.Select[Any], column: sql.Column[Any], values: Iterable[Any] | None
+    connection: sql.Connection, query: sql.Select[Any], column: sql.ColumnElement[Any], values: Iterable[Any] | None
 ) -> Iterator[Any]:
     """The rows of a query that have one of these values in a column, read part after part; all where there is None."""
     if values is None:
